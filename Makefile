@@ -1,0 +1,50 @@
+# Needs Python 3.11 or later with venv, and make; everything else is installed into .venv.
+# Another interpreter: make test PYTHON=/path/to/python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEV := $(VENV)/.installed-dev
+RUN := $(VENV)/.installed-run
+
+.PHONY: venv run test requirements laws bench fmt clean
+
+venv: $(DEV)
+
+# The stamps are older than pyproject.toml when an install has to be done again.
+$(DEV): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(RUN) $(DEV)
+
+# The runtime alone; a dev install includes it, and touches this stamp too.
+$(RUN): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli]'
+	touch $(RUN)
+
+run: $(RUN)
+	$(BIN)/interlingua demo
+
+test: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n auto
+
+requirements: $(DEV)
+	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements
+
+laws: $(DEV)
+	$(BIN)/python -m pytest -q -n auto tests/laws
+
+bench: $(DEV)
+	$(BIN)/python -m bench
+
+fmt: $(DEV)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
