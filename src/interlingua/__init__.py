@@ -1,0 +1,127 @@
+"""One message format that every LLM provider's conversation can be read into, kept in and written
+out of, with nothing lost silently.
+
+    import interlingua as il
+
+    il.convert(data, source="openai-chat", target="anthropic", kind="request").json()
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, whose import would cost more than all of this
+if TYPE_CHECKING:
+    from typing import Any
+
+    from interlingua.arguments import recover as recover
+    from interlingua.dialects.base import Dialect as Dialect
+    from interlingua.dialects.base import Written as Written
+    from interlingua.dialects.registry import detect as detect
+    from interlingua.dialects.registry import dialect as dialect
+    from interlingua.dialects.registry import dialects as dialects
+    from interlingua.errors import DepthError as DepthError
+    from interlingua.errors import DetectError as DetectError
+    from interlingua.errors import InterlinguaError as InterlinguaError
+    from interlingua.errors import LossError as LossError
+    from interlingua.errors import MissingExtraError as MissingExtraError
+    from interlingua.errors import ReadError as ReadError
+    from interlingua.errors import SchemaError as SchemaError
+    from interlingua.errors import ToolInputError as ToolInputError
+    from interlingua.errors import WriteError as WriteError
+    from interlingua.losses import Loss as Loss
+    from interlingua.losses import Report as Report
+    from interlingua.model.blocks import AudioBlock as AudioBlock
+    from interlingua.model.blocks import Block as Block
+    from interlingua.model.blocks import Cache as Cache
+    from interlingua.model.blocks import Citation as Citation
+    from interlingua.model.blocks import DocumentBlock as DocumentBlock
+    from interlingua.model.blocks import ImageBlock as ImageBlock
+    from interlingua.model.blocks import RedactedThinkingBlock as RedactedThinkingBlock
+    from interlingua.model.blocks import RefusalBlock as RefusalBlock
+    from interlingua.model.blocks import Source as Source
+    from interlingua.model.blocks import TextBlock as TextBlock
+    from interlingua.model.blocks import ThinkingBlock as ThinkingBlock
+    from interlingua.model.blocks import ToolResultBlock as ToolResultBlock
+    from interlingua.model.blocks import ToolUseBlock as ToolUseBlock
+    from interlingua.model.blocks import UnknownBlock as UnknownBlock
+    from interlingua.model.blocks import VideoBlock as VideoBlock
+    from interlingua.model.codec import dumps as dumps
+    from interlingua.model.codec import loads as loads
+    from interlingua.model.exchange import Continues as Continues
+    from interlingua.model.exchange import ErrorKind as ErrorKind
+    from interlingua.model.exchange import Options as Options
+    from interlingua.model.exchange import ProviderError as ProviderError
+    from interlingua.model.exchange import Reasoning as Reasoning
+    from interlingua.model.exchange import Request as Request
+    from interlingua.model.exchange import Response as Response
+    from interlingua.model.exchange import ResponseFormat as ResponseFormat
+    from interlingua.model.exchange import ToolChoice as ToolChoice
+    from interlingua.model.message import Message as Message
+    from interlingua.model.message import Role as Role
+    from interlingua.model.metadata import CostBreakdown as CostBreakdown
+    from interlingua.model.metadata import Diagnostic as Diagnostic
+    from interlingua.model.metadata import MessageMetadata as MessageMetadata
+    from interlingua.model.metadata import MessageStatus as MessageStatus
+    from interlingua.model.metadata import RoutingMode as RoutingMode
+    from interlingua.model.metadata import RoutingRecord as RoutingRecord
+    from interlingua.model.metadata import StopReason as StopReason
+    from interlingua.model.metadata import Usage as Usage
+    from interlingua.model.rules import Violation as Violation
+    from interlingua.model.rules import validate as validate
+    from interlingua.model.tools import SideEffects as SideEffects
+    from interlingua.model.tools import ToolDefinition as ToolDefinition
+    from interlingua.retell import Retold as Retold
+    from interlingua.retell import retell as retell
+    from interlingua.tools.registry import ToolRegistry as ToolRegistry
+    from interlingua.translate import convert as convert
+    from interlingua.translate import plan as plan
+    from interlingua.views import view as view
+    from interlingua.views import views as views
+
+__version__ = "0.1.0"
+
+_WHERE: dict[str, str] = {
+    name: module
+    for module, names in {
+        "arguments": "recover",
+        "dialects.base": "Dialect Written",
+        "dialects.registry": "detect dialect dialects",
+        "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError ReadError"
+        " SchemaError ToolInputError WriteError",
+        "losses": "Loss Report",
+        "model.blocks": "AudioBlock Block Cache Citation DocumentBlock ImageBlock"
+        " RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock ToolResultBlock"
+        " ToolUseBlock UnknownBlock VideoBlock",
+        "model.codec": "dumps loads",
+        "model.exchange": "Continues ErrorKind Options ProviderError Reasoning Request Response"
+        " ResponseFormat ToolChoice",
+        "model.message": "Message Role",
+        "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus RoutingMode"
+        " RoutingRecord StopReason Usage",
+        "model.rules": "Violation validate",
+        "model.tools": "SideEffects ToolDefinition",
+        "retell": "Retold retell",
+        "tools.registry": "ToolRegistry",
+        "translate": "convert plan",
+        "views": "view views",
+    }.items()
+    for name in names.split()
+}
+
+__all__ = sorted([*_WHERE, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{_WHERE[name]}")
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

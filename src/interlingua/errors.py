@@ -1,0 +1,130 @@
+"""Every exception of the package.
+
+    InterlinguaError
+    ├── ReadError          input that cannot be read: says the place and what was found
+    │   └── DepthError     nested deeper than we accept
+    ├── WriteError         a value that cannot be written as JSON or on a wire
+    │   └── LossError      losses, where the caller asked for none (or a critical block would go)
+    ├── SchemaError        a tool whose name or input schema may not be registered
+    ├── ToolInputError     tool input that does not fit the tool's schema
+    ├── DetectError        input whose dialect or kind cannot be told
+    └── MissingExtraError  a feature whose optional dependencies are not installed
+
+Translating with a loss is no error: it returns a `Report`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interlingua.losses import Report
+
+
+class InterlinguaError(Exception):
+    """Root of every error this package raises on purpose."""
+
+
+class ReadError(InterlinguaError):
+    """Input that cannot be read. `what` is read at `path`: `expected` this, `found` that."""
+
+    def __init__(
+        self, what: str, path: str = "$", expected: str | None = None, found: str | None = None
+    ) -> None:
+        self.what = what
+        self.path = path
+        self.expected = expected
+        self.found = found
+        text = f"{what}, at {path}"
+        if expected is not None:
+            text += f": expected {expected}"
+        if found is not None:
+            text += f"{', ' if expected is not None else ': '}found {found}"
+        super().__init__(text)
+
+
+class DepthError(ReadError):
+    """JSON nested deeper than the limit."""
+
+    def __init__(self, what: str, limit: int, path: str = "$") -> None:
+        super().__init__(what, path, f"at most {limit} levels of nesting", "more")
+        self.limit = limit
+
+
+class WriteError(InterlinguaError):
+    """A value that has no JSON or wire form. `path` is the place in the value."""
+
+    def __init__(self, what: str, path: str = "$", problem: str = "") -> None:
+        self.what = what
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{what}, at {path}: {problem}")
+
+
+class LossError(WriteError):
+    """Something would be lost, and the caller (or the block) does not allow it."""
+
+    def __init__(self, what: str, report: Report) -> None:
+        self.report = report
+        first = report.losses[0]
+        more = f" (and {len(report.losses) - 1} more)" if len(report.losses) > 1 else ""
+        super().__init__(what, first.path, f"{first.kind}: {first.reason}{more}")
+
+
+class SchemaError(InterlinguaError):
+    """A tool definition that may not be registered; `problems` are (path, what is wrong)."""
+
+    def __init__(self, tool: str, problems: list[tuple[str, str]]) -> None:
+        self.tool = tool
+        self.problems = problems
+        lines = "; ".join(f"at {path}: {problem}" for path, problem in problems)
+        super().__init__(f"tool {tool!r}, {lines}")
+
+
+class ToolInputError(InterlinguaError):
+    """Tool input that does not fit its schema; `problems` are (path, what is wrong)."""
+
+    def __init__(self, tool: str, problems: list[tuple[str, str]]) -> None:
+        self.tool = tool
+        self.problems = problems
+        lines = "; ".join(f"at {path}: {problem}" for path, problem in problems)
+        super().__init__(f"input of tool {tool!r}, {lines}")
+
+
+class DetectError(InterlinguaError):
+    """Input whose dialect or kind cannot be told; `candidates` fit equally well."""
+
+    def __init__(self, problem: str, candidates: list[str] | None = None) -> None:
+        self.candidates = candidates or []
+        listed = f"; candidates: {', '.join(self.candidates)}" if self.candidates else ""
+        super().__init__(f"{problem}{listed}")
+
+
+class MissingExtraError(InterlinguaError):
+    """A feature needs an extra: `pip install 'interlingua[extra]'`."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        super().__init__(f"{feature} needs an extra: pip install 'interlingua[{extra}]'")
+
+
+def found(value: Any) -> str:
+    """How an error names a value: its JSON type, and the value itself if it is a short number."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() if value.bit_length() > 100:
+            return f"a number of {value.bit_length()} bits"
+        case int() | float():
+            return repr(value)
+        case str():
+            return f"a string of {len(value)} characters"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case dict():
+            return f"an object with {len(value)} keys"
+        case _:
+            return f"a {type(value).__name__}"

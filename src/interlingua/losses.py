@@ -1,0 +1,116 @@
+"""What could not be said, as values: a `Report` is the list of `Loss`es of one translation."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from interlingua.errors import LossError
+
+logger = logging.getLogger(__name__)
+logging.getLogger("interlingua").addHandler(logging.NullHandler())
+
+LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
+Severity = Literal["info", "warning", "error"]
+
+
+class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`path` is the place in the canonical value that was to be said."""
+
+    kind: LossKind
+    path: str
+    reason: str
+    severity: Severity = "warning"
+    block_type: str | None = None
+    message_id: str | None = None
+
+    def __str__(self) -> str:
+        what = f" {self.block_type}" if self.block_type else ""
+        return f"{self.severity}: {self.kind}{what} at {self.path}: {self.reason}"
+
+
+class Report:
+    """Collects losses; `target` names the dialect or view that could not say them."""
+
+    def __init__(self, target: str, losses: list[Loss] | None = None) -> None:
+        self.target = target
+        self.losses: list[Loss] = losses if losses is not None else []
+
+    def add(
+        self,
+        kind: LossKind,
+        path: str,
+        reason: str,
+        severity: Severity = "warning",
+        block_type: str | None = None,
+        message_id: str | None = None,
+    ) -> None:
+        self.losses.append(Loss(kind, path, reason, severity, block_type, message_id))
+
+    def dropped_block(
+        self,
+        path: str,
+        block_type: str,
+        reason: str,
+        severity: Severity = "warning",
+        message_id: str | None = None,
+        session_id: str | None = None,
+    ) -> None:
+        """A whole block is left out: a loss, and exactly one warning in the log."""
+        self.add("dropped", path, reason, severity, block_type, message_id)
+        logger.warning(
+            "block_dropped",
+            extra={
+                "session_id": session_id,
+                "message_id": message_id,
+                "block_type": block_type,
+                "adapter": self.target,
+                "reason": reason,
+            },
+        )
+
+    def extend(self, other: Report) -> None:
+        self.losses.extend(other.losses)
+
+    def require_lossless(self) -> None:
+        """Raise `LossError` if there is any loss."""
+        if self.losses:
+            raise LossError(f"translation to {self.target}", self)
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode({"target": self.target, "losses": self.losses})
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Report:
+        plain = msgspec.json.decode(data)
+        return cls(plain["target"], msgspec.convert(plain["losses"], list[Loss]))
+
+    def __bool__(self) -> bool:
+        return bool(self.losses)
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self.losses)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Report):
+            return NotImplemented
+        return self.target == other.target and self.losses == other.losses
+
+    __hash__ = None  # type: ignore[assignment]  # a report grows
+
+    def __repr__(self) -> str:
+        return f"Report({self.target!r}, {len(self.losses)} losses)"
+
+    def __str__(self) -> str:
+        if not self.losses:
+            return f"{self.target}: nothing lost"
+        counts = Counter(loss.kind for loss in self.losses)
+        head = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        return "\n".join([f"{self.target}: {head}", *(f"  {loss}" for loss in self.losses)])

@@ -1,0 +1,177 @@
+"""The blocks that messages are made of: a closed set, told apart by `type`.
+
+New types may be added; none is ever given a second meaning. Order of blocks carries meaning and is
+never changed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from interlingua.model.base import JsonObject, Raw, Value
+
+Executor = Literal["client", "provider"]
+SourceKind = Literal["base64", "url", "file_ref", "file_id", "text", "blocks"]
+
+
+class Cache(Value, frozen=True):
+    """A cache breakpoint after the block or tool that carries it."""
+
+    ttl: str | None = None
+
+
+class Citation(Value, frozen=True):
+    """Where a piece of text comes from; `start` and `end` count code points of the block's text."""
+
+    cited_text: str | None = None
+    url: str | None = None
+    title: str | None = None
+    file_id: str | None = None
+    document_index: int | None = None
+    start: int | None = None
+    end: int | None = None
+    raw: Raw | None = None
+
+
+class Source(Value, frozen=True):
+    """Where media comes from: `data` for all kinds but `blocks`, which has `content`.
+
+    `file_ref` is a path inside the workspace; `file_id` belongs to `provider`.
+    """
+
+    kind: SourceKind
+    data: str | None = None
+    content: tuple[Block, ...] | None = None
+    provider: str | None = None
+
+
+class TextBlock(Value, frozen=True, tag="text"):
+    text: str
+    signature: str | None = None
+    citations: tuple[Citation, ...] = ()
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class ThinkingBlock(Value, frozen=True, tag="thinking"):
+    """One part of reasoning. Empty text with a signature is a legal block."""
+
+    text: str
+    signature: str | None = None
+    id: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class RedactedThinkingBlock(Value, frozen=True, tag="redacted_thinking"):
+    data: str
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class ToolUseBlock(Value, frozen=True, tag="tool_use"):
+    """A call. `raw_arguments` is the provider's own text where `input` alone would not give it
+    back; a `custom` call has free text, `input` is `{"input": text}`."""
+
+    id: str
+    name: str
+    input: JsonObject
+    raw_arguments: str | None = None
+    signature: str | None = None
+    executor: Executor = "client"
+    call_type: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class ToolResultBlock(Value, frozen=True, tag="tool_result"):
+    tool_use_id: str
+    content: tuple[ResultBlock, ...] = ()
+    is_error: bool = False
+    tool_name: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class ImageBlock(Value, frozen=True, tag="image"):
+    source: Source
+    media_type: str | None = None
+    name: str | None = None
+    detail: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class AudioBlock(Value, frozen=True, tag="audio"):
+    source: Source
+    media_type: str | None = None
+    name: str | None = None
+    transcript: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class VideoBlock(Value, frozen=True, tag="video"):
+    source: Source
+    media_type: str | None = None
+    name: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class DocumentBlock(Value, frozen=True, tag="document"):
+    source: Source
+    media_type: str | None = None
+    name: str | None = None
+    title: str | None = None
+    context: str | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class RefusalBlock(Value, frozen=True, tag="refusal"):
+    text: str
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
+class UnknownBlock(Value, frozen=True, tag="unknown"):
+    """What a reader did not know. `raw` is all it has, so `raw` is what it is compared by."""
+
+    raw: Raw
+    cache: Cache | None = None
+
+    _aside = frozenset()
+
+
+MediaBlock = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
+ResultBlock = TextBlock | ImageBlock | AudioBlock | VideoBlock | DocumentBlock | UnknownBlock
+Block = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | ImageBlock
+    | AudioBlock
+    | VideoBlock
+    | DocumentBlock
+    | RefusalBlock
+    | UnknownBlock
+)
+
+BLOCK_TYPES: dict[str, type[Block]] = {
+    "text": TextBlock,
+    "thinking": ThinkingBlock,
+    "redacted_thinking": RedactedThinkingBlock,
+    "tool_use": ToolUseBlock,
+    "tool_result": ToolResultBlock,
+    "image": ImageBlock,
+    "audio": AudioBlock,
+    "video": VideoBlock,
+    "document": DocumentBlock,
+    "refusal": RefusalBlock,
+    "unknown": UnknownBlock,
+}
+TYPE_OF: dict[type[Block], str] = {cls: name for name, cls in BLOCK_TYPES.items()}
+"""The `type` word of a block class."""

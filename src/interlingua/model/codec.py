@@ -1,0 +1,296 @@
+"""Canonical values as JSON and back.
+
+The fast way is msgspec's typed decoding, which refuses what it does not know. Stored data that it
+refuses is read again field by field (`salvage.py`), so that a newer program's blocks and fields
+are kept and written back. Reading at an API (`strict=True`) refuses them, naming the place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+
+import jiter
+import msgspec
+
+from interlingua.errors import DepthError, InterlinguaError, ReadError, WriteError, found
+from interlingua.model import message as _message
+from interlingua.model import salvage
+from interlingua.model.base import Value
+from interlingua.model.message import Message
+
+T = TypeVar("T")
+WHAT = "canonical JSON"
+STORED_DEPTH = 512
+"""Nesting accepted in files and stored data."""
+API_DEPTH = 128
+"""Nesting accepted at an API."""
+
+_encoder = msgspec.json.Encoder()
+
+
+def dumps(value: Any) -> bytes:
+    """A canonical value (or a list of them) as JSON: UTF-8, defaults left out, money as strings."""
+    survey = _Survey(STORED_DEPTH)
+    try:
+        survey.look(value, 0)
+        return _encoder.encode(salvage.to_plain(value) if survey.kept else value)
+    except (_OddError, UnicodeEncodeError, RecursionError, TypeError, OverflowError) as odd:
+        raise _write_error(value, odd) from None
+
+
+@overload
+def loads(data: bytes | str, type: type[T], strict: bool = False) -> T: ...
+@overload
+def loads(data: bytes | str, *, strict: bool = False) -> Message: ...
+def loads(data: bytes | str, type: Any = Message, strict: bool = False) -> Any:
+    """Read JSON as `type`. Stored data keeps what we do not know, with a warning in the log; with
+    `strict` it is an error that names the place, what was expected and what was found."""
+    data = _without_bom(data)
+    limit = API_DEPTH if strict else STORED_DEPTH
+    try:
+        value = _decoder(type).decode(data)
+        survey = _Survey(limit)
+        survey.look(value, 0)
+        if not survey.stale:
+            return value
+    except msgspec.ValidationError as odd:
+        if strict:
+            raise salvage.read_error(odd) from None
+    except _TooDeepError:
+        raise DepthError(WHAT, limit) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as odd:
+        raise _malformed(odd, limit, data) from None
+    return _loads_slowly(data, type, strict, limit)
+
+
+def _loads_slowly(data: bytes | str, type: Any, strict: bool, limit: int) -> Any:
+    try:
+        plain = msgspec.json.decode(data)
+        _Survey(limit).json(plain, 0)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as odd:
+        raise _malformed(odd, limit, data) from None
+    return salvage.build(type, plain, strict)
+
+
+def convert(plain: Any, type: type[T], strict: bool = True) -> T:
+    """`loads` for JSON that is parsed already."""
+    try:
+        _Survey(API_DEPTH if strict else STORED_DEPTH).json(plain, 0)
+        value: T = msgspec.convert(plain, type)
+        survey = _Survey(STORED_DEPTH)
+        survey.look(value, 0)
+        if not survey.stale:
+            return value
+    except msgspec.ValidationError as odd:
+        if strict:
+            raise salvage.read_error(odd) from None
+    except (RecursionError, _OddError) as odd:
+        raise _malformed(odd, API_DEPTH if strict else STORED_DEPTH) from None
+    built: T = salvage.build(type, plain, strict)
+    return built
+
+
+def parse(data: bytes | str, what: str) -> Any:
+    """Somebody's JSON text as plain values; the error says what is wrong with it."""
+    data = _without_bom(data)
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
+        raise _malformed(odd, STORED_DEPTH, data, what) from None
+
+
+def require_json(plain: Any, what: str) -> None:
+    """Refuse parsed values that JSON cannot hold (NaN, keys that are no strings, odd types)."""
+    try:
+        _Survey(STORED_DEPTH).json(plain, 0)
+    except (RecursionError, _OddError) as odd:
+        raise _malformed(odd, STORED_DEPTH, b"", what) from None
+
+
+def duplicate_key(data: bytes | str) -> str | None:
+    """Where JSON text repeats a key in one object, in words; None where it does not.
+
+    Off the hot path: the last of two equal keys wins everywhere else."""
+    raw = data.encode() if isinstance(data, str) else data
+    try:
+        jiter.from_json(raw, catch_duplicate_keys=True, cache_mode="none")
+    except ValueError as odd:
+        return str(odd) if "duplicate key" in str(odd).lower() else None
+    return None
+
+
+def _without_bom(data: bytes | str) -> bytes | str:
+    if isinstance(data, str):
+        return data.removeprefix("\ufeff")
+    return data[3:] if data[:3] == b"\xef\xbb\xbf" else data
+
+
+def _malformed(
+    odd: Exception, limit: int, data: bytes | str = b"", what: str = WHAT
+) -> InterlinguaError:
+    if isinstance(odd, (RecursionError, _TooDeepError)):
+        return DepthError(what, limit)
+    if isinstance(odd, _OddError):
+        return ReadError(what, found=odd.problem)
+    if isinstance(odd, msgspec.ValidationError):
+        return salvage.read_error(odd)
+    if _has_lone_surrogate(data):
+        return ReadError(what, "$", "Unicode text", "a lone surrogate")
+    return ReadError(what, found=str(odd))
+
+
+def _has_lone_surrogate(data: bytes | str) -> bool:
+    """After a failure: is the cause an escape such as `\\ud800` that stands alone?"""
+    text = data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data
+    pairs = re.sub(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", "", text)
+    return bool(re.search(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]", pairs))
+
+
+@cache
+def _decoder(type: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type)
+
+
+class _OddError(Exception):
+    """Something that JSON cannot hold."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+
+
+class _TooDeepError(_OddError):
+    pass
+
+
+class _Survey:
+    """One walk over a value: is all of it JSON, and is there anything the fast way gets wrong?
+
+    Only fields whose type leaves room for surprises are looked at, so that it costs little."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept = False
+        """Somewhere, fields of a newer program are kept."""
+        self.stale = False
+        """Somewhere, a message follows another schema version."""
+
+    def look(self, value: Any, depth: int) -> None:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            for item in value:
+                self.look(item, depth + 1)
+        elif isinstance(value, Value):
+            if isinstance(value, Message) and value.schema_version != _message.SCHEMA_VERSION:
+                self.stale = True
+            for name, look in _open_fields(type(value)):
+                item = getattr(value, name)
+                if item is not None and item != ():
+                    if look == "value":
+                        self.look(item, depth + 1)
+                    else:
+                        if look == "kept" and (name == "extra" or salvage.KEY in item):
+                            self.kept = True
+                        self.json(item, depth + 1)
+        else:
+            self.json(value, depth)
+
+    def json(self, value: Any, depth: int) -> None:
+        if depth > self.limit:
+            raise _TooDeepError(f"more than {self.limit} levels of nesting")
+        kind = type(value)
+        if kind is str or kind is int or kind is bool or value is None:
+            return
+        if kind is dict:
+            for key, item in value.items():
+                if type(key) is not str:
+                    raise _OddError(f"a key that is {found(key)}")
+                kind = type(item)
+                if kind is not str and kind is not int:
+                    self.json(item, depth + 1)
+        elif kind is list or kind is tuple:
+            for item in value:
+                self.json(item, depth + 1)
+        elif kind is float or kind is Decimal:
+            if not math.isfinite(value):
+                raise _OddError(f"{value}, which JSON cannot hold")
+        elif isinstance(value, Value):
+            self.look(value, depth)
+        elif not isinstance(value, (str, Enum)):
+            raise _OddError(f"{found(value)}, which JSON cannot hold")
+
+
+_CLOSED = (str, int, bool, type(None))
+
+
+@cache
+def _open_fields(cls: type[Value]) -> tuple[tuple[str, Literal["value", "kept", "json"]], ...]:
+    """The fields of a class that need a look, and which: other values, or free JSON."""
+    found: list[tuple[str, Literal["value", "kept", "json"]]] = []
+    for name, hint in get_type_hints(cls).items():
+        if name not in cls.__struct_fields__:
+            continue
+        leaves = set(_leaves(hint))
+        if any(isinstance(leaf, type) and issubclass(leaf, Value) for leaf in leaves):
+            found.append((name, "value"))
+        elif name in ("raw", "provider_raw", "extra"):
+            found.append((name, "kept"))
+        elif not all(_is_closed(leaf) for leaf in leaves):
+            found.append((name, "json"))
+    return tuple(found)
+
+
+def _is_closed(leaf: Any) -> bool:
+    if leaf in _CLOSED or not isinstance(leaf, type):
+        return leaf is not Any
+    return issubclass(leaf, Enum) or leaf.__name__ == "datetime"
+
+
+def _leaves(hint: Any) -> list[Any]:
+    """The plain types that a type hint is made of."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return [leaf for arg in get_args(hint) for leaf in _leaves(arg)]
+    if origin in (tuple, list):
+        return [leaf for arg in get_args(hint) if arg is not ... for leaf in _leaves(arg)]
+    if origin is Literal:
+        return [str]
+    return [dict if origin is dict else hint]
+
+
+def _write_error(value: Any, odd: Exception) -> WriteError:
+    """The slow search for the place, after the quick walk found that something is wrong."""
+    if isinstance(odd, (_TooDeepError, RecursionError)):
+        return WriteError(WHAT, "$", f"more than {STORED_DEPTH} levels of nesting")
+    path = _place(value, "$")
+    if isinstance(odd, UnicodeEncodeError):
+        return WriteError(WHAT, path, "a lone surrogate, which is no Unicode text")
+    return WriteError(WHAT, path, odd.problem if isinstance(odd, _OddError) else str(odd))
+
+
+def _place(value: Any, path: str) -> str:
+    children: list[tuple[str, Any]] = []
+    if isinstance(value, Value):
+        children = [(f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__]
+    elif isinstance(value, dict):
+        children = [(f"{path}.{key}", item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        children = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    for place, item in children:
+        if not _is_json(item):
+            return _place(item, place)
+    return path
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        _Survey(STORED_DEPTH).look(value, 0)
+        _encoder.encode(value)
+    except (_OddError, UnicodeEncodeError, RecursionError, TypeError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,141 @@
+"""What a stream is made of.
+
+In this order: `message_start`; blocks, each opened, filled and closed, overlapping or not; `stop`
+and `usage_update` at any time, the last one counts; at the end exactly one `message_complete` or
+`error`. `index` orders the blocks of the finished message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.blocks import Block, Executor
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason, Usage
+
+
+class FrameMark(Value, frozen=True):
+    """Which wire frame an event came from; on the frame's first event also what else it said."""
+
+    number: int
+    rest: Raw | None = None
+
+
+class _Event(Value, frozen=True, kw_only=True):
+    choice: int = 0
+    frame: FrameMark | None = None
+
+
+class MessageStart(_Event, frozen=True, tag="message_start"):
+    model: str | None = None
+    response_id: str | None = None
+    role: Role = Role.ASSISTANT
+
+
+class BlockStart(_Event, frozen=True, tag="block_start"):
+    index: int
+    block: Block
+
+
+class BlockDelta(_Event, frozen=True, tag="block_delta"):
+    """A piece of what is neither text, thinking nor tool input: `field` says of what."""
+
+    index: int
+    field: str
+    value: Any
+
+
+class BlockEnd(_Event, frozen=True, tag="block_end"):
+    index: int
+    block: Block
+
+
+class TextDelta(_Event, frozen=True, tag="text_delta"):
+    index: int
+    text: str
+
+
+class ThinkingDelta(_Event, frozen=True, tag="thinking_delta"):
+    index: int
+    text: str
+
+
+class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
+    index: int
+    id: str
+    name: str
+    executor: Executor = "client"
+    call_type: str | None = None
+    raw: Raw | None = None
+
+
+class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta"):
+    index: int
+    text: str
+
+
+class ToolUseEnd(_Event, frozen=True, tag="tool_use_end"):
+    index: int
+    input: JsonObject
+    raw_arguments: str | None = None
+    signature: str | None = None
+    raw: Raw | None = None
+
+
+class Stop(_Event, frozen=True, tag="stop"):
+    stop_reason: StopReason | None = None
+    raw_stop_reason: str | int | float | bool | None = None
+
+
+class UsageUpdate(_Event, frozen=True, tag="usage_update"):
+    """Cumulative: it replaces what came before."""
+
+    usage: Usage
+
+
+class MessageComplete(_Event, frozen=True, tag="message_complete"):
+    response: Response
+
+
+class StreamError(_Event, frozen=True, tag="error"):
+    """The end of a stream that failed or broke off, with all that had arrived."""
+
+    error: ProviderError
+    partial: Message | None = None
+
+
+class Other(_Event, frozen=True, tag="other"):
+    """A frame that says nothing canonical; it goes home unchanged."""
+
+
+Event = (
+    MessageStart
+    | BlockStart
+    | BlockDelta
+    | BlockEnd
+    | TextDelta
+    | ThinkingDelta
+    | ToolUseStart
+    | ToolUseInputDelta
+    | ToolUseEnd
+    | Stop
+    | UsageUpdate
+    | MessageComplete
+    | StreamError
+    | Other
+)
+
+WIRE_NAMES: dict[str, str] = {
+    "message_start": "message.start",
+    "text_delta": "text.delta",
+    "thinking_delta": "thinking.delta",
+    "tool_use_start": "tool.use_start",
+    "tool_use_input_delta": "tool.use_input_delta",
+    "tool_use_end": "tool.use_end",
+    "message_complete": "message.complete",
+}
+"""The names these events have on a live connection to a client."""
+
+Ending = Literal["message_complete", "error"]

@@ -1,0 +1,123 @@
+"""One generation: everything that is sent for it, and what comes back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.blocks import Cache
+from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+class ToolChoice(Value, frozen=True):
+    """`auto`, `none`, or `any` (some tool must be called); `names` narrows it to some tools."""
+
+    mode: Literal["auto", "none", "any"] = "auto"
+    names: tuple[str, ...] = ()
+
+
+class ResponseFormat(Value, frozen=True):
+    kind: Literal["text", "json", "json_schema"] = "text"
+    name: str | None = None
+    schema: JsonObject | None = None
+    strict: bool | None = None
+    description: str | None = None
+
+
+class Reasoning(Value, frozen=True):
+    effort: Effort | None = None
+    budget_tokens: int | None = None
+    visible: bool | None = None
+    """Whether the thinking itself is to be shown."""
+
+
+class Options(Value, frozen=True):
+    """How to generate. None means the provider's own default."""
+
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: float | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    repetition_penalty: float | None = None
+    logit_bias: dict[str, float] | None = None
+    n: int | None = None
+    logprobs: int | None = None
+    """How many alternatives to each token; 0 is the chosen token's alone."""
+    verbosity: str | None = None
+    modalities: tuple[str, ...] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    reasoning: Reasoning | None = None
+    service_tier: str | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+    stream: bool | None = None
+    cache: Cache | None = None
+    """Where the provider itself shall put a breakpoint at the end of the prompt."""
+    raw: Raw | None = None
+
+
+class Continues(Value, frozen=True):
+    """History that the provider keeps: what this request goes on from."""
+
+    response_id: str | None = None
+    conversation_id: str | None = None
+    prompt: JsonObject | None = None
+    items: tuple[str, ...] = ()
+    token: str | None = None
+
+
+_NO_OPTIONS = Options()
+
+
+class Request(Value, frozen=True):
+    """`model` is the wire's own name for it; instructions are messages like all others."""
+
+    messages: tuple[Message, ...] = ()
+    model: str | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    options: Options = _NO_OPTIONS
+    continues: Continues | None = None
+    raw: Raw | None = None
+
+
+class ErrorKind(StrEnum):
+    RATE_LIMIT = "rate_limit"
+    AUTH = "auth"
+    SERVER_ERROR = "server_error"
+    NETWORK = "network"
+    CONTEXT_OVERFLOW = "context_overflow"
+    INVALID_REQUEST = "invalid_request"
+    CANCELLED = "cancelled"
+    OTHER = "other"
+
+
+class ProviderError(Value, frozen=True):
+    """What a provider answered in place of a message."""
+
+    kind: ErrorKind
+    message: str
+    code: str | None = None
+    status: int | None = None
+    raw: Raw | None = None
+
+
+class Response(Value, frozen=True):
+    """The assistant message that came back; more of them in `alternatives` where several were asked
+    for; or an empty message of status `error` and the `error`."""
+
+    message: Message
+    alternatives: tuple[Message, ...] = ()
+    error: ProviderError | None = None
+    raw: Raw | None = None

@@ -1,0 +1,69 @@
+"""Canonical types as pydantic v2 fields and FastAPI bodies, and their JSON Schema.
+
+Nothing here is imported unless pydantic asks, or somebody wants the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.errors import ReadError
+from interlingua.model import codec
+from interlingua.model.base import Value
+
+
+def core_schema(cls: type[Value]) -> Any:
+    """What pydantic needs: our strict reader in, our plain JSON out."""
+    from pydantic_core import PydanticCustomError
+    from pydantic_core import core_schema as core
+
+    def read(value: Any) -> Value:
+        if isinstance(value, cls):
+            return value
+        try:
+            return codec.convert(value, cls)
+        except ReadError as odd:
+            raise PydanticCustomError(
+                "interlingua", "{error}", {"error": str(odd), "path": odd.path}
+            ) from None
+
+    return core.no_info_plain_validator_function(
+        read,
+        serialization=core.plain_serializer_function_ser_schema(plain),
+        metadata={"pydantic_js_functions": [lambda _schema, handler: _inline_schema(cls)]},
+    )
+
+
+def plain(value: Value) -> Any:
+    """A value as plain JSON types."""
+    return msgspec.json.decode(codec.dumps(value))
+
+
+def json_schema(type: Any) -> dict[str, Any]:
+    """The JSON Schema of a canonical type, self-contained."""
+    return msgspec.json.schema(type)
+
+
+def _inline_schema(cls: type[Value]) -> dict[str, Any]:
+    """One schema without references of its own, since pydantic keeps its definitions elsewhere;
+    what refers back to itself is cut there with the plain type `object`."""
+    whole = json_schema(cls)
+    definitions = whole.get("$defs", {})
+
+    def inline(schema: Any, inside: tuple[str, ...]) -> Any:
+        if isinstance(schema, list):
+            return [inline(item, inside) for item in schema]
+        if not isinstance(schema, dict):
+            return schema
+        if "$ref" in schema:
+            name = schema["$ref"].rsplit("/", 1)[-1]
+            if name in inside:
+                return {"type": "object", "title": name}
+            return inline(definitions[name], (*inside, name))
+        return {key: inline(item, inside) for key, item in schema.items() if key != "discriminator"}
+
+    whole.pop("$defs", None)
+    result: dict[str, Any] = inline(whole, ())
+    return result

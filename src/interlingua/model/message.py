@@ -1,0 +1,149 @@
+"""A message: a role and an ordered tuple of blocks, and which blocks each role may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import msgspec
+
+from interlingua.model.base import Value
+from interlingua.model.blocks import (
+    Block,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.metadata import MessageMetadata
+
+SCHEMA_VERSION = 1
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+PLACEMENT: dict[Role, frozenset[str]] = {
+    Role.SYSTEM: frozenset({"text", "unknown"}),
+    Role.DEVELOPER: frozenset({"text", "unknown"}),
+    Role.USER: frozenset({"text", "image", "audio", "video", "document", "unknown"}),
+    Role.ASSISTANT: frozenset(
+        {"text", "thinking", "redacted_thinking", "tool_use", "refusal", "image", "audio", "video"}
+        | {"document", "tool_result", "unknown"}
+    ),
+    Role.TOOL: frozenset({"tool_result", "unknown"}),
+}
+"""Which block types each role may hold. An assistant's tool results are those of calls that the
+provider itself ran; a tool message holds exactly one result."""
+
+Content = str | Block | Iterable[str | Block]
+_NO_METADATA = MessageMetadata()
+
+
+class Message(Value, frozen=True):
+    """One entry of a conversation. A session fills in `id`, `session_id` and `created_at`."""
+
+    role: Role
+    content: tuple[Block, ...] = ()
+    name: str | None = None
+    id: str | None = None
+    session_id: str | None = None
+    metadata: MessageMetadata = _NO_METADATA
+    created_at: datetime | None = None
+    schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
+
+    def __post_init__(self) -> None:
+        if type(self.content) is not tuple:
+            msgspec.structs.force_setattr(self, "content", blocks_of(self.content))
+        if type(self.role) is not Role:
+            msgspec.structs.force_setattr(self, "role", Role(self.role))
+        if self.created_at is not None and self.created_at.tzinfo is not UTC:
+            msgspec.structs.force_setattr(self, "created_at", _utc(self.created_at))
+
+    @classmethod
+    def system(cls, content: Content) -> Message:
+        return cls(Role.SYSTEM, blocks_of(content))
+
+    @classmethod
+    def developer(cls, content: Content) -> Message:
+        return cls(Role.DEVELOPER, blocks_of(content))
+
+    @classmethod
+    def user(cls, content: Content, name: str | None = None) -> Message:
+        return cls(Role.USER, blocks_of(content), name)
+
+    @classmethod
+    def assistant(cls, content: Content, metadata: MessageMetadata | None = None) -> Message:
+        return cls(Role.ASSISTANT, blocks_of(content), metadata=metadata or _NO_METADATA)
+
+    @classmethod
+    def tool_result(
+        cls,
+        tool_use_id: str,
+        content: str | ResultBlock | Iterable[str | ResultBlock] = (),
+        is_error: bool = False,
+        tool_name: str | None = None,
+    ) -> Message:
+        block = ToolResultBlock(tool_use_id, blocks_of(content), is_error, tool_name)  # type: ignore[arg-type]  # a misplaced block is for validate() to name
+        return cls.of_result(block)
+
+    @classmethod
+    def of_result(cls, block: ToolResultBlock) -> Message:
+        """The tool message that holds one result."""
+        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+        return cls(Role.TOOL, (block,), metadata=metadata)
+
+    @property
+    def text(self) -> str:
+        """All text blocks in order, joined; empty when there are none."""
+        return "".join([block.text for block in self.content if type(block) is TextBlock])
+
+    @property
+    def reasoning(self) -> str:
+        """All thinking that can be read, one block a line; empty when there is none."""
+        return "\n".join([block.text for block in self.content if type(block) is ThinkingBlock])
+
+    @property
+    def tool_calls(self) -> list[ToolUseBlock]:
+        """Copies of the calls, in order; changing one changes no message."""
+        return [deepcopy(block) for block in self.content if type(block) is ToolUseBlock]
+
+    def content_digest(self) -> str:
+        """The digest of role and blocks alone, for finding the same words in other places."""
+        return Message(self.role, self.content).digest()
+
+
+def blocks_of(content: Content) -> tuple[Block, ...]:
+    """A string is one text block, an empty string is none; strings in a list are text blocks."""
+    if isinstance(content, str):
+        return (TextBlock(content),) if content else ()
+    if isinstance(content, Value):
+        return (content,)
+    return tuple([TextBlock(part) if isinstance(part, str) else part for part in content])
+
+
+def micros(time: datetime) -> int:
+    """Microseconds since 1970 in UTC, exactly: no floating point on the way."""
+    since = time - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def from_micros(count: int) -> datetime:
+    """The inverse of `micros`."""
+    from datetime import timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=count)
+
+
+def _utc(time: datetime) -> datetime:
+    if time.tzinfo is None:
+        raise ValueError("created_at needs a time zone")
+    return time.astimezone(UTC)

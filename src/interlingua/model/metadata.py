@@ -1,0 +1,129 @@
+"""What is known about a message beside its content: who made it, how it ended, what it cost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from interlingua.model.base import JsonObject, Raw, Value
+
+
+class MessageStatus(StrEnum):
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class StopReason(StrEnum):
+    END_TURN = "end_turn"
+    STOP_SEQUENCE = "stop_sequence"
+    MAX_TOKENS = "max_tokens"
+    """The limit of tokens, or a full context window."""
+    TOOL_USE = "tool_use"
+    CONTENT_FILTER = "content_filter"
+    """A filter on the answer, or a blocked prompt."""
+    REFUSAL = "refusal"
+    PAUSE = "pause"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    OTHER = "other"
+    """Malformed output, turn limits, words we do not know."""
+
+
+class RoutingMode(StrEnum):
+    OVERRIDE = "override"
+    MANUAL = "manual"
+    RULE = "rule"
+    PATTERN = "pattern"
+    DELEGATE = "delegate"
+    DEFAULT = "default"
+
+
+class RoutingRecord(Value, frozen=True):
+    """Which model was chosen for a turn and why; the whole chain is in the trace."""
+
+    mode: RoutingMode
+    chosen_model: str
+    reason: str
+    rule_name: str | None = None
+    confidence: float | None = None
+    alternatives_considered: tuple[str, ...] = ()
+
+
+class CostBreakdown(Value, frozen=True):
+    """US dollars by category; the categories of a price table."""
+
+    input: Decimal = Decimal(0)
+    cached_input: Decimal = Decimal(0)
+    cache_creation: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+
+    @property
+    def total(self) -> Decimal:
+        return self.input + self.cached_input + self.cache_creation + self.output
+
+
+class Usage(Value, frozen=True):
+    """Tokens. The three input counts are disjoint and add up to the prompt; reasoning is a part of
+    output. None is unknown, which is not 0. Money and latency are filled in by a session."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: Decimal | None = None
+    cost_breakdown: CostBreakdown | None = None
+    pricing_version: str | None = None
+    latency_ms: int | None = None
+    estimated: bool = False
+    raw: Raw | None = None
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """The whole prompt: fresh, read from cache and written to cache."""
+        counts = (self.input_tokens, self.cached_input_tokens, self.cache_creation_input_tokens)
+        return sum(count or 0 for count in counts) if any(c is not None for c in counts) else None
+
+    @property
+    def total_tokens(self) -> int | None:
+        prompt = self.prompt_tokens
+        if prompt is None and self.output_tokens is None:
+            return None
+        return (prompt or 0) + (self.output_tokens or 0)
+
+
+class Diagnostic(Value, frozen=True):
+    """Something worth knowing that was no failure, as tool arguments that had to be repaired."""
+
+    type: str
+    message: str | None = None
+    timestamp: datetime | None = None
+    details: JsonObject | None = None
+
+
+class MessageMetadata(Value, frozen=True):
+    """`model` is `<provider>:<name>`; `extra` keeps stored fields that we do not know."""
+
+    model: str | None = None
+    provider: str | None = None
+    protocol: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    routing: RoutingRecord | None = None
+    usage: Usage | None = None
+    stop_reason: StopReason | None = None
+    raw_stop_reason: str | int | float | bool | None = None
+    status: MessageStatus = MessageStatus.COMPLETE
+    parent_tool_use_id: str | None = None
+    error_message: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    critical: bool | tuple[int, ...] = False
+    """The whole message, or the blocks with these indexes, must not be dropped on the way out."""
+    user_id: str | None = None
+    team_id: str | None = None
+    provider_raw: Raw | None = None
+    extra: dict[str, Any] | None = None

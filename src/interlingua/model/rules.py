@@ -1,0 +1,536 @@
+"""Validation: one function per invariant, collected in `RULES`.
+
+Structural rules hold for every complete message. Provenance rules hold for the messages that a
+session holds. What a message is called and how it ended is checked on failed and cancelled ones
+too; a partial message may break anything. Readers do not validate: what a provider sent is read as
+it is, and `validate` says what is odd about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.model.blocks import (
+    TYPE_OF,
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import PLACEMENT, Message, Role
+from interlingua.model.metadata import MessageStatus, RoutingMode, StopReason, Usage
+
+_ULID = "[0-7][0-9A-HJKMNP-TV-Z]{25}"
+_is_ulid = re.compile(_ULID).fullmatch
+_is_tool_id = re.compile(f"tu_{_ULID}").fullmatch
+_is_model_id = re.compile(r"[^\s:/]+:\S+").fullmatch
+
+# Bound once: looking up an enum's member costs as much as a whole rule.
+_COMPLETE = MessageStatus.COMPLETE
+_ASSISTANT = Role.ASSISTANT
+_RULE, _PATTERN = RoutingMode.RULE, RoutingMode.PATTERN
+
+_FINISHED = frozenset(MessageStatus) - {MessageStatus.PARTIAL}
+_MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
+_TOOLS: frozenset[type] = frozenset({ToolUseBlock, ToolResultBlock})
+_RESULT_CONTENT = _MEDIA | {TextBlock, UnknownBlock}
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One broken rule. `block` is an index into the message's content, None the whole message."""
+
+    rule: str
+    path: str
+    message_id: str | None
+    block: int | None
+    problem: str
+
+    def __str__(self) -> str:
+        whose = f" (message {self.message_id})" if self.message_id else ""
+        return f"{self.rule} at {self.path}{whose}: {self.problem}"
+
+
+def validate(value: Message | Iterable[Message] | Request | Response) -> list[Violation]:
+    """Every rule that is broken, in the order of the messages; none, and the list is empty.
+
+    One message alone may answer a call that is not in sight, and so may a request that continues
+    history which the provider keeps. A conversation, or another request, may not.
+    """
+    if isinstance(value, Message):
+        return _validate((value,), "$", whole=False)
+    if isinstance(value, Request):
+        return _validate(value.messages, "$.messages[{}]", whole=value.continues is None)
+    if isinstance(value, Response):
+        violations = _validate((value.message,), "$.message", whole=False)
+        for number, message in enumerate(value.alternatives):
+            violations += _validate((message,), f"$.alternatives[{number}]", whole=False)
+        return violations
+    return _validate(value, "$[{}]", whole=True)
+
+
+def _validate(messages: Iterable[Message], place: str, whole: bool) -> list[Violation]:
+    """`place` has a hole for the message's number. Paths are made only where something is wrong."""
+    violations: list[Violation] = []
+    history = History(whole)
+    for number, message in enumerate(messages):
+        if type(message) is not Message:
+            raise TypeError(f"validate takes messages, found a {type(message).__name__}")
+        history.go_on(message)
+        held = message.session_id is not None
+        for name, check in _plan(message.role, message.metadata.status, held, history.kinds):
+            for block, tail, problem in check(message, history):
+                path = place.format(number) + tail
+                violations.append(Violation(name, path, message.id, block, problem))
+    return violations
+
+
+class Answer(NamedTuple):
+    """A result: where it stands, the call it answers, and whether that had its answer already."""
+
+    at: int
+    block: ToolResultBlock
+    call: Call | None
+    again: bool
+
+
+class Call:
+    """A tool id of a session: how often it was used for a call, and how often answered."""
+
+    __slots__ = ("answered", "executor", "made")
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.answered = 0
+        self.executor: str = "client"
+
+
+class _Session:
+    __slots__ = ("calls", "newest")
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Call] = {}
+        self.newest = ""
+
+
+class History:
+    """What a rule may know beside the message: what came before it, and how the two fit.
+
+    Messages without a session id go on from the session before them. A call in an unfinished
+    message counts as a call; a result in one counts as no answer.
+    """
+
+    def __init__(self, whole: bool) -> None:
+        self.whole = whole
+        """Whether all earlier messages are here."""
+        self.kinds: frozenset[type] = frozenset()
+        """The classes of this message's blocks."""
+        self.first_session: str | None = None
+        self.is_ulid = False
+        self.newest = ""
+        """The greatest message id of the session before this message."""
+        self.repeated: Sequence[int] = ()
+        """The blocks of this message that call with an id which was used before."""
+        self.answers: Sequence[Answer] = ()
+        """The results in this message."""
+        self._here = _Session()
+        self._sessions: dict[str, _Session] = {}
+
+    def go_on(self, message: Message) -> None:
+        self.kinds = kinds = frozenset(map(type, message.content))
+        if message.session_id is not None:
+            self._enter_session(message, message.session_id)
+        if kinds.isdisjoint(_TOOLS):
+            self.repeated = self.answers = ()
+        else:
+            self._pair(message)
+
+    def _enter_session(self, message: Message, session_id: str) -> None:
+        if self.first_session is None:
+            self.first_session = session_id
+            self._sessions[session_id] = self._here
+        elif session_id not in self._sessions:
+            self._sessions[session_id] = _Session()
+        self._here = here = self._sessions[session_id]
+        self.newest = here.newest
+        id = message.id
+        self.is_ulid = id is not None and _is_ulid(id) is not None
+        if id is not None and self.is_ulid and message.metadata.status in _FINISHED:
+            here.newest = max(here.newest, id)
+
+    def _pair(self, message: Message) -> None:
+        """Results answer calls that stand before them; as many of each as there are may pair."""
+        calls = self._here.calls
+        counts = message.metadata.status == _COMPLETE
+        self.repeated, self.answers = repeated, answers = [], []
+        for index, block in enumerate(message.content):
+            if type(block) is ToolUseBlock:
+                call = calls.setdefault(block.id, Call())
+                call.made += 1
+                call.executor = block.executor
+                if call.made > 1:
+                    repeated.append(index)
+            elif type(block) is ToolResultBlock:
+                answered = calls.get(block.tool_use_id)
+                again = answered is not None and answered.answered >= answered.made
+                if answered is not None and counts:
+                    answered.answered += 1
+                answers.append(Answer(index, block, answered, again))
+
+
+Finding = tuple[int | None, str, str]
+"""The block's index, the rest of the path after the message, and what is wrong."""
+Check = Callable[[Message, History], Sequence[Finding]]
+
+
+class Rule(NamedTuple):
+    """A check, the requirements it stands for, and the messages it is for: their roles and states,
+    whether only those in sessions, whether only those with one of some `blocks`."""
+
+    check: Check
+    requirements: tuple[str, ...]
+    roles: frozenset[Role]
+    statuses: frozenset[MessageStatus]
+    held: bool
+    blocks: frozenset[type] | None
+
+    def is_for(self, role: Role, status: MessageStatus, held: bool, kinds: frozenset[type]) -> bool:
+        return (
+            role in self.roles
+            and status in self.statuses
+            and (held or not self.held)
+            and (self.blocks is None or not self.blocks.isdisjoint(kinds))
+        )
+
+
+RULES: dict[str, Rule] = {}
+
+
+def _rule(
+    *requirements: str,
+    roles: Iterable[Role] = Role,
+    statuses: Iterable[MessageStatus] = (_COMPLETE,),
+    held: bool = False,
+    blocks: Iterable[type] | None = None,
+) -> Callable[[Check], Check]:
+    only = None if blocks is None else frozenset(blocks)
+
+    def enter(check: Check) -> Check:
+        name = check.__name__
+        RULES[name] = Rule(check, requirements, frozenset(roles), frozenset(statuses), held, only)
+        return check
+
+    return enter
+
+
+@lru_cache(maxsize=4096)
+def _plan(
+    role: Role, status: MessageStatus, held: bool, kinds: frozenset[type]
+) -> tuple[tuple[str, Check], ...]:
+    """The rules for messages of one shape; a conversation has few shapes."""
+    shape = (role, status, held, kinds)
+    return tuple([(name, rule.check) for name, rule in RULES.items() if rule.is_for(*shape)])
+
+
+# Structure
+
+
+@_rule("S002-47", "S002-48", "S002-16", roles=(Role.USER, Role.ASSISTANT, Role.TOOL))
+def not_empty(message: Message, history: History) -> Sequence[Finding]:
+    if message.content:
+        return ()
+    return [(None, ".content", f"a {message.role} message has at least one block")]
+
+
+@_rule("S002-49")
+def placement(message: Message, history: History) -> Sequence[Finding]:
+    allowed = _ALLOWED[message.role]
+    if history.kinds <= allowed:
+        return ()
+    return [
+        (index, f".content[{index}]", f"{_name(block)} has no place in a {message.role} message")
+        for index, block in enumerate(message.content)
+        if type(block) not in allowed
+    ]
+
+
+@_rule("S002-49", "S002-10", roles=(Role.TOOL,))
+def one_tool_result(message: Message, history: History) -> Sequence[Finding]:
+    count = len(history.answers)
+    if count == 1 or not message.content:
+        return ()
+    return [(None, ".content", f"a tool message has exactly one tool_result, found {count}")]
+
+
+@_rule("S002-59", "S002-34", roles=(Role.TOOL,))
+def answered_call_is_named(message: Message, history: History) -> Sequence[Finding]:
+    if message.metadata.parent_tool_use_id is not None:
+        return ()
+    return [(None, ".metadata.parent_tool_use_id", "a tool message names the call it answers")]
+
+
+@_rule("S002-59", "S002-34", roles=(Role.TOOL,), blocks=(ToolResultBlock,))
+def answered_call_is_the_results(message: Message, history: History) -> Sequence[Finding]:
+    parent = message.metadata.parent_tool_use_id
+    return [
+        (index, ".metadata.parent_tool_use_id", "it is not the tool_use_id of the tool_result")
+        for index, block, _, _ in history.answers
+        if parent is not None and block.tool_use_id != parent
+    ]
+
+
+@_rule("S002-22", blocks=(ToolResultBlock,))
+def tool_result_content(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].content[{inner}]", f"{_name(part)} has no place in a result")
+        for index, block, _, _ in history.answers
+        for inner, part in enumerate(block.content)
+        if type(part) not in _RESULT_CONTENT
+    ]
+
+
+@_rule("S002-24", blocks=_MEDIA | {ToolResultBlock})
+def source_fits_its_kind(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}]{tail}", problem)
+        for index, block in enumerate(message.content)
+        if type(block) in _MEDIA or type(block) is ToolResultBlock
+        for tail, problem in _odd_sources(block)
+    ]
+
+
+@_rule("S002-54", "S002-52", blocks=(ToolUseBlock,))
+def tool_ids_are_not_repeated(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].id", "an earlier tool_use has the same id")
+        for index in history.repeated
+    ]
+
+
+@_rule("S002-53", blocks=(ToolResultBlock,))
+def result_answers_an_earlier_call(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].tool_use_id", "no earlier tool_use of this session has this id")
+        for index, _, call, _ in history.answers
+        if call is None and history.whole
+    ]
+
+
+@_rule("S002-54", blocks=(ToolResultBlock,))
+def call_is_answered_once(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].tool_use_id", "this tool_use has a tool_result already")
+        for index, _, _, again in history.answers
+        if again
+    ]
+
+
+@_rule("S002-49", roles=(_ASSISTANT,), blocks=(ToolResultBlock,))
+def assistant_results_are_the_providers(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}]", "the result of a client's call belongs in a tool message")
+        for index, _, call, _ in history.answers
+        if call is not None and call.executor != "provider"
+    ]
+
+
+@_rule("S002-38", statuses=_FINISHED)
+def stop_reason_fits_status(message: Message, history: History) -> Sequence[Finding]:
+    """Of a message that did not come from a model, no stop reason is expected."""
+    status, stop = message.metadata.status, message.metadata.stop_reason
+    if stop is None and message.role != _ASSISTANT:
+        return ()
+    if _STATUS_OF_STOP.get(stop, _COMPLETE) == status:
+        return ()
+    said = "no stop reason" if stop is None else f"stop reason {stop}"
+    return [(None, ".metadata.stop_reason", f"status {status} does not go with {said}")]
+
+
+@_rule("S002-53", "S002-14", statuses=_FINISHED, held=True)
+def one_session(message: Message, history: History) -> Sequence[Finding]:
+    if message.session_id == history.first_session:
+        return ()
+    return [(None, ".session_id", "earlier messages belong to another session")]
+
+
+# Provenance
+
+
+@_rule("S002-13", "S002-64", statuses=_FINISHED, held=True)
+def id_is_a_ulid(message: Message, history: History) -> Sequence[Finding]:
+    return () if history.is_ulid else [(None, ".id", "the id of a stored message is a ULID")]
+
+
+@_rule("S002-13", "S002-64", statuses=_FINISHED, held=True)
+def ids_increase(message: Message, history: History) -> Sequence[Finding]:
+    if message.id is None or not history.is_ulid or message.id > history.newest:
+        return ()
+    return [(None, ".id", "an earlier message of the session has the same or a greater id")]
+
+
+@_rule("S002-52", "S002-65", held=True, blocks=(ToolUseBlock,))
+def tool_ids_are_ours(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].id", "the id of a stored tool_use is tu_ and a ULID")
+        for index, block in enumerate(message.content)
+        if type(block) is ToolUseBlock and not _is_tool_id(block.id)
+    ]
+
+
+@_rule("S002-56", roles=(_ASSISTANT,), held=True)
+def model_is_named(message: Message, history: History) -> Sequence[Finding]:
+    if message.metadata.model is not None:
+        return ()
+    return [(None, ".metadata.model", "a stored assistant message names its model")]
+
+
+@_rule("S002-56", roles=(_ASSISTANT,), held=True)
+def provider_is_named(message: Message, history: History) -> Sequence[Finding]:
+    if message.metadata.provider is not None:
+        return ()
+    return [(None, ".metadata.provider", "a stored assistant message names its provider")]
+
+
+@_rule("S002-69", "S002-30", roles=(_ASSISTANT,), held=True)
+def model_id_has_its_form(message: Message, history: History) -> Sequence[Finding]:
+    model = message.metadata.model
+    if model is None or _is_model_id(model):
+        return ()
+    return [(None, ".metadata.model", "a model id is <provider>:<name>")]
+
+
+@_rule("S002-57", "S002-32", roles=(_ASSISTANT,), held=True)
+def routing_is_recorded(message: Message, history: History) -> Sequence[Finding]:
+    if message.metadata.routing is not None:
+        return ()
+    return [(None, ".metadata.routing", "a stored assistant message says how it was routed")]
+
+
+@_rule("S002-39", roles=(_ASSISTANT,), held=True)
+def chosen_model_is_the_model(message: Message, history: History) -> Sequence[Finding]:
+    routing, model = message.metadata.routing, message.metadata.model
+    if routing is None or model is None or routing.chosen_model == model:
+        return ()
+    return [(None, ".metadata.routing.chosen_model", "it is not the model of the message")]
+
+
+@_rule("S002-39", roles=(_ASSISTANT,), held=True)
+def rule_name_is_for_rules(message: Message, history: History) -> Sequence[Finding]:
+    routing = message.metadata.routing
+    if routing is None or routing.rule_name is None or routing.mode == _RULE:
+        return ()
+    return [(None, ".metadata.routing.rule_name", f"mode {routing.mode} has no rule")]
+
+
+@_rule("S002-39", roles=(_ASSISTANT,), held=True)
+def confidence_is_for_patterns(message: Message, history: History) -> Sequence[Finding]:
+    routing = message.metadata.routing
+    if routing is None or routing.confidence is None or routing.mode == _PATTERN:
+        return ()
+    return [(None, ".metadata.routing.confidence", f"mode {routing.mode} has no confidence")]
+
+
+@_rule("S002-39", roles=(_ASSISTANT,), held=True)
+def confidence_is_a_share(message: Message, history: History) -> Sequence[Finding]:
+    routing = message.metadata.routing
+    if routing is None or routing.confidence is None or 0 <= routing.confidence <= 1:
+        return ()
+    return [(None, ".metadata.routing.confidence", "confidence lies between 0 and 1")]
+
+
+@_rule("S002-58", "S002-33", roles=(_ASSISTANT,), held=True)
+def usage_is_reported(message: Message, history: History) -> Sequence[Finding]:
+    if message.metadata.usage is not None:
+        return ()
+    return [(None, ".metadata.usage", "a stored assistant message reports its usage")]
+
+
+@_rule("S002-42", "S002-43", roles=(_ASSISTANT,), held=True)
+def counts_are_not_negative(message: Message, history: History) -> Sequence[Finding]:
+    usage = message.metadata.usage
+    if usage is None or not _has_negative(usage):
+        return ()
+    return [
+        (None, f".metadata.usage.{name}", "a count of tokens is 0 or more")
+        for name in _COUNTS
+        if (getattr(usage, name) or 0) < 0
+    ]
+
+
+@_rule("S002-43", roles=(_ASSISTANT,), held=True)
+def reasoning_is_part_of_output(message: Message, history: History) -> Sequence[Finding]:
+    usage = message.metadata.usage
+    if usage is None or usage.reasoning_tokens is None or usage.output_tokens is None:
+        return ()
+    if usage.reasoning_tokens <= usage.output_tokens:
+        return ()
+    return [(None, ".metadata.usage.reasoning_tokens", "more tokens of reasoning than of output")]
+
+
+_ALLOWED: dict[Role, frozenset[type]] = {
+    role: frozenset([cls for cls, name in TYPE_OF.items() if name in names])
+    for role, names in PLACEMENT.items()
+}
+_STATUS_OF_STOP: dict[StopReason | None, MessageStatus] = {
+    StopReason.CANCELLED: MessageStatus.CANCELLED,
+    StopReason.ERROR: MessageStatus.ERROR,
+}
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+)
+
+
+def _name(block: Any) -> str:
+    return TYPE_OF.get(type(block), type(block).__name__)
+
+
+def _has_negative(usage: Usage) -> bool:
+    return (
+        (usage.input_tokens or 0) < 0
+        or (usage.output_tokens or 0) < 0
+        or (usage.cached_input_tokens or 0) < 0
+        or (usage.cache_creation_input_tokens or 0) < 0
+        or (usage.reasoning_tokens or 0) < 0
+    )
+
+
+def _odd_sources(block: Block) -> list[tuple[str, str]]:
+    """The sources in a block that lack what their kind needs, however deep: path and problem."""
+    odd: list[tuple[str, str]] = []
+    todo: list[tuple[str, Block]] = [("", block)]
+    while todo:
+        tail, each = todo.pop()
+        if isinstance(each, ToolResultBlock):
+            parts: Sequence[Block] = each.content
+        elif isinstance(each, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)):
+            tail += ".source"
+            parts = each.source.content or ()
+            if problem := _source_problem(each.source):
+                odd.append((tail, problem))
+        else:
+            continue
+        todo += [(f"{tail}.content[{at}]", part) for at, part in enumerate(parts)][::-1]
+    return odd
+
+
+def _source_problem(source: Source) -> str | None:
+    if source.kind == "blocks":
+        fits = source.content is not None and source.data is None
+        return None if fits else "a source of kind blocks has content, and no data"
+    fits = source.data is not None and source.content is None
+    return None if fits else f"a source of kind {source.kind} has data, and no content"

@@ -1,0 +1,36 @@
+"""What a tool is to a model: its name, what it does, what it takes. Others run it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.blocks import Cache, Executor
+
+
+class SideEffects(StrEnum):
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class ToolDefinition(Value, frozen=True):
+    """`input_schema` is kept and sent untouched. `side_effects` and `input_schema` may be None on
+    tools read from a wire; naming rules hold when a tool is registered, not when it is read.
+
+    `kind` is `function`, `custom` (free text in) or the provider's own word for a built-in tool."""
+
+    name: str
+    description: str | None = None
+    input_schema: JsonObject | None = None
+    side_effects: SideEffects | None = None
+    requires_workspace: bool = True
+    executor: Executor = "client"
+    kind: str = "function"
+    strict: bool | None = None
+    deferred: bool | None = None
+    output_schema: JsonObject | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
