@@ -1,0 +1,157 @@
+"""The tools a program offers: checked when they are registered, and their input when it arrives.
+
+Running a tool is the dispatcher's business. Reading tools from a wire needs no registry: the rules
+here are for tools that are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from interlingua.errors import MissingExtraError, SchemaError, ToolInputError
+from interlingua.model.tools import SideEffects
+from interlingua.tools.schema import Problem, check_schema, first_problems, json_path, json_problems
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
+    from interlingua.model.tools import ToolDefinition
+
+NAME = re.compile("[a-z][a-z0-9_]{0,63}")
+
+MAX_INPUT_LEVELS = 200
+"""How deep a tool's input may nest; the validator itself gives up at 255."""
+
+# What a tool without a schema takes: free text arrives as {"input": text}; what a provider's own
+# tool takes is the provider's business.
+_FREE_TEXT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+_ANY_OBJECT = {"type": "object"}
+
+_MAX_MESSAGE = 300
+_MAX_AUTOMATON_BYTES = 1 << 20
+
+
+class ToolRegistry:
+    """Tools by name, in the order they were registered."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, ToolDefinition] = {}
+        self._validators: dict[str, Validator] = {}
+
+    def register(self, tool: ToolDefinition) -> None:
+        """Add a tool, untouched, or raise a SchemaError that lists everything wrong with it.
+
+        A schema-less tool is fine unless its kind is `function`. Where the extra `schema` is
+        installed the schema is compiled now, so that a bad `pattern` is found now.
+        """
+        problems = list(_tool_problems(tool))
+        if not problems and tool.name in self._tools:
+            problems = [("$.name", "a tool of this name is already registered")]
+        if problems:
+            raise SchemaError(str(tool.name), problems)
+        with suppress(MissingExtraError):  # only `validate_input` cannot do without the extra
+            self._validators[tool.name] = _validator_of(tool)
+        self._tools[tool.name] = tool
+
+    def get(self, name: str) -> ToolDefinition | None:
+        """The tool of this name, or None."""
+        return self._tools.get(name)
+
+    def names(self) -> list[str]:
+        """The names of all tools."""
+        return list(self._tools)
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        return iter(list(self._tools.values()))
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def validate_input(self, name: str, input: Any) -> None:
+        """Raise a ToolInputError unless the tool exists and the input fits its schema.
+
+        Messages name the place and the rule, never the value found there, so they may be logged.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self.names()) or "none"
+            raise ToolInputError(name, [("$", f"no such tool; there are: {known}")])
+        problems = first_problems(json_problems(input, levels=MAX_INPUT_LEVELS))
+        if not problems:
+            problems = first_problems(_misfits(self._validator(tool), input))
+        if problems:
+            raise ToolInputError(name, problems)
+
+    def _validator(self, tool: ToolDefinition) -> Validator:
+        validator = self._validators.get(tool.name)
+        if validator is None:
+            validator = self._validators[tool.name] = _validator_of(tool)
+        return validator
+
+
+def build_validator(tool: str, schema: dict[str, Any]) -> Validator:
+    """A compiled validator that fetches nothing and matches patterns in linear time.
+
+    Left to itself the library follows `http:` and `file:` references (jsonschema-rs 0.60, tried
+    2026-11), and its default pattern engine backtracks: with the step limit at 100,000 one pattern
+    on 100 kB of text still took 17 seconds. `format` stays a hint to the model.
+    """
+    try:
+        from jsonschema_rs import Draft202012Validator, RegexOptions
+    except ImportError as error:
+        raise MissingExtraError("tool input validation", "schema") from error
+    try:
+        return Draft202012Validator(
+            schema,
+            retriever=_refuse,
+            validate_formats=False,
+            mask="the value",
+            pattern_options=RegexOptions(_MAX_AUTOMATON_BYTES, _MAX_AUTOMATON_BYTES),
+        )
+    except ValueError as error:
+        path = json_path("input_schema", *getattr(error, "instance_path", []))
+        message = getattr(error, "message", str(error))
+        raise SchemaError(tool, [(path, message[:_MAX_MESSAGE])]) from error
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError("references are not followed")
+
+
+def _validator_of(tool: ToolDefinition) -> Validator:
+    if tool.input_schema is not None:
+        return build_validator(tool.name, tool.input_schema)
+    return build_validator(tool.name, _FREE_TEXT if tool.kind == "custom" else _ANY_OBJECT)
+
+
+def _misfits(validator: Validator, input: Any) -> Iterator[Problem]:
+    for error in validator.iter_errors(input):
+        yield json_path(*error.instance_path), error.message[:_MAX_MESSAGE]
+
+
+def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:
+    if not NAME.fullmatch(str(tool.name)):
+        yield (
+            "$.name",
+            "expected a lower-case letter, then lower-case letters, digits and underscores, "
+            "64 characters at most",
+        )
+    if not isinstance(tool.description, str) or not tool.description.strip():
+        yield "$.description", "a tool needs a description"
+    if tool.side_effects not in tuple(SideEffects):
+        yield "$.side_effects", f"a tool declares one of: {', '.join(SideEffects)}"
+    if tool.input_schema is not None:
+        for path, problem in check_schema(tool.input_schema):
+            yield f"$.input_schema{path[1:]}", problem
+    elif tool.kind == "function":
+        yield "$.input_schema", "a function needs an input schema"
