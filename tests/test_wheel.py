@@ -1,0 +1,58 @@
+"""What a user installs: the package and its metadata, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "interlingua"
+
+# The build backend's own hook, called as a front end calls it but without a fresh environment.
+BUILD = """
+import importlib, sys
+print(importlib.import_module(sys.argv[1]).build_wheel(sys.argv[2]))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    directory = tmp_path_factory.mktemp("wheel")
+    built = subprocess.run(
+        [sys.executable, "-c", BUILD, pyproject["build-system"]["build-backend"], str(directory)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert built.returncode == 0, built.stderr
+    with zipfile.ZipFile(directory / built.stdout.split()[-1]) as wheel:
+        return wheel.namelist()
+
+
+def test_wheel_holds_only_the_package_and_its_metadata(wheel_names: list[str]) -> None:
+    tops = {name.split("/")[0] for name in wheel_names}
+    dist_info = {top for top in tops if top.endswith(".dist-info")}
+    assert tops == {"interlingua"} | dist_info
+    assert len(dist_info) == 1
+    assert not [name for name in wheel_names if name.endswith(".pth")]
+
+
+def test_wheel_holds_every_file_of_the_package(wheel_names: list[str]) -> None:
+    files = {
+        path.relative_to(PACKAGE.parent).as_posix()
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in wheel_names if name.startswith("interlingua/")} == files
+
+
+def test_wheel_ships_type_marker_and_licence(wheel_names: list[str]) -> None:
+    assert "interlingua/py.typed" in wheel_names
+    assert [name for name in wheel_names if name.endswith(".dist-info/licenses/LICENSE")]
