@@ -1,0 +1,352 @@
+"""What all dialects share: the record that describes one, tables, raw data, and the scribe that
+keeps account of what a writer could not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from interlingua.errors import DepthError, LossError, ReadError, WriteError, found
+from interlingua.ids import IdGrammar
+from interlingua.losses import LossKind, Report, Severity
+from interlingua.model import codec
+from interlingua.model.base import Raw, Value, _defaults, same
+from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+
+Wire = dict[str, Any]
+W = TypeVar("W")
+V = TypeVar("V")
+
+ERROR_MARK = "[tool error] "
+"""Stands before a failed result's text where the wire has no flag; readers take it off."""
+SYSTEM_MARK = "[system] "
+"""Stands before instructions in mid-conversation that had to become user text."""
+PLACEHOLDER = "[nothing that can be shown here]"
+"""The text of a message whose every block had to be left out."""
+
+
+class Traits(NamedTuple):
+    """What retelling needs to know about a dialect; the writers know the rest."""
+
+    family: str | None = None
+    """Whose signatures and encrypted thinking it takes; None where it takes nobody's."""
+    hoists_instructions: bool = False
+    """Leading instructions go to a field of their own."""
+    developer: bool = False
+    """Knows the role developer."""
+    system_anywhere: bool = True
+    """Takes instructions in mid-conversation."""
+    ids: IdGrammar = IdGrammar(r"[\x20-\x7e]", 1, 512)
+    """Tool ids that it accepts."""
+    optional_ids: bool = False
+    """Calls need no id; made-up ones are not written."""
+    result_media: frozenset[str] = frozenset()
+    """What a tool result may hold beside text."""
+    error_flag: bool = True
+    """Has a place for a failed tool result."""
+    replays_thinking: bool = False
+    """Takes unsigned thinking back as thinking."""
+    results_in_user_turn: bool = False
+    """Tool results are blocks of a user turn, and come first in it."""
+    schema_keywords: frozenset[str] | None = None
+    """The JSON Schema keywords that it keeps; None where it takes all."""
+    call_signature: Callable[[str | None], str | None] | None = None
+    """For a model: what to send as the signature of a call that has none, if it insists on one."""
+
+
+class Dialect:
+    """One wire format, two ways. The functions are pure: no I/O, no state between calls."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        traits: Traits,
+        request: tuple[Callable[..., Request], Callable[[Request, Scribe], Any]],
+        response: tuple[Callable[[Wire], Response], Callable[[Response, Scribe], Any]],
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.traits = traits
+        self._read_request, self._write_request = request
+        self._read_response, self._write_response = response
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}>"
+
+    def read_request(
+        self, wire: Wire | bytes | str, model: str | None = None, stream: bool | None = None
+    ) -> Request:
+        """`model` and `stream` are for dialects that say them in the URL."""
+        try:
+            return self._read_request(parse(wire, f"{self.name} request"), model, stream)
+        except RecursionError:
+            raise DepthError(f"{self.name} request", codec.STORED_DEPTH) from None
+
+    def read_response(self, wire: Wire | bytes | str) -> Response:
+        """An error body reads as an empty message of status `error`."""
+        try:
+            return self._read_response(parse(wire, f"{self.name} response"))
+        except RecursionError:
+            raise DepthError(f"{self.name} response", codec.STORED_DEPTH) from None
+
+    def write_request(self, request: Request, scribe: Scribe | None = None) -> Written:
+        scribe = scribe or Scribe(self.name, request)
+        wire = self._write_request(request, scribe)
+        scribe.refuse_critical()
+        return Written(wire, scribe.report, request.model, request.options.stream)
+
+    def write_response(self, response: Response, scribe: Scribe | None = None) -> Written:
+        scribe = scribe or Scribe(self.name, response)
+        wire = self._write_response(response, scribe)
+        return Written(wire, scribe.report, response.message.metadata.response_model, None)
+
+
+class Written(NamedTuple):
+    """What a writer gives: the wire, what was lost, and what the URL has to say."""
+
+    wire: Any
+    report: Report
+    model: str | None = None
+    stream: bool | None = None
+
+    def json(self) -> bytes:
+        """The wire as bytes."""
+        return encode(self.wire)
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def encode(wire: Any) -> bytes:
+    """Wire JSON as bytes. NaN never gets here: readers refuse it."""
+    try:
+        return _encode(wire)
+    except (UnicodeEncodeError, RecursionError, TypeError, OverflowError) as odd:
+        raise WriteError("wire JSON", "$", str(odd)) from None
+
+
+def parse(wire: Any, what: str) -> Any:
+    """Wire JSON from bytes or text; JSON that is parsed already is only looked over."""
+    if type(wire) is bytes or type(wire) is str:
+        try:
+            return _decode(wire)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return codec.parse(wire, what)
+    codec.require_json(wire, what)
+    return wire
+
+
+class TwoWay(Generic[W, V]):
+    """A table of wire words and canonical values, read both ways.
+
+    The first wire word for a value is the one written; a word that is not in the table reads as
+    `otherwise`, and the wire's own word is kept beside it."""
+
+    def __init__(self, words: dict[W, V], otherwise: V | None = None) -> None:
+        self.words = words
+        self.otherwise = otherwise
+        self._back: dict[V, W] = {}
+        for word, value in words.items():
+            self._back.setdefault(value, word)
+
+    def read(self, word: W) -> V | None:
+        try:
+            return self.words.get(word, self.otherwise)
+        except TypeError:  # not hashable, so no word at all
+            return self.otherwise
+
+    def write(self, value: V) -> W | None:
+        return self._back.get(value)
+
+
+def keep(dialect: str, rest: Wire | None, form: Wire | None = None) -> Raw | None:
+    """What only this dialect understands, as a `raw`: `rest` is content, `form` is spelling."""
+    if form:
+        return {dialect: {**(rest or {}), "$form": form}}
+    return {dialect: rest} if rest else None
+
+
+def kept(dialect: str, raw: Raw | None) -> Wire:
+    """The content that `keep` kept for this dialect."""
+    if raw is None or dialect not in raw:
+        return {}
+    mine: Wire = raw[dialect]
+    if "$form" in mine:
+        return {key: value for key, value in mine.items() if key != "$form"}
+    return mine
+
+
+def form_of(dialect: str, raw: Raw | None) -> Wire:
+    """The spelling that `keep` kept for this dialect."""
+    if raw is None or dialect not in raw:
+        return {}
+    form: Wire = raw[dialect].get("$form") or {}
+    return form
+
+
+def rest_of(wire: Wire, known: Iterable[str]) -> Wire | None:
+    """What is left of an object beside the known keys; None when nothing is."""
+    rest = {key: value for key, value in wire.items() if key not in known}
+    return rest or None
+
+
+def expect(value: Any, kind: type[V], what: str, path: str) -> V:
+    """`value` if it is of this JSON type, else a `ReadError` with the place."""
+    if type(value) is kind:
+        return value
+    if kind is float and type(value) is int:
+        return value  # type: ignore[return-value]  # an integer is a number
+    words = {
+        str: "a string",
+        dict: "an object",
+        list: "a list",
+        int: "an integer",
+        bool: "a boolean",
+    }
+    raise ReadError(what, path, words.get(kind, "a number"), found(value))
+
+
+def count(value: Any) -> int | None:
+    """A count of tokens: a whole number, however it is spelled; None for anything else."""
+    if type(value) is int:
+        return value
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return None
+
+
+def fresh_input(total: int | None, cached: int | None, written: int | None) -> int | None:
+    """The fresh part of a prompt whose total includes the cached and the written part."""
+    return None if total is None else max(total - (cached or 0) - (written or 0), 0)
+
+
+class Scribe:
+    """What a writer carries along: it finds the path of whatever could not be said.
+
+    A value is found by identity in the value that was to be said, so that writers need no paths;
+    `also_known` says which original stands behind a value that retelling made."""
+
+    def __init__(
+        self, dialect: str, origin: Request | Response | None = None, report: Report | None = None
+    ) -> None:
+        self.dialect = dialect
+        self.report = report if report is not None else Report(dialect)
+        self._origin = origin
+        self._places: dict[int, tuple[str, Message | None]] | None = None
+        self._aliases: dict[int, Any] = {}
+        self._alive: list[Any] = []
+        self._critical: list[int] = []
+
+    def also_known(self, new: Value, original: Value) -> None:
+        """`new` stands for `original` of the value that was to be said."""
+        self._aliases[id(new)] = original
+        self._alive.append(new)
+
+    def original(self, value: Any) -> Any:
+        while id(value) in self._aliases:
+            value = self._aliases[id(value)]
+        return value
+
+    def path(self, value: Any) -> tuple[str, Message | None]:
+        if self._places is None:
+            self._places = _places(self._origin)
+        return self._places.get(id(self.original(value)), ("$", None))
+
+    def unsaid(self, value: Value, said: frozenset[str]) -> None:
+        """Report every field that holds something and is not among those said, and all of `raw`
+        that other dialects put there."""
+        defaults = _defaults(type(value))
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if item is None or name in said or item is defaults[name]:
+                continue
+            if name == "raw":
+                self.unsaid_raw(value, item)
+            elif not same(item, defaults[name]):
+                self.lost(value, name)
+
+    def unsaid_raw(self, value: Value, raw: Raw, field: str = "raw") -> None:
+        for dialect, rest in raw.items():
+            if dialect != self.dialect and isinstance(rest, dict):
+                for key in rest:
+                    if key != "$form":
+                        reason = f"private to {dialect}"
+                        self.lost(value, f"{field}.{dialect}.{key}", reason, severity="info")
+
+    def lost(
+        self,
+        value: Any,
+        field: str | None = None,
+        reason: str | None = None,
+        kind: LossKind = "dropped",
+        severity: Severity = "warning",
+    ) -> None:
+        """A loss at a value, or at one of its fields."""
+        path, message = self.path(value)
+        self.report.add(
+            kind,
+            f"{path}.{field}" if field else path,
+            reason or f"{self.dialect} has no place for it",
+            severity,
+            TYPE_OF.get(type(value)),
+            message.id if message else None,
+        )
+
+    def dropped(
+        self, block: Block, reason: str | None = None, severity: Severity = "warning"
+    ) -> None:
+        """A whole block is left out: one loss, one warning in the log; an error if critical."""
+        path, message = self.path(block)
+        self.report.dropped_block(
+            path,
+            TYPE_OF.get(type(block), "unknown"),
+            reason or f"{self.dialect} has no place for it",
+            severity,
+            message.id if message else None,
+            message.session_id if message else None,
+        )
+        if message is not None and _is_critical(message, self.original(block)):
+            self._critical.append(len(self.report.losses) - 1)
+
+    def refuse_critical(self) -> None:
+        """Fail if a block was dropped that its message calls critical."""
+        if self._critical:
+            losses = [self.report.losses[index] for index in self._critical]
+            raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
+
+
+def _is_critical(message: Message, block: Any) -> bool:
+    critical = message.metadata.critical
+    if isinstance(critical, bool):
+        return critical
+    return any(message.content[i] is block for i in critical if i < len(message.content))
+
+
+def _places(origin: Any) -> dict[int, tuple[str, Message | None]]:
+    """Every part of a value by identity: its path, and the message it belongs to."""
+    places: dict[int, tuple[str, Message | None]] = {}
+
+    def note(value: Any, path: str, message: Message | None) -> None:
+        if isinstance(value, tuple):
+            for index, item in enumerate(value):
+                note(item, f"{path}[{index}]", message)
+        elif isinstance(value, Value):
+            message = value if isinstance(value, Message) else message
+            places.setdefault(id(value), (path, message))
+            for name in value.__struct_fields__:
+                item = getattr(value, name)
+                if isinstance(item, (tuple, Value)) and item != ():
+                    note(item, f"{path}.{name}", message)
+
+    note(origin, "$", None)
+    return places
+
+
+def only_results(message: Message) -> bool:
+    return message.role is Role.TOOL and all(type(b) is ToolResultBlock for b in message.content)
