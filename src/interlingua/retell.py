@@ -1,0 +1,500 @@
+"""Saying history to another dialect or model: the one place where anything is repaired or left out.
+
+Canonical in, canonical out, on a copy; what is stored stays as it is. Each step is a function of
+its own; every change is in the report, at its place in the value that was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    TYPE_OF,
+    Block,
+    RedactedThinkingBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.model.tools import ToolDefinition
+from interlingua.schemas import narrow
+
+NO_RESULT = "No result: the call was not completed."
+"""The text of the error result that stands in for one that never came."""
+OWN_KINDS = frozenset({"function", "custom"})
+"""Kinds of tools that mean the same to every vendor."""
+FAMILIES: dict[str, str | None] = {
+    "anthropic": "anthropic",
+    "bedrock": "anthropic",
+    "gemini": "google",
+    "openai-responses": "openai",
+    "openrouter": "openrouter",
+    "openai-chat": None,
+    "ollama": None,
+}
+"""Dialect to signing family: who can read the signatures that came through it."""
+
+
+class Retold(NamedTuple):
+    """`value` is what to write; `scribe` knows which original stands behind each part of it."""
+
+    value: Any
+    report: Report
+    scribe: Scribe
+
+
+def retell(
+    value: Any,
+    target: str | Dialect,
+    model: str | None = None,
+    *,
+    source: str | None = None,
+    strict_issuer: bool = False,
+) -> Retold:
+    """Say a request, a response, or messages so that `target` (and its `model`) can take them.
+
+    `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
+    go back only through the very dialect that they came by, not to their whole signing family."""
+    to = target if isinstance(target, Dialect) else dialect_of(target)
+    if isinstance(value, Message):
+        value = (value,)
+    if isinstance(value, (list, tuple)):
+        value = Request(tuple(value))
+        told = retell(value, to, model, source=source, strict_issuer=strict_issuer)
+        return Retold(told.value.messages, told.report, told.scribe)
+    teller = _Teller(value, to, model, source, strict_issuer)
+    told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
+    return Retold(told_value, teller.scribe.report, teller.scribe)
+
+
+class _Teller:
+    """One retelling: the target's traits, the scribe, and the steps."""
+
+    def __init__(
+        self,
+        value: Request | Response,
+        target: Dialect,
+        model: str | None,
+        source: str | None,
+        strict_issuer: bool,
+    ) -> None:
+        self.name = target.name
+        self.traits: Traits = target.traits
+        self.model = model
+        self.source = source
+        self.strict_issuer = strict_issuer
+        self.scribe = Scribe(target.name, value)
+
+    def request(self, request: Request) -> Request:
+        changes: dict[str, Any] = {}
+        messages = self.messages(request.messages, paired=request.continues is None)
+        if messages is not request.messages:
+            changes["messages"] = messages
+        if request.tools:
+            tools = self.tools(request.tools)
+            if tools is not request.tools:
+                changes["tools"] = tools
+        if request.continues is not None and self.source != self.name:
+            reason = "the history that the provider keeps is known to that provider alone"
+            self.scribe.lost(request, "continues", reason, severity="error")
+            changes["continues"] = None
+        return request.replace(**changes) if changes else request
+
+    def response(self, response: Response) -> Response:
+        message = self.with_ids((self.assistant(response.message),))[0]
+        others = [self.with_ids((self.assistant(each),))[0] for each in response.alternatives]
+        if message is response.message and all(
+            new is old for new, old in zip(others, response.alternatives, strict=True)
+        ):
+            return response
+        return response.replace(message=message, alternatives=tuple(others))
+
+    def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
+        told: list[Message] = []
+        leading = True
+        changed = calls = False
+        for message in messages:
+            role = message.role
+            new: Message | None = message
+            if role is Role.ASSISTANT:
+                leading = False
+                new = self.assistant(message) if self.is_said(message) else None
+                calls = calls or any(type(block) is ToolUseBlock for block in message.content)
+            elif role is Role.TOOL:
+                leading, calls = False, True
+            elif role is Role.USER:
+                leading = False
+            elif not leading and not self.traits.system_anywhere:
+                new = self.marked(message)
+            changed = changed or new is not message
+            if new is not None:
+                told.append(new)
+        out = tuple(told) if changed else messages
+        if calls:
+            out = self.with_ids(self.paired(out) if paired else out)
+            out = self.hoisted(out)
+        return out
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def is_said(self, message: Message) -> bool:
+        """Failed and cancelled turns are left out."""
+        status = message.metadata.status
+        if status is MessageStatus.ERROR or status is MessageStatus.CANCELLED:
+            self.scribe.lost(message, None, f"the turn ended as {status.value}", severity="error")
+            return False
+        return True
+
+    def marked(self, message: Message) -> Message:
+        """Instructions in mid-conversation, as user text in their place."""
+        reason = f"{self.name} takes instructions at the start only; said as marked user text"
+        self.scribe.lost(message, "role", reason, kind="downgraded")
+        blocks: list[Block] = list(message.content)
+        for index, block in enumerate(blocks):
+            if type(block) is TextBlock:
+                blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
+                self.scribe.also_known(blocks[index], block)
+                break
+        return self.known(message.replace(role=Role.USER, content=tuple(blocks)), message)
+
+    def known(self, new: Message, original: Message) -> Message:
+        self.scribe.also_known(new, original)
+        return new
+
+    # -- what only the issuer can read ------------------------------------------------------------
+
+    def assistant(self, message: Message) -> Message:
+        """The message without signatures and thinking that the target cannot verify, and without
+        what another vendor ran."""
+        content = message.content
+        if all(map(_is_plain, content)):
+            return self.signed(message)
+        told = [new for block in content if (new := self.model_block(block, message)) is not None]
+        if len(told) == len(content) and all(
+            new is old for new, old in zip(told, content, strict=True)
+        ):
+            return self.signed(message)
+        if not told:
+            reason = "nothing of it can be said; a placeholder stands in its place"
+            self.scribe.lost(message, "content", reason, kind="approximated")
+            told = [TextBlock(PLACEHOLDER)]
+        return self.signed(self.known(message.replace(content=tuple(told)), message))
+
+    def model_block(self, block: Block, message: Message) -> Block | None:
+        match block:
+            case ThinkingBlock():
+                return self.thinking(block, message)
+            case RedactedThinkingBlock():
+                if self.is_issuer(message, block):
+                    return block
+                self.scribe.dropped(block, "only its issuer can read it")
+                return None
+            case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
+                return block if self.is_issuer(message, block) else self.unsigned(block)
+            case ToolUseBlock(executor="provider") | ToolResultBlock():
+                if self.is_home(message, block):
+                    return block
+                self.scribe.dropped(block, "tools that a provider runs do not cross vendors")
+                return None
+            case _:
+                return block
+
+    def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
+        if self.is_issuer(message, block):
+            return block
+        if self.traits.replays_thinking and block.text:
+            return self.unsigned(block) if block.signature is not None else block
+        self.scribe.dropped(block, "thinking goes back to its issuer only")
+        return None
+
+    def unsigned(self, block: Any) -> Any:
+        self.scribe.lost(block, "signature", "only its issuer can verify it")
+        new = block.replace(signature=None)
+        self.scribe.also_known(new, block)
+        return new
+
+    def is_issuer(self, message: Message, block: Block) -> bool:
+        """Whether the target can verify what this block carries: same signing family and model, or
+        unknown on either side."""
+        metadata = message.metadata
+        protocol = issuer_in_wire(block) or metadata.protocol or self.source
+        if protocol is None:
+            return self.traits.family is not None
+        family = FAMILIES.get(protocol, protocol)
+        if self.strict_issuer and protocol != self.name:
+            return False
+        if family is None or family != self.traits.family:
+            return False
+        made_by = _bare(metadata.model or metadata.response_model)
+        return made_by is None or self.model is None or made_by == _bare(self.model)
+
+    def is_home(self, message: Message, block: Any) -> bool:
+        """Whether the target's own dialect made this block."""
+        if block.raw is not None and self.name in block.raw:
+            return True
+        return message.metadata.protocol == self.name
+
+    def signed(self, message: Message) -> Message:
+        """A provider that insists on a signature of its own calls gets the documented stand-in."""
+        sentinel = self.traits.call_signature(self.model) if self.traits.call_signature else None
+        if sentinel is None:
+            return message
+        for index, block in enumerate(message.content):
+            if type(block) is ToolUseBlock and block.executor == "client":
+                if block.signature is not None:
+                    return message
+                new = block.replace(signature=sentinel)
+                self.scribe.also_known(new, block)
+                reason = "no signature exists; the documented stand-in is sent"
+                self.scribe.lost(block, "signature", reason, kind="approximated", severity="info")
+                content = (*message.content[:index], new, *message.content[index + 1 :])
+                return self.known(message.replace(content=content), message)
+        return message
+
+    # -- calls and results ------------------------------------------------------------------------
+
+    def paired(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Every client call answered right behind its turn, every result behind its call."""
+        if is_paired(messages):
+            return messages
+        answers = _answers(messages)
+        out: list[Message] = []
+        for index, message in enumerate(messages):
+            if message.role is Role.TOOL and not _calls(message):
+                if index not in answers.taken:
+                    out.append(self.result_as_text(message))
+                continue
+            out.append(message)
+            last = index
+            for block in _calls(message):
+                place = answers.of.get(id(block))
+                if place is None:
+                    out.append(self.missing_result(block))
+                else:
+                    self.tell_moved(messages[place], out, place, last)
+                    out.append(messages[place])
+                    last = max(last, place)
+        return tuple(out)
+
+    def tell_moved(self, message: Message, out: list[Message], place: int, last: int) -> None:
+        if place < last or place > last + 1:
+            reason = "results follow the turn of their calls, in call order"
+            self.scribe.lost(message, None, reason, kind="moved", severity="info")
+
+    def missing_result(self, block: ToolUseBlock) -> Message:
+        reason = "the call has no result; an error result stands in for it"
+        self.scribe.lost(block, None, reason, kind="approximated", severity="info")
+        return Message.tool_result(block.id, NO_RESULT, is_error=True, tool_name=block.name)
+
+    def result_as_text(self, message: Message) -> Message:
+        """A result whose call is not there, as user text."""
+        reason = "the result has no call; said as user text"
+        self.scribe.lost(message, None, reason, kind="downgraded", severity="error")
+        content: list[Block] = []
+        for block in message.content:
+            if type(block) is ToolResultBlock:
+                name = f" of {block.tool_name}" if block.tool_name else ""
+                content.append(TextBlock(f"[tool result{name}]"))
+                content.extend(block.content)
+            else:
+                content.append(block)
+        return self.known(Message(Role.USER, tuple(content)), message)
+
+    def with_ids(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Ids in the target's grammar, repeats made distinct, calls and results alike."""
+        grammar = self.traits.ids
+        seen: dict[str, int] = {}
+        now: dict[str, str] = {}
+        out: list[Message] = []
+        changed = False
+        for message in messages:
+            content: list[Block] | None = None
+            for index, block in enumerate(message.content):
+                if type(block) is ToolUseBlock:
+                    times = seen[block.id] = seen.get(block.id, 0) + 1
+                    new = grammar.fit(block.id if times == 1 else f"{block.id}\n{times}")
+                    now[block.id] = new
+                    field, old = "id", block.id
+                elif type(block) is ToolResultBlock:
+                    old = block.tool_use_id
+                    new = now.get(old) or grammar.fit(old)
+                    field = "tool_use_id"
+                else:
+                    continue
+                if new != old:
+                    content = content or list(message.content)
+                    content[index] = block.replace(**{field: new})
+                    self.scribe.also_known(content[index], block)
+            changed = changed or content is not None
+            out.append(self.renamed(message, content) if content else message)
+        return tuple(out) if changed else messages
+
+    def renamed(self, message: Message, content: list[Block]) -> Message:
+        metadata = message.metadata
+        if metadata.parent_tool_use_id is not None and type(content[0]) is ToolResultBlock:
+            metadata = metadata.replace(parent_tool_use_id=content[0].tool_use_id)
+        return self.known(message.replace(content=tuple(content), metadata=metadata), message)
+
+    def hoisted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Media that a result cannot hold follows the batch of results in a user message."""
+        allowed = self.traits.result_media
+        out: list[Message] = []
+        waiting: list[Block] = []
+        for message in messages:
+            if message.role is not Role.TOOL and waiting:
+                out.append(Message(Role.USER, tuple(waiting)))
+                waiting = []
+            if message.role is Role.TOOL and _has_other_media(message, allowed):
+                message = self.without_media(message, waiting)
+            out.append(message)
+        if waiting:
+            out.append(Message(Role.USER, tuple(waiting)))
+        return tuple(out) if len(out) != len(messages) else messages
+
+    def without_media(self, message: Message, waiting: list[Block]) -> Message:
+        content: list[Block] = []
+        for block in message.content:
+            if type(block) is not ToolResultBlock:
+                content.append(block)
+                continue
+            inner: list[ResultBlock] = []
+            for part in block.content:
+                kind = TYPE_OF[type(part)]
+                if kind in ("text", "unknown") or kind in self.traits.result_media:
+                    inner.append(part)
+                    continue
+                reason = f"{self.name} takes no {kind} inside a result; it follows the results"
+                self.scribe.lost(part, None, reason, kind="moved", severity="info")
+                inner.append(TextBlock(f"[{kind} of {block.tool_use_id} follows]"))
+                waiting.append(part)
+            new = block.replace(content=tuple(inner))
+            self.scribe.also_known(new, block)
+            content.append(new)
+        return self.known(message.replace(content=tuple(content)), message)
+
+    # -- tools ------------------------------------------------------------------------------------
+
+    def tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
+        out = [new for tool in tools if (new := self.tool(tool)) is not None]
+        same = len(out) == len(tools) and all(a is b for a, b in zip(out, tools, strict=True))
+        return tools if same else tuple(out)
+
+    def tool(self, tool: ToolDefinition) -> ToolDefinition | None:
+        if (tool.kind not in OWN_KINDS or tool.executor == "provider") and (
+            tool.raw is None or self.name not in tool.raw
+        ):
+            reason = "tools that a vendor defines do not cross vendors"
+            self.scribe.lost(tool, None, reason, severity="error")
+            return None
+        keywords = self.traits.schema_keywords
+        if keywords is None or tool.input_schema is None:
+            return tool
+        schema, dropped = narrow(tool.input_schema, keywords)
+        for path in dropped:
+            reason = f"{self.name} ignores this keyword"
+            self.scribe.lost(tool, f"input_schema{path}", reason)
+        if not dropped:
+            return tool
+        new = tool.replace(input_schema=schema)
+        self.scribe.also_known(new, tool)
+        return new
+
+
+def issuer_in_wire(block: Block) -> str | None:
+    """The dialect that a block's own wire names as the issuer (OpenRouter's `format`)."""
+    raw = getattr(block, "raw", None)
+    if raw is None or "openrouter" not in raw:
+        return None
+    word = raw["openrouter"].get("format")
+    return OPENROUTER_FORMATS.get(word) if isinstance(word, str) else None
+
+
+OPENROUTER_FORMATS: dict[str, str] = {
+    "anthropic-claude-v1": "anthropic",
+    "google-gemini-v1": "gemini",
+    "openai-responses-v1": "openai-responses",
+    "azure-openai-responses-v1": "openai-responses",
+}
+
+
+def is_paired(messages: Sequence[Message]) -> bool:
+    """Whether results stand right behind the turn of their calls, all of them and no others, in
+    call order, so that there is nothing to repair."""
+    waiting: list[str] = []
+    for message in messages:
+        if message.role is Role.TOOL:
+            for block in message.content:
+                if type(block) is ToolResultBlock and (
+                    not waiting or waiting.pop(0) != block.tool_use_id
+                ):
+                    return False
+        else:
+            if waiting:
+                return False
+            if message.role is Role.ASSISTANT:
+                waiting = [block.id for block in _calls(message)]
+    return not waiting
+
+
+class _Answers(NamedTuple):
+    of: dict[int, int]
+    """Identity of a call's block to the index of the message that answers it."""
+    taken: set[int]
+    """Indexes of messages that answer some call."""
+
+
+def _answers(messages: Sequence[Message]) -> _Answers:
+    """A result belongs to the nearest earlier call with its id, and only the first answers it."""
+    latest: dict[str, ToolUseBlock] = {}
+    answers = _Answers({}, set())
+    for index, message in enumerate(messages):
+        for block in _calls(message):
+            latest[block.id] = block
+        if message.role is Role.TOOL:
+            for result in message.content:
+                if type(result) is ToolResultBlock and result.tool_use_id in latest:
+                    call = latest[result.tool_use_id]
+                    if id(call) not in answers.of:
+                        answers.of[id(call)] = index
+                        answers.taken.add(index)
+    return answers
+
+
+def _calls(message: Message) -> list[ToolUseBlock]:
+    """The calls that the client has to answer."""
+    return [
+        block
+        for block in message.content
+        if type(block) is ToolUseBlock and block.executor == "client"
+    ]
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether there is nothing in a block that only its issuer could read."""
+    if type(block) is TextBlock:
+        return block.signature is None
+    return type(block) is ToolUseBlock and block.signature is None and block.executor == "client"
+
+
+def _has_other_media(message: Message, allowed: frozenset[str]) -> bool:
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            for part in block.content:
+                tag = TYPE_OF[type(part)]
+                if tag != "text" and tag != "unknown" and tag not in allowed:
+                    return True
+    return False
+
+
+def _bare(model: str | None) -> str | None:
+    """A model's name without its provider."""
+    return None if model is None else model.partition(":")[2] or model
