@@ -1,0 +1,382 @@
+"""Would the provider take it? The official SDKs' own types, and the rules of order, alternation, ids
+and signatures that the types cannot see."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from tests.laws.closed_types import misfit
+
+
+def problems(dialect: str, kind: str, wire: Any) -> list[str]:
+    """What an official SDK's types, or the rules of the wire, have against this."""
+    if kind == "response":
+        return RESPONSES[dialect](wire)
+    return [*REQUESTS[dialect](wire), *ORDER.get(dialect, lambda _: [])(wire)]
+
+
+def _one(problem: str | None) -> list[str]:
+    return [problem] if problem else []
+
+
+def _validates(model: type[BaseModel], wire: Any) -> list[str]:
+    try:
+        model.model_validate(wire)
+    except ValidationError as odd:
+        return [f"{model.__name__}: {odd.errors()[0]['loc']}: {odd.errors()[0]['msg']}"]
+    return []
+
+
+# -- requests --------------------------------------------------------------------------------------
+
+
+def _chat_request(wire: Any) -> list[str]:
+    from openai.types.chat import completion_create_params as params
+
+    streaming = wire.get("stream") is True
+    hint = (
+        params.CompletionCreateParamsStreaming
+        if streaming
+        else params.CompletionCreateParamsNonStreaming
+    )
+    return _one(misfit(wire, hint))
+
+
+def _openrouter_request(wire: Any) -> list[str]:
+    from openrouter.components import ChatRequest
+
+    return _validates(ChatRequest, wire)
+
+
+def _responses_request(wire: Any) -> list[str]:
+    from openai.types.responses import response_create_params as params
+
+    streaming = wire.get("stream") is True
+    hint = (
+        params.ResponseCreateParamsStreaming
+        if streaming
+        else params.ResponseCreateParamsNonStreaming
+    )
+    return _one(misfit(wire, hint))
+
+
+def _anthropic_request(wire: Any) -> list[str]:
+    from anthropic.types import message_create_params as params
+
+    streaming = wire.get("stream") is True
+    hint = (
+        params.MessageCreateParamsStreaming if streaming else params.MessageCreateParamsNonStreaming
+    )
+    return _one(misfit(wire, hint))
+
+
+_GEMINI_BODY = frozenset(
+    {"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "cachedContent"}
+    | {"labels", "serviceTier", "store", "continuationToken", "generationConfig"}
+)
+
+
+def _gemini_request(wire: Any) -> list[str]:
+    from google.genai import types
+
+    found = [f"/{key}: not a key of the body" for key in wire if key not in _GEMINI_BODY]
+    for content in [*wire.get("contents", []), *_some(wire.get("systemInstruction"))]:
+        found += _validates(types.Content, content)
+    for tool in wire.get("tools", []):
+        found += _validates(types.Tool, tool)
+    found += [p for one in _some(wire.get("toolConfig")) for p in _validates(types.ToolConfig, one)]
+    for config in _some(wire.get("generationConfig")):
+        found += _validates(types.GenerationConfig, config)
+    return found
+
+
+def _some(value: Any) -> list[Any]:
+    return [] if value is None else [value]
+
+
+_OLLAMA_BODY = frozenset(
+    {"model", "messages", "tools", "stream", "format", "options", "keep_alive", "think"}
+    | {"truncate", "shift", "logprobs", "top_logprobs"}
+)
+_OLLAMA_MESSAGE = frozenset(
+    {"role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"}
+)
+
+
+def _ollama_request(wire: Any) -> list[str]:
+    import ollama
+
+    found = [f"/{key}: not a key of the body" for key in wire if key not in _OLLAMA_BODY]
+    for index, message in enumerate(wire.get("messages", [])):
+        found += [
+            f"/messages/{index}/{key}: no key" for key in message if key not in _OLLAMA_MESSAGE
+        ]
+        if message.get("role") not in ("system", "user", "assistant", "tool"):
+            found.append(f"/messages/{index}/role: {message.get('role')!r}")
+        if not isinstance(message.get("content", ""), str):
+            found.append(f"/messages/{index}/content: no string")
+        found += _validates(ollama.Message, message)
+    if wire.get("think") not in (None, True, False, "low", "medium", "high", "max"):
+        found.append(f"/think: {wire['think']!r}")
+    return found
+
+
+# -- Bedrock: the service model that botocore ships --------------------------------------------------
+
+
+@cache
+def _bedrock_shape(direction: str) -> Any:
+    import botocore.loaders
+    import botocore.model
+
+    model = botocore.loaders.Loader().load_service_model("bedrock-runtime", "service-2")
+    operation = botocore.model.ServiceModel(model).operation_model("Converse")
+    return operation.input_shape if direction == "request" else operation.output_shape
+
+
+def _bedrock_request(wire: Any) -> list[str]:
+    return _bedrock({"modelId": "model", **wire}, "request")
+
+
+def _bedrock_response(wire: Any) -> list[str]:
+    if "output" not in wire:
+        return [] if isinstance(wire.get("message"), str) else ["an error without a message"]
+    return _bedrock(wire, "response")
+
+
+def _bedrock(wire: Any, direction: str) -> list[str]:
+    import botocore.validate
+
+    shape = _bedrock_shape(direction)
+    found = list(_constraints(wire, shape, ""))
+    report = botocore.validate.ParamValidator().validate(_with_blobs(wire, shape), shape)
+    return found + ([report.generate_report()] if report.has_errors() else [])
+
+
+def _with_blobs(value: Any, shape: Any) -> Any:
+    if shape.type_name == "blob" and isinstance(value, str):
+        return base64.b64decode(value + "==")
+    if shape.type_name == "structure" and isinstance(value, dict) and not _is_document(shape):
+        members = shape.members
+        return {k: _with_blobs(v, members[k]) if k in members else v for k, v in value.items()}
+    if shape.type_name == "list" and isinstance(value, list):
+        return [_with_blobs(item, shape.member) for item in value]
+    return value
+
+
+def _is_document(shape: Any) -> bool:
+    return bool(getattr(shape, "is_document_type", False))
+
+
+def _constraints(value: Any, shape: Any, path: str) -> Iterator[str]:
+    """Enums, patterns and lengths, which botocore's own validator leaves to the service."""
+    if shape.type_name == "structure" and isinstance(value, dict) and not _is_document(shape):
+        for key, item in value.items():
+            if key in shape.members:
+                yield from _constraints(item, shape.members[key], f"{path}/{key}")
+    elif shape.type_name == "list" and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _constraints(item, shape.member, f"{path}/{index}")
+    elif shape.type_name == "string" and isinstance(value, str):
+        limits = shape.metadata
+        if limits.get("enum") and value not in limits["enum"]:
+            yield f"{path}: {value!r} is none of {limits['enum']}"
+        if limits.get("pattern") and not re.fullmatch(limits["pattern"], value, re.DOTALL):
+            yield f"{path}: {value[:40]!r} does not match {limits['pattern']}"
+        if len(value) < limits.get("min", 0) or len(value) > limits.get("max", len(value)):
+            yield f"{path}: {len(value)} characters"
+
+
+# -- responses -------------------------------------------------------------------------------------
+
+
+def _chat_response(wire: Any) -> list[str]:
+    from openai.types.chat import ChatCompletion
+    from openai.types.shared import ErrorObject
+
+    if "error" in wire:
+        return _validates(ErrorObject, wire["error"])
+    return _validates(ChatCompletion, wire)
+
+
+def _openrouter_response(wire: Any) -> list[str]:
+    from openrouter.components import ChatResult
+
+    if "error" in wire:
+        error = wire["error"]
+        fits = isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
+        return [] if fits else [f"an error of another shape: {sorted(error)}"]
+    return _validates(ChatResult, wire)
+
+
+def _responses_response(wire: Any) -> list[str]:
+    from openai.types.responses import Response
+    from openai.types.shared import ErrorObject
+
+    if "object" not in wire and "error" in wire:
+        return _validates(ErrorObject, wire["error"])
+    return _validates(Response, wire)
+
+
+def _anthropic_response(wire: Any) -> list[str]:
+    from anthropic.types import Message
+    from anthropic.types.shared import ErrorResponse
+
+    return _validates(ErrorResponse if wire.get("type") == "error" else Message, wire)
+
+
+def _gemini_response(wire: Any) -> list[str]:
+    from google.genai.types import GenerateContentResponse
+
+    if "error" in wire:
+        error = wire["error"]
+        fits = isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
+        return [] if fits else [f"an error of another shape: {sorted(error)}"]
+    return _validates(GenerateContentResponse, wire)
+
+
+def _ollama_response(wire: Any) -> list[str]:
+    import ollama
+
+    if "error" in wire:
+        return [] if isinstance(wire["error"], str) else ["an error that is no string"]
+    return _validates(ollama.ChatResponse, wire)
+
+
+# -- order, alternation, ids, signatures -----------------------------------------------------------
+
+
+def _chat_order(wire: Any) -> list[str]:
+    found: list[str] = []
+    open_ids: set[str] = set()
+    for index, message in enumerate(wire["messages"]):
+        if message["role"] == "tool":
+            if message.get("tool_call_id") not in open_ids:
+                found.append(f"/messages/{index}: answers no open call")
+            open_ids.discard(message.get("tool_call_id"))
+            continue
+        if open_ids:
+            found.append(f"/messages/{index}: {len(open_ids)} calls are not answered yet")
+        calls = message.get("tool_calls") or []
+        open_ids = {call["id"] for call in calls}
+        found += [f"/messages/{index}: a call id of over 40" for i in open_ids if len(i) > 40]
+        if len(open_ids) != len(calls):
+            found.append(f"/messages/{index}: a call id twice")
+        if message["role"] == "assistant" and not calls and message.get("content") in (None, []):
+            found.append(f"/messages/{index}: an assistant message with nothing in it")
+    return found + ([f"{len(open_ids)} calls are never answered"] if open_ids else [])
+
+
+def _anthropic_order(wire: Any) -> list[str]:
+    found: list[str] = []
+    waiting: set[str] = set()
+    seen: set[str] = set()
+    for index, message in enumerate(wire["messages"]):
+        content = message["content"]
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        place = f"/messages/{index}"
+        if not blocks or any(b["type"] == "text" and not b["text"] for b in blocks):
+            found.append(f"{place}: empty")
+        results = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+        if message["role"] == "user":
+            if set(results) != waiting or len(results) != len(set(results)):
+                found.append(f"{place}: answers {len(results)} of {len(waiting)} calls")
+            first = [b["type"] == "tool_result" for b in blocks]
+            if first != sorted(first, reverse=True):
+                found.append(f"{place}: results are not first")
+            waiting = set()
+        elif waiting:
+            found.append(f"{place}: {len(waiting)} calls are not answered yet")
+        ids = [b["id"] for b in blocks if b["type"] == "tool_use"]
+        if seen & set(ids) or len(ids) != len(set(ids)):
+            found.append(f"{place}: a call id twice")
+        found += [f"{place}: id {i!r}" for i in ids if not re.fullmatch(r"[a-zA-Z0-9_-]+", i)]
+        seen |= set(ids)
+        waiting = waiting | set(ids)
+    return found + ([f"{len(waiting)} calls are never answered"] if waiting else [])
+
+
+def _bedrock_order(wire: Any) -> list[str]:
+    found: list[str] = []
+    waiting: set[str] = set()
+    used = False
+    for index, message in enumerate(wire.get("messages", [])):
+        blocks = message["content"]
+        results = {b["toolResult"]["toolUseId"] for b in blocks if "toolResult" in b}
+        calls = {b["toolUse"]["toolUseId"] for b in blocks if "toolUse" in b}
+        used = used or bool(results or calls)
+        if message["role"] == "user":
+            if results != waiting:
+                found.append(f"/messages/{index}: answers {len(results)} of {len(waiting)} calls")
+            waiting = set()
+        waiting = waiting | calls
+        if not blocks:
+            found.append(f"/messages/{index}: empty")
+    if used and "toolConfig" not in wire:
+        found.append("/toolConfig: missing though the history has tools")
+    return found
+
+
+def _gemini_order(wire: Any) -> list[str]:
+    found: list[str] = []
+    waiting: list[str] = []
+    for index, content in enumerate(wire.get("contents", [])):
+        parts = content.get("parts", [])
+        results = [p["functionResponse"]["name"] for p in parts if "functionResponse" in p]
+        if content.get("role") == "user":
+            if results != waiting:
+                found.append(f"/contents/{index}: answers {results} where {waiting} were called")
+            waiting = []
+        waiting = waiting + [p["functionCall"]["name"] for p in parts if "functionCall" in p]
+        if not parts:
+            found.append(f"/contents/{index}: empty")
+    return found
+
+
+def _responses_order(wire: Any) -> list[str]:
+    found: list[str] = []
+    items = wire.get("input", [])
+    calls = {
+        i["call_id"] for i in items if isinstance(i, dict) and i.get("type") == "function_call"
+    }
+    for index, item in enumerate(items if isinstance(items, list) else []):
+        kind = item.get("type")
+        if kind == "function_call_output" and item.get("call_id") not in calls:
+            found.append(f"/input/{index}: answers no call")
+        if kind in ("function_call", "function_call_output") and len(item["call_id"]) > 64:
+            found.append(f"/input/{index}: a call id of over 64")
+    return found
+
+
+Judge = Callable[[Any], list[str]]
+REQUESTS: dict[str, Judge] = {
+    "openai-chat": _chat_request,
+    "openrouter": _openrouter_request,
+    "openai-responses": _responses_request,
+    "anthropic": _anthropic_request,
+    "gemini": _gemini_request,
+    "ollama": _ollama_request,
+    "bedrock": _bedrock_request,
+}
+RESPONSES: dict[str, Judge] = {
+    "openai-chat": _chat_response,
+    "openrouter": _openrouter_response,
+    "openai-responses": _responses_response,
+    "anthropic": _anthropic_response,
+    "gemini": _gemini_response,
+    "ollama": _ollama_response,
+    "bedrock": _bedrock_response,
+}
+ORDER: dict[str, Judge] = {
+    "openai-chat": _chat_order,
+    "openrouter": _chat_order,
+    "openai-responses": _responses_order,
+    "anthropic": _anthropic_order,
+    "gemini": _gemini_order,
+    "bedrock": _bedrock_order,
+}

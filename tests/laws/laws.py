@@ -1,0 +1,325 @@
+"""The laws of the dialects as functions: each gives a list of problems, empty when the law holds.
+
+They are run over generated values and over recorded traffic alike.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from interlingua.dialects.base import Dialect, Written
+from interlingua.losses import Loss
+from interlingua.model import codec
+from interlingua.model.base import Value, _defaults, same
+from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.retell import is_paired, retell
+
+Exchange = Request | Response
+
+
+def read(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> Exchange:
+    if kind == "request":
+        return dialect.read_request(wire, model)
+    return dialect.read_response(wire)
+
+
+def write(dialect: Dialect, value: Exchange, scribe: Any = None) -> Written:
+    if isinstance(value, Request):
+        return dialect.write_request(value, scribe)
+    return dialect.write_response(value, scribe)
+
+
+def difference(a: Any, b: Any, path: str = "") -> str | None:
+    """The first difference of two JSON values, as a JSON pointer and both sides."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in [*a, *(key for key in b if key not in a)]:
+            place = f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            if key not in a or key not in b:
+                side = a.get(key, "(absent)"), b.get(key, "(absent)")
+                return f"{place}: {str(side[0])[:80]} / {str(side[1])[:80]}"
+            found = difference(a[key], b[key], place)
+            if found:
+                return found
+        return None
+    if isinstance(a, list) and isinstance(b, list):
+        for index, (x, y) in enumerate(zip(a, b, strict=False)):
+            found = difference(x, y, f"{path}/{index}")
+            if found:
+                return found
+        return None if len(a) == len(b) else f"{path}: {len(a)} items / {len(b)} items"
+    return None if same(a, b) else f"{path or '/'}: {str(a)[:80]} / {str(b)[:80]}"
+
+
+# -- L1: the way home loses nothing ---------------------------------------------------------------
+
+
+def home(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> list[str]:
+    value = read(dialect, kind, wire, model)
+    written = write(dialect, value)
+    problems = [f"written: {found}"] if (found := difference(wire, written.wire)) else []
+    problems += [f"reported at home: {loss}" for loss in written.report]
+    stored = codec.loads(codec.dumps(value), type(value), strict=True)
+    found = difference(wire, write(dialect, stored).wire)
+    return problems + ([f"through storage: {found}"] if found else [])
+
+
+# -- L9: reading and writing are pure -------------------------------------------------------------
+
+
+def pure(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> list[str]:
+    before = copy.deepcopy(wire)
+    value = read(dialect, kind, wire, model)
+    dumped = codec.dumps(value)
+    first, second = write(dialect, value), write(dialect, value)
+    problems = []
+    if difference(before, wire):
+        problems.append(f"reading changed its argument: {difference(before, wire)}")
+    if codec.dumps(value) != dumped:
+        problems.append("writing changed its argument")
+    if codec.dumps(read(dialect, kind, wire, model)) != dumped:
+        problems.append("reading twice differs")
+    if first.json() != second.json() or first.report != second.report:
+        problems.append("writing twice differs")
+    return problems
+
+
+# -- L3: abroad, what is missing is what the report lists -----------------------------------------
+
+Fact = tuple[Any, ...]
+
+
+def abroad(value: Exchange, target: Dialect, source: str | None = None) -> list[str]:
+    """Facts of the value that are neither in what comes back nor in the report, and losses of facts
+    that are still there."""
+    told = retell(value, target, source=source)
+    written = write(target, told.value, told.scribe)
+    kind = "request" if isinstance(value, Request) else "response"
+    back = read(target, kind, written.wire, getattr(value, "model", None))
+    return compare(value, back, list(written.report))
+
+
+def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
+    there = Counter(fact for _, fact in facts(back))
+    texts = [fact[-1] for _, fact in facts(back) if isinstance(fact[-1], str)]
+    listed = {loss.path for loss in losses}
+    problems = []
+    kept_facts: dict[str, bool] = {}
+    for path, fact in facts(value):
+        if there[fact] > 0:
+            there[fact] -= 1
+            kept_facts[path] = True
+        elif any(is_under(path, place) for place in listed):
+            kept_facts[path] = False
+        elif fact[1:3] == ("text", "text") and any(fact[-1] in text for text in texts):
+            kept_facts[path] = True
+        else:
+            problems.append(f"lost without a word: {path} = {str(fact)[:120]}")
+    problems += [
+        f"false alarm: {loss}"
+        for loss in losses
+        if loss.kind == "dropped" and ".raw." not in loss.path and kept_facts.get(loss.path)
+    ]
+    return problems
+
+
+def is_under(path: str, place: str) -> bool:
+    return path == place or (path.startswith(place) and path[len(place)] in ".[")
+
+
+_APART = frozenset({"raw", "id", "tool_use_id", "raw_arguments", "tool_name", "metadata"})
+"""Fields that the normal form leaves out: ids, provenance, spelling."""
+
+
+def facts(value: Exchange) -> Iterator[tuple[str, Fact]]:
+    """Everything a value says, one fact at a time, each with its path."""
+    if isinstance(value, Request):
+        for index, message in enumerate(value.messages):
+            yield from message_facts(message, f"$.messages[{index}]")
+        for index, tool in enumerate(value.tools):
+            yield from fields(tool, f"$.tools[{index}]", ("tool", tool.name))
+        yield from fields(value.options, "$.options", ("options",))
+        if value.continues is not None:
+            yield "$.continues", ("continues", str(value.continues))
+        return
+    yield from message_facts(value.message, "$.message")
+    yield from ending(value.message, "$.message.metadata")
+    for index, other in enumerate(value.alternatives):
+        yield from message_facts(other, f"$.alternatives[{index}]")
+    if value.error is not None:
+        yield from fields(value.error, "$.error", ("error",))
+
+
+def ending(message: Message, path: str) -> Iterator[tuple[str, Fact]]:
+    metadata = message.metadata
+    yield f"{path}.stop_reason", ("stop_reason", metadata.stop_reason)
+    if metadata.usage is not None:
+        yield from fields(metadata.usage, f"{path}.usage", ("usage",))
+
+
+def message_facts(message: Message, path: str) -> Iterator[tuple[str, Fact]]:
+    if message.name is not None:
+        yield f"{path}.name", ("name", message.name)
+    for index, block in enumerate(message.content):
+        place = f"{path}.content[{index}]"
+        if isinstance(block, UnknownBlock):
+            yield place, ("unknown", str(block.raw))
+            continue
+        role = message.role.value
+        yield from fields(block, place, (role, TYPE_OF[type(block)]))
+        if isinstance(block, ToolUseBlock):
+            yield place, (role, "tool_use", "call", block.name)
+        if isinstance(block, ToolResultBlock):
+            for number, part in enumerate(block.content):
+                inner = f"{place}.content[{number}]"
+                yield from fields(part, inner, ("result", TYPE_OF[type(part)]))
+
+
+def fields(value: Value, path: str, head: Fact) -> Iterator[tuple[str, Fact]]:
+    defaults = _defaults(type(value))
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        if name in _APART or name == "content" or same(item, defaults[name]):
+            continue
+        if isinstance(item, Value) and name not in ("source", "cache"):
+            yield from fields(item, f"{path}.{name}", (*head, name))
+        elif name == "citations":
+            for index, citation in enumerate(item):
+                yield from fields(citation, f"{path}.citations[{index}]", (*head, "citation"))
+        else:
+            yield f"{path}.{name}", (*head, name, freeze(item))
+
+
+def freeze(item: Any) -> Any:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, bool | None):
+        return repr(item)
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    if isinstance(item, Value):
+        return item.digest()
+    if isinstance(item, dict | list | tuple):
+        return TextBlock("", raw=None).replace(citations=item).digest()
+    return item
+
+
+# -- L7: what is written for a history is repeated when it grows ----------------------------------
+
+_LISTS = ("messages", "contents", "input")
+
+
+def stable_prefix(dialect: Dialect, request: Request) -> list[str]:
+    problems = []
+    for cut in range(1, len(request.messages)):
+        head = request.messages[:cut]
+        if not is_paired(head) or (head[-1].role is Role.ASSISTANT and has_open(head[-1])):
+            continue
+        short = write(dialect, request.replace(messages=head)).wire
+        whole = write(dialect, request.replace(messages=request.messages[: cut + 1])).wire
+        found = prefix_difference(short, whole)
+        if found:
+            problems.append(f"after {cut} messages: {found}")
+    return problems
+
+
+def has_open(message: Message) -> bool:
+    return any(type(b) is ToolUseBlock and b.executor == "client" for b in message.content)
+
+
+def prefix_difference(short: Any, whole: Any) -> str | None:
+    for name in _LISTS:
+        if isinstance(short.get(name), list) and isinstance(whole.get(name), list):
+            before, after = short[name], whole[name][: len(short[name])]
+            if before[:-1] != after[:-1]:
+                return difference(before[:-1], after[:-1], f"/{name}")
+            return (before and last_turn_difference(before[-1], after[-1], f"/{name}/-")) or None
+    return None
+
+
+def last_turn_difference(before: Any, after: Any, path: str) -> str | None:
+    """A joining message may only add blocks to the last turn."""
+    for key, item in before.items():
+        other = after.get(key)
+        if isinstance(item, list) and isinstance(other, list):
+            other = other[: len(item)]
+        found = difference(item, other, f"{path}/{key}")
+        if found:
+            return found
+    return None
+
+
+# -- L2: edits win --------------------------------------------------------------------------------
+
+Edit = tuple[str, Callable[[Exchange], Exchange]]
+
+
+def edited(dialect: Dialect, value: Exchange, path: str, changed: Exchange) -> list[str]:
+    """After a change of one field the wire says it, and says all else as before; or the report has
+    it."""
+    written = write(dialect, changed)
+    if any(is_under(path, loss.path) or is_under(loss.path, path) for loss in written.report):
+        return []
+    kind = "request" if isinstance(value, Request) else "response"
+    back = read(dialect, kind, written.wire, getattr(changed, "model", None))
+    if back == changed or same_facts(back, changed):
+        return []
+    lost = compare(changed, back, list(written.report))
+    extra = compare(back, changed, list(written.report))
+    return [f"edit at {path}: {each}" for each in [*lost, *extra][:3]]
+
+
+def same_facts(a: Exchange, b: Exchange) -> bool:
+    return Counter(f for _, f in facts(a)) == Counter(f for _, f in facts(b))
+
+
+def edits(value: Exchange) -> Iterator[tuple[str, str, Exchange]]:
+    """(field, path, changed value) for every leaf field that holds something."""
+    yield from _edits(value, "$", lambda new: new)
+
+
+def _edits(
+    value: Any, path: str, rebuild: Callable[[Any], Exchange]
+) -> Iterator[tuple[str, str, Exchange]]:
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        place = f"{path}.{name}"
+        if name in ("raw", "provider_raw", "extra"):
+            continue
+        if name == "metadata" and isinstance(value, Message) and ".messages[" in path:
+            continue  # history's provenance is not sent
+
+        def put(new: Any, name: str = name) -> Exchange:
+            return rebuild(value.replace(**{name: new}))
+
+        if isinstance(item, Value):
+            yield from _edits(item, place, put)
+        elif isinstance(item, tuple) and item and isinstance(item[0], Value):
+            for index, each in enumerate(item):
+
+                def put_at(new: Any, item: Any = item, index: int = index, put: Any = put) -> Any:
+                    return put((*item[:index], new, *item[index + 1 :]))
+
+                yield from _edits(each, f"{place}[{index}]", put_at)
+        elif (new := another(item, name)) is not None:
+            yield f"{type(value).__name__}.{name}", place, put(new)
+
+
+def another(item: Any, name: str) -> Any:
+    """Another value of the same kind, or None where a change would say something else entirely."""
+    if isinstance(item, bool):
+        return not item
+    if type(item) is int:
+        return item + 1
+    if type(item) is float:
+        return item / 2 + 0.125
+    if type(item) is str:
+        return f"{item}x" if re.fullmatch(r"[A-Za-z0-9+/=_.:\- ]*", item) else f"x{item}"
+    if isinstance(item, dict) and name == "input":
+        return {**item, "edited": 1}
+    return None
