@@ -1,0 +1,1 @@
+"""Streams: bytes to frames and back, and events to messages and back."""

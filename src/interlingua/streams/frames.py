@@ -1,0 +1,35 @@
+"""One piece of a stream on the wire, and what all framings share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlingua.errors import ReadError, WriteError
+
+LIMIT = 64 * 2**20
+"""Bytes that one frame may have, so that no stream can fill the memory."""
+
+
+class Frame(NamedTuple):
+    """`event` is the frame's name where the framing has names; `data` is its text."""
+
+    event: str | None
+    data: str
+
+
+def text_of(data: bytes, what: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as odd:
+        raise ReadError(what, expected="UTF-8", found=f"byte {odd.object[odd.start]:#x}") from None
+
+
+def too_large(what: str, limit: int) -> ReadError:
+    return ReadError(what, expected=f"at most {limit} bytes in a frame", found="more")
+
+
+def bytes_of(text: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise WriteError(what, "$", "a lone surrogate, which is no Unicode text") from None

@@ -1,0 +1,120 @@
+"""Server-sent events: bytes to frames and back. The bytes may be cut anywhere.
+
+Lines end with LF, CR or CRLF; a blank line ends an event. Comments, `id` and `retry` say nothing to
+us. An event whose lines are complete but whose blank line never came is given at the end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from interlingua.errors import WriteError
+from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
+
+WHAT = "server-sent events"
+_BOM = b"\xef\xbb\xbf"
+
+
+class Decoder:
+    """Bytes in, frames out."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._last = b""
+        self._fresh = True
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if self._fresh:
+            data = self._begin(data)
+        if self._after_cr or b"\r" in data:
+            data = self._plain_lines(data)
+        if not data:
+            return []
+        self._pieces.append(data)
+        self._size += len(data)
+        ends = b"\n\n" in data or (self._last == b"\n" and data[:1] == b"\n")
+        self._last = data[-1:]
+        if ends:
+            return self._cut()
+        if self._size > self._limit:
+            raise too_large(WHAT, self._limit)
+        return []
+
+    def close(self) -> list[Frame]:
+        """The stream has ended: an event whose last line is complete counts."""
+        lines = b"".join(self._pieces).split(b"\n")
+        self._pieces, self._size = [], 0
+        frame = _frame(lines[:-1])
+        return [frame] if frame else []
+
+    def _begin(self, data: bytes) -> bytes:
+        """Take off a byte order mark, which may come in pieces."""
+        start = b"".join(self._pieces) + data
+        self._pieces = []
+        if len(start) < 3 and _BOM.startswith(start):
+            self._pieces = [start]
+            return b""
+        self._fresh = False
+        return start.removeprefix(_BOM)
+
+    def _plain_lines(self, data: bytes) -> bytes:
+        """All line ends as LF; the LF of a CRLF may come with the next piece."""
+        if self._after_cr and data:
+            data = data.removeprefix(b"\n")
+        if data:
+            self._after_cr = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _cut(self) -> list[Frame]:
+        *blocks, rest = b"".join(self._pieces).split(b"\n\n")
+        self._pieces, self._size = [rest], len(rest)
+        if self._size > self._limit:
+            raise too_large(WHAT, self._limit)
+        frames = []
+        for block in blocks:
+            if block.startswith(b"data: ") and b"\n" not in block:
+                frames.append(Frame(None, text_of(block[6:], WHAT)))
+            else:
+                frame = _frame(block.split(b"\n"))
+                if frame:
+                    frames.append(frame)
+        return frames
+
+
+def _frame(lines: list[bytes]) -> Frame | None:
+    event: bytes | None = None
+    data: list[bytes] = []
+    for line in lines:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            data.append(value)
+        elif name == b"event":
+            event = value
+    if not data:
+        return None
+    name_text = text_of(event, WHAT) if event else None
+    return Frame(name_text, text_of(b"\n".join(data), WHAT))
+
+
+def encode(frame: Frame) -> bytes:
+    """A frame as bytes. No value can end its line and begin a line of its own."""
+    event, data = frame
+    if "\n" in data or "\r" in data:
+        lines = re.split(r"\r\n|\r|\n", data)
+        body = "".join([f"data: {line}\n" for line in lines])
+    else:
+        body = f"data: {data}\n"
+    if event is None:
+        return bytes_of(f"{body}\n", WHAT)
+    if re.search(r"[\r\n\0]", event):
+        raise WriteError(WHAT, "$.event", "a line end or NUL in an event's name")
+    return bytes_of(f"event: {event}\n{body}\n", WHAT)
+
+
+def comment(text: str = "") -> bytes:
+    """A line that says nothing, to keep a connection alive."""
+    return bytes_of(": " + re.sub(r"[\r\n\0]", " ", text) + "\n\n", WHAT)
