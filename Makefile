@@ -36,7 +36,7 @@ requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements
 
 laws: $(DEV)
-	$(BIN)/python -m pytest -q -n auto tests/laws
+	$(BIN)/python -m tests.laws.run
 
 bench: $(DEV)
 	$(BIN)/python -m bench

@@ -1,0 +1,115 @@
+"""The laws of the dialects over generated values, and over recorded traffic where it is there.
+
+The whole of the recorded traffic with all laws is `make laws`; here all of it goes home, and a part
+of it goes abroad.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import interlingua as il
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.laws import acceptable, laws, run, strategies
+from tests.laws.corpus import corpus_or_skip
+
+DIALECTS = il.dialects()
+
+
+def told(value: Any, name: str) -> Any:
+    """A generated value as this dialect says it: written, and what stood there read again."""
+    writer = il.dialect(name)
+    retold = il.retell(value, writer)
+    kind = "request" if isinstance(value, il.Request) else "response"
+    written = laws.write(writer, retold.value, retold.scribe)
+    return kind, written, laws.read(writer, kind, written.wire, getattr(value, "model", None))
+
+
+EXCHANGES = strategies.requests() | strategies.responses()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(value=EXCHANGES)
+@settings(max_examples=60)
+@pytest.mark.requirement("S002-2", "S002-85")
+def test_l3_abroad_everything_missing_is_in_the_report(name: str, value: Any) -> None:
+    assert laws.abroad(value, il.dialect(name)) == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(value=EXCHANGES)
+@settings(max_examples=60)
+def test_l4_what_is_written_abroad_is_acceptable(name: str, value: Any) -> None:
+    kind, written, _ = told(value, name)
+    assert acceptable.problems(name, kind, written.wire) == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(value=EXCHANGES)
+@settings(max_examples=60)
+def test_l1_and_l9_what_a_dialect_says_goes_home_unchanged(name: str, value: Any) -> None:
+    kind, written, _ = told(value, name)
+    model = getattr(value, "model", None)
+    assert laws.home(il.dialect(name), kind, written.wire, model) == []
+    assert laws.pure(il.dialect(name), kind, written.wire, model) == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(value=EXCHANGES, data=st.data())
+@settings(max_examples=60)
+def test_l2_edits_win(name: str, value: Any, data: st.DataObject) -> None:
+    _, _, home = told(value, name)
+    every = list(laws.edits(home))
+    if every:
+        _, path, changed = data.draw(st.sampled_from(every))
+        assert laws.edited(il.dialect(name), home, path, changed) == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(value=strategies.requests())
+@settings(max_examples=60)
+def test_l7_a_growing_history_repeats_what_was_written(name: str, value: Any) -> None:
+    retold = il.retell(value, name).value
+    assert laws.stable_prefix(il.dialect(name), retold) == []
+
+
+@given(value=strategies.requests(), names=st.lists(st.sampled_from(DIALECTS), max_size=3))
+@settings(max_examples=60)
+@pytest.mark.requirement("S002-3", "S003-12")
+def test_l6_speaking_other_dialects_changes_nothing_that_is_kept(
+    value: il.Request, names: list[str]
+) -> None:
+    before = il.dumps(value)
+    for name in names:
+        told(value, name)
+    assert il.dumps(value) == before
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_l1_every_recorded_body_goes_home(name: str) -> None:
+    corpus_or_skip()
+    allowed = run.excepted()
+    failed = [
+        f"{case.record} {case.kind}: {found['L1'][0]}"
+        for case in run.cases()
+        if case.dialect == name
+        and (found := run.examine(case, ["L1"]).problems)
+        and (case.record, case.kind, "L1") not in allowed
+    ]
+    assert failed == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_all_laws_over_a_part_of_the_recorded_bodies(name: str) -> None:
+    corpus_or_skip()
+    allowed = run.excepted()
+    part = [case for case in run.cases() if case.dialect == name][::40]
+    failed = [
+        f"{case.record} {case.kind} {law}: {found[0]}"
+        for case in part
+        for law, found in run.examine(case).problems.items()
+        if (case.record, case.kind, law) not in allowed
+    ]
+    assert failed == []
