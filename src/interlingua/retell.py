@@ -92,6 +92,8 @@ class _Teller:
         self.model = model
         self.source = source
         self.strict_issuer = strict_issuer
+        self.answering = isinstance(value, Response)
+        """A response goes to a client, who may see the thinking but cannot verify it."""
         self.scribe = Scribe(target.name, value)
 
     def request(self, request: Request) -> Request:
@@ -120,6 +122,7 @@ class _Teller:
 
     def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
         told: list[Message] = []
+        left_out: set[str] = set()
         leading = True
         changed = calls = False
         for message in messages:
@@ -127,10 +130,18 @@ class _Teller:
             new: Message | None = message
             if role is Role.ASSISTANT:
                 leading = False
-                new = self.assistant(message) if self.is_said(message) else None
-                calls = calls or any(type(block) is ToolUseBlock for block in message.content)
+                ids = [block.id for block in message.content if type(block) is ToolUseBlock]
+                calls = calls or bool(ids)
+                if self.is_said(message):
+                    left_out.difference_update(ids)
+                    new = self.assistant(message)
+                else:
+                    left_out.update(ids)
+                    new = None
             elif role is Role.TOOL:
                 leading, calls = False, True
+                if left_out and self.goes_with_its_call(message, left_out):
+                    new = None
             elif role is Role.USER:
                 leading = False
             elif not leading and not self.traits.system_anywhere:
@@ -153,6 +164,14 @@ class _Teller:
             self.scribe.lost(message, None, f"the turn ended as {status.value}", severity="error")
             return False
         return True
+
+    def goes_with_its_call(self, message: Message, left_out: set[str]) -> bool:
+        """A result of a call that was left out with its turn is left out too."""
+        for block in message.content:
+            if type(block) is ToolResultBlock and block.tool_use_id in left_out:
+                self.scribe.lost(message, None, "its call was left out", severity="error")
+                return True
+        return False
 
     def marked(self, message: Message) -> Message:
         """Instructions in mid-conversation, as user text in their place."""
@@ -211,7 +230,7 @@ class _Teller:
     def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
         if self.is_issuer(message, block):
             return block
-        if self.traits.replays_thinking and block.text:
+        if (self.traits.replays_thinking or self.answering) and block.text:
             return self.unsigned(block) if block.signature is not None else block
         self.scribe.dropped(block, "thinking goes back to its issuer only")
         return None
@@ -245,7 +264,9 @@ class _Teller:
 
     def signed(self, message: Message) -> Message:
         """A provider that insists on a signature of its own calls gets the documented stand-in."""
-        sentinel = self.traits.call_signature(self.model) if self.traits.call_signature else None
+        if self.traits.call_signature is None or self.answering:
+            return message
+        sentinel = self.traits.call_signature(self.model)
         if sentinel is None:
             return message
         for index, block in enumerate(message.content):
@@ -264,7 +285,8 @@ class _Teller:
 
     def paired(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Every client call answered right behind its turn, every result behind its call."""
-        if is_paired(messages):
+        ordered = self.traits.ordered_results
+        if is_paired(messages, ordered):
             return messages
         answers = _answers(messages)
         out: list[Message] = []
@@ -274,21 +296,15 @@ class _Teller:
                     out.append(self.result_as_text(message))
                 continue
             out.append(message)
-            last = index
-            for block in _calls(message):
-                place = answers.of.get(id(block))
-                if place is None:
-                    out.append(self.missing_result(block))
-                else:
-                    self.tell_moved(messages[place], out, place, last)
-                    out.append(messages[place])
-                    last = max(last, place)
+            calls = _calls(message)
+            places = [answers.of[id(block)] for block in calls if id(block) in answers.of]
+            for number, place in enumerate(places if ordered else sorted(places)):
+                if place != index + 1 + number:
+                    reason = "results follow the turn of their calls"
+                    self.scribe.lost(messages[place], None, reason, kind="moved", severity="info")
+                out.append(messages[place])
+            out += [self.missing_result(block) for block in calls if id(block) not in answers.of]
         return tuple(out)
-
-    def tell_moved(self, message: Message, out: list[Message], place: int, last: int) -> None:
-        if place < last or place > last + 1:
-            reason = "results follow the turn of their calls, in call order"
-            self.scribe.lost(message, None, reason, kind="moved", severity="info")
 
     def missing_result(self, block: ToolUseBlock) -> Message:
         reason = "the call has no result; an error result stands in for it"
@@ -426,17 +442,19 @@ OPENROUTER_FORMATS: dict[str, str] = {
 }
 
 
-def is_paired(messages: Sequence[Message]) -> bool:
-    """Whether results stand right behind the turn of their calls, all of them and no others, in
-    call order, so that there is nothing to repair."""
+def is_paired(messages: Sequence[Message], ordered: bool = False) -> bool:
+    """Whether results stand right behind the turn of their calls, all of them and no others (and in
+    call order, if that is asked for), so that there is nothing to repair."""
     waiting: list[str] = []
     for message in messages:
         if message.role is Role.TOOL:
             for block in message.content:
-                if type(block) is ToolResultBlock and (
-                    not waiting or waiting.pop(0) != block.tool_use_id
-                ):
+                if type(block) is not ToolResultBlock:
+                    continue
+                answered = block.tool_use_id
+                if answered not in waiting or (ordered and answered != waiting[0]):
                     return False
+                waiting.remove(answered)
         else:
             if waiting:
                 return False

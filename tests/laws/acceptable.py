@@ -1,5 +1,5 @@
-"""Would the provider take it? The official SDKs' own types, and the rules of order, alternation, ids
-and signatures that the types cannot see."""
+"""Would the provider take it? The official SDKs' own types, and the rules of order, alternation
+and ids that the types cannot see."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
 from tests.laws.closed_types import misfit
 
 
@@ -32,7 +33,7 @@ def _validates(model: type[BaseModel], wire: Any) -> list[str]:
     return []
 
 
-# -- requests --------------------------------------------------------------------------------------
+# -- requests -------------------------------------------------------------------------------------
 
 
 def _chat_request(wire: Any) -> list[str]:
@@ -126,7 +127,7 @@ def _ollama_request(wire: Any) -> list[str]:
     return found
 
 
-# -- Bedrock: the service model that botocore ships --------------------------------------------------
+# -- Bedrock: the service model that botocore ships -----------------------------------------------
 
 
 @cache
@@ -192,7 +193,7 @@ def _constraints(value: Any, shape: Any, path: str) -> Iterator[str]:
             yield f"{path}: {len(value)} characters"
 
 
-# -- responses -------------------------------------------------------------------------------------
+# -- responses ------------------------------------------------------------------------------------
 
 
 def _chat_response(wire: Any) -> list[str]:
@@ -248,7 +249,7 @@ def _ollama_response(wire: Any) -> list[str]:
     return _validates(ollama.ChatResponse, wire)
 
 
-# -- order, alternation, ids, signatures -----------------------------------------------------------
+# -- order, alternation, ids, signatures ----------------------------------------------------------
 
 
 def _chat_order(wire: Any) -> list[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import interlingua as il
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import interlingua as il
 from tests.laws import acceptable, laws, run, strategies
 from tests.laws.corpus import corpus_or_skip
 

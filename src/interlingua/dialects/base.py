@@ -52,6 +52,8 @@ class Traits(NamedTuple):
     """Takes unsigned thinking back as thinking."""
     results_in_user_turn: bool = False
     """Tool results are blocks of a user turn, and come first in it."""
+    ordered_results: bool = False
+    """Results must come in the order of their calls."""
     schema_keywords: frozenset[str] | None = None
     """The JSON Schema keywords that it keeps; None where it takes all."""
     call_signature: Callable[[str | None], str | None] | None = None

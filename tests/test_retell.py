@@ -1,0 +1,293 @@
+"""Retelling: what is repaired or left out on the way to another dialect or model, and how it is
+reported. The dialects here are made up of traits alone; nothing is written."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Traits
+from interlingua.ids import IdGrammar
+from interlingua.retell import NO_RESULT, retell
+
+GRAMMAR = IdGrammar("[a-zA-Z0-9_-]", 1, 64)
+TEN_CHARACTERS = IdGrammar("[a-zA-Z0-9]", 10, 10)
+
+
+def target(name: str = "anthropic", **traits: Any) -> Dialect:
+    def unused(*_: Any) -> Any:
+        raise AssertionError("retelling writes nothing")
+
+    given = {"family": "anthropic", "ids": GRAMMAR, **traits}
+    return Dialect(name, name, Traits(**given), (unused, unused), (unused, unused))
+
+
+def call(id: str = "call_1", name: str = "look", **fields: Any) -> il.ToolUseBlock:
+    return il.ToolUseBlock(id, name, {}, **fields)
+
+
+def assistant(*blocks: Any, **metadata: Any) -> il.Message:
+    return il.Message.assistant(blocks, il.MessageMetadata(**metadata))
+
+
+def result(id: str = "call_1", *content: Any) -> il.Message:
+    return il.Message.tool_result(id, content or "done")
+
+
+def told(messages: list[il.Message], to: Dialect, **options: Any) -> Any:
+    before = [message.digest() for message in messages]
+    told = retell(messages, to, **options)
+    assert [message.digest() for message in messages] == before  # history is never touched
+    return told
+
+
+def losses(told: Any) -> list[tuple[str, str]]:
+    return [(loss.kind, loss.path) for loss in told.report]
+
+
+USER = il.Message.user("go on")
+SIGNED = il.ThinkingBlock("hm", "c2ln")
+
+
+@pytest.mark.requirement("P1", "P2", "P6")
+def test_own_thinking_goes_back_unchanged_and_in_place() -> None:
+    empty = il.ThinkingBlock("", "c2lnMg")
+    message = assistant(SIGNED, empty, il.TextBlock("yes"), call(), protocol="anthropic")
+    out = told([USER, message, result()], target())
+    assert out.value == (USER, message, result())
+    assert out.report.losses == []
+
+
+@pytest.mark.requirement("P5")
+def test_the_signing_family_may_read_it_and_strictness_narrows_that() -> None:
+    message = assistant(SIGNED, il.TextBlock("yes"), protocol="bedrock")
+    assert told([USER, message], target()).value[1] == message
+    strict = told([USER, message], target(), strict_issuer=True)
+    assert losses(strict) == [("dropped", "$.messages[1].content[0]")]
+
+
+@pytest.mark.requirement("P4", "P43", "S002-86")
+def test_foreign_thinking_is_left_out_and_never_becomes_text() -> None:
+    message = assistant(SIGNED, il.TextBlock("yes"), protocol="openai-responses")
+    out = told([USER, message], target())
+    assert out.value[1].content == (il.TextBlock("yes"),)
+    assert losses(out) == [("dropped", "$.messages[1].content[0]")]
+
+
+@pytest.mark.requirement("S002-28", "S002-109", "S002-85")
+def test_a_dropped_block_gives_one_warning_with_five_fields(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    message = assistant(SIGNED, il.TextBlock("yes"), protocol="gemini")
+    message = message.replace(id="01J", session_id="01S")
+    with caplog.at_level(logging.DEBUG, logger="interlingua"):
+        told([USER, message], target())
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.message == "block_dropped"
+    fields = ("session_id", "message_id", "block_type", "adapter")
+    assert [getattr(record, field) for field in fields] == ["01S", "01J", "thinking", "anthropic"]
+    assert "issuer" in record.__dict__["reason"]
+    assert "hm" not in str(record.__dict__)
+
+
+def test_another_model_of_the_same_family_cannot_read_it() -> None:
+    message = assistant(SIGNED, il.TextBlock("yes"), protocol="anthropic", model="anthropic:opus")
+    assert told([USER, message], target(), model="opus").report.losses == []
+    out = told([USER, message], target(), model="sonnet")
+    assert losses(out) == [("dropped", "$.messages[1].content[0]")]
+
+
+@pytest.mark.requirement("P7", "S003-12")
+def test_foreign_signatures_on_text_and_calls_go_and_the_rest_stays() -> None:
+    message = assistant(il.TextBlock("yes", "s1"), call(signature="s2"), protocol="gemini")
+    out = told([USER, message, result()], target())
+    assert out.value[1].content == (il.TextBlock("yes"), call())
+    assert losses(out) == [
+        ("dropped", "$.messages[1].content[0].signature"),
+        ("dropped", "$.messages[1].content[1].signature"),
+    ]
+
+
+@pytest.mark.requirement("S002-86")
+def test_redacted_thinking_stays_with_its_issuer() -> None:
+    message = assistant(il.RedactedThinkingBlock("xx"), il.TextBlock("a"), protocol="anthropic")
+    assert told([USER, message], target()).report.losses == []
+    out = told([USER, message], target("gemini", family="google"))
+    assert losses(out) == [("dropped", "$.messages[1].content[0]")]
+
+
+def test_a_message_of_which_nothing_is_left_gets_a_placeholder() -> None:
+    out = told([USER, assistant(SIGNED, protocol="gemini"), USER], target())
+    assert out.value[1].content == (il.TextBlock(PLACEHOLDER),)
+    assert ("approximated", "$.messages[1].content") in losses(out)
+
+
+@pytest.mark.requirement("P9", "P10")
+def test_a_provider_that_insists_on_signatures_gets_the_stand_in() -> None:
+    gemini = target("gemini", family="google", call_signature=lambda model: "skip")
+    message = assistant(call("a"), call("b"), protocol="openai-chat")
+    out = told([USER, message, result("a"), result("b")], gemini)
+    assert [block.signature for block in out.value[1].content] == ["skip", None]
+    assert losses(out) == [("approximated", "$.messages[1].content[0].signature")]
+
+
+def test_failed_and_cancelled_turns_are_left_out_with_their_results() -> None:
+    failed = assistant(call(), status=il.MessageStatus.CANCELLED)
+    out = told([USER, failed, result(), USER], target())
+    assert out.value == (USER, USER)
+    assert losses(out) == [("dropped", "$.messages[1]"), ("dropped", "$.messages[2]")]
+
+
+@pytest.mark.requirement("P24", "P25")
+def test_an_orphaned_call_gets_a_neutral_error_result() -> None:
+    out = told([USER, assistant(call()), USER], target())
+    (answer,) = out.value[2].content
+    assert out.value[2].role is il.Role.TOOL
+    assert (answer.tool_use_id, answer.is_error, answer.content[0].text) == (
+        "call_1",
+        True,
+        NO_RESULT,
+    )
+    assert "user" not in NO_RESULT.lower()
+    assert losses(out) == [("approximated", "$.messages[1].content[0]")]
+
+
+def test_a_result_without_a_call_becomes_user_text() -> None:
+    out = told([USER, result("lost")], target())
+    assert [message.role for message in out.value] == [il.Role.USER, il.Role.USER]
+    assert out.value[1].content[-1].text == "done"
+    assert losses(out) == [("downgraded", "$.messages[1]")]
+
+
+def test_history_that_the_provider_keeps_may_hold_the_call() -> None:
+    request = il.Request((result("lost"),), continues=il.Continues(response_id="r1"))
+    out = retell(request, target(), source="anthropic")
+    assert out.value.messages == request.messages
+    abroad = retell(request, target(), source="openai-responses")
+    assert [(loss.path, loss.severity) for loss in abroad.report] == [("$.continues", "error")]
+    assert abroad.value.continues is None
+
+
+@pytest.mark.requirement("P21", "P22")
+def test_results_are_paired_by_id_and_put_in_call_order_where_that_is_demanded() -> None:
+    message = assistant(call("a"), call("b"))
+    history = [USER, message, result("b"), result("a")]
+    assert told(history, target()).value == tuple(history)
+    out = told(history, target(ordered_results=True))
+    answered = [m.content[0].tool_use_id for m in out.value[2:]]
+    assert answered == ["a", "b"]
+    assert {kind for kind, _ in losses(out)} == {"moved"}
+
+
+@pytest.mark.requirement("P23")
+def test_results_come_before_what_the_user_said_meanwhile() -> None:
+    out = told([USER, assistant(call()), il.Message.user("wait"), result()], target())
+    assert [m.role.value for m in out.value] == ["user", "assistant", "tool", "user"]
+    assert losses(out) == [("moved", "$.messages[3]")]
+
+
+@pytest.mark.requirement("P13", "P15", "P27")
+@pytest.mark.parametrize("id", ["functions.Bash:0", "fc_1|call_2", "x" * 449, "", "ünï"])
+def test_illegal_ids_are_mapped_alike_in_call_and_result(id: str) -> None:
+    out = told([USER, assistant(call(id)), result(id)], target())
+    new = out.value[1].content[0].id
+    assert GRAMMAR.legal(new)
+    assert out.value[2].content[0].tool_use_id == new == out.value[2].metadata.parent_tool_use_id
+    assert out.report.losses == []  # ids are no content
+
+
+@pytest.mark.requirement("P16", "P12")
+def test_the_mapping_depends_on_the_destination_and_legal_ids_pass() -> None:
+    history = [USER, assistant(call("toolu_01")), result("toolu_01")]
+    assert told(history, target()).value[1].content[0].id == "toolu_01"
+    short = told(history, target(ids=TEN_CHARACTERS)).value[1].content[0].id
+    assert TEN_CHARACTERS.legal(short)
+
+
+@pytest.mark.requirement("P17")
+def test_an_id_that_is_used_again_becomes_another_one() -> None:
+    round_trip = [assistant(call("call_0")), result("call_0")]
+    out = told([USER, *round_trip, USER, *round_trip], target())
+    first, second = out.value[1].content[0].id, out.value[4].content[0].id
+    assert first == "call_0" != second
+    assert out.value[5].content[0].tool_use_id == second
+
+
+@pytest.mark.requirement("P14")
+def test_a_response_leaves_with_ids_that_its_client_can_store() -> None:
+    response = il.Response(assistant(call("functions.Bash:0")))
+    out = retell(response, target())
+    assert GRAMMAR.legal(out.value.message.content[0].id)
+
+
+@pytest.mark.requirement("P34")
+def test_images_inside_results_follow_the_whole_batch() -> None:
+    image = il.ImageBlock(il.Source("base64", "aGk="), "image/png")
+    history = [USER, assistant(call("a"), call("b")), result("a", image), result("b")]
+    out = told(history, target(result_media=frozenset()))
+    assert [m.role.value for m in out.value] == ["user", "assistant", "tool", "tool", "user"]
+    assert out.value[4].content == (image,)
+    assert out.value[2].content[0].content[0].text == "[image of a follows]"
+    assert losses(out) == [("moved", "$.messages[2].content[0].content[0]")]
+    allowed = told(history, target(result_media=frozenset({"image"})))
+    assert allowed.value == tuple(history)
+
+
+@pytest.mark.requirement("P39")
+def test_instructions_in_mid_conversation_keep_their_place() -> None:
+    history = [il.Message.system("a"), USER, il.Message.system("b"), USER]
+    assert told(history, target()).value == tuple(history)
+    out = told(history, target(system_anywhere=False))
+    assert out.value[0] == history[0]
+    assert (out.value[2].role, out.value[2].text) == (il.Role.USER, SYSTEM_MARK + "b")
+    assert losses(out) == [("downgraded", "$.messages[2].role")]
+
+
+@pytest.mark.requirement("P40")
+def test_tools_that_a_provider_runs_do_not_cross_vendors() -> None:
+    search = call("srv", "web_search", executor="provider", raw={"anthropic": {"x": 1}})
+    found = il.ToolResultBlock("srv", raw={"anthropic": {"y": 1}})
+    message = assistant(search, found, il.TextBlock("here"), protocol="anthropic")
+    assert told([USER, message], target()).value[1] == message
+    out = told([USER, message], target("gemini", family="google"))
+    assert out.value[1].content == (il.TextBlock("here"),)
+    assert [path for _, path in losses(out)] == [f"$.messages[1].content[{n}]" for n in (0, 1)]
+
+
+@pytest.mark.requirement("P45")
+def test_schemas_lose_keywords_only_and_never_properties_of_that_name() -> None:
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"additionalProperties": {"type": "string", "pattern": "a"}},
+    }
+    tool = il.ToolDefinition("look", "looks", schema)
+    keywords = frozenset({"type", "properties"})
+    out = retell(il.Request((USER,), tools=(tool,)), target(schema_keywords=keywords))
+    assert out.value.tools[0].input_schema == {
+        "type": "object",
+        "properties": {"additionalProperties": {"type": "string"}},
+    }
+    assert [loss.path for loss in out.report] == [
+        "$.tools[0].input_schema.additionalProperties",
+        "$.tools[0].input_schema.properties.additionalProperties.pattern",
+    ]
+    assert tool.input_schema == schema
+
+
+def test_a_vendors_own_tool_is_left_out_abroad() -> None:
+    tool = il.ToolDefinition("web_search", kind="web_search_20250305", executor="provider")
+    out = retell(il.Request((USER,), tools=(tool,)), target())
+    assert out.value.tools == ()
+    assert [(loss.path, loss.severity) for loss in out.report] == [("$.tools[0]", "error")]
+
+
+def test_thinking_in_an_answer_is_shown_without_its_signature() -> None:
+    response = il.Response(assistant(SIGNED, il.TextBlock("yes"), protocol="anthropic"))
+    out = retell(response, target("ollama", family=None))
+    assert out.value.message.content[0] == il.ThinkingBlock("hm")
+    assert losses(out) == [("dropped", "$.message.content[0].signature")]
