@@ -29,6 +29,11 @@ def dialects() -> list[str]:
     return list(_FOLDERS)
 
 
+def folder(name: str) -> str:
+    """The folder that a dialect's code is in."""
+    return _FOLDERS[name]
+
+
 def dialect(name: str) -> Dialect:
     """The dialect of this name."""
     try:

@@ -1,0 +1,132 @@
+"""A dialect's tables and the matrix of what survives, as Markdown: the pages in `docs/dialects`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from interlingua.dialects.base import Dialect, Traits, TwoWay
+from interlingua.dialects.probes import PROBES, fate
+from interlingua.dialects.registry import dialects, folder
+
+_MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
+
+
+def page(dialect: Dialect) -> str:
+    """The page of one dialect: its traits, its tables, and what it loses of the others'."""
+    tables = import_module(f"interlingua.dialects.{folder(dialect.name)}.tables")
+    parts = [
+        f"# {dialect.title} (`{dialect.name}`)",
+        "This page is printed from the dialect's tables by `make docs`.",
+        "## Traits",
+        _traits(dialect.traits),
+        "## Tables",
+        *_tables(tables),
+        "## What can be said in it",
+        "`yes`: said as it is. `~`: said in a weaker or another form, with a report. "
+        "`no`: has no place, and is in the report.",
+        _grid(["said", dialect.name], [[p.name, _own(p, dialect.name)] for p in PROBES]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def matrix() -> str:
+    """What survives from each dialect to each, found by saying it."""
+    names = dialects()
+    parts = [
+        "# What survives",
+        "Each thing is said in the dialect of the heading, read, retold and said in the dialect of "
+        "the column; this page is printed by `make docs`. `yes`: it arrives as it was. `~`: it "
+        "arrives in a weaker or another form. `no`: it does not arrive. The last two are always in "
+        "the report. Things that the first dialect cannot say itself are left out.",
+    ]
+    for source in names:
+        others = [name for name in names if name != source]
+        rows = []
+        for probe in PROBES:
+            fates = [fate(probe, source, target) for target in others]
+            if fates[0] != "-":
+                rows.append([probe.name, *(_MARKS[each] for each in fates)])
+        parts += [f"## From `{source}`", _grid(["said", *others], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _own(probe: Any, name: str) -> str:
+    from interlingua.dialects.probes import _fate_at
+    from interlingua.dialects.registry import dialect as dialect_of
+
+    return _MARKS[_fate_at(probe.value, name, dialect_of(name))]
+
+
+def _traits(traits: Traits) -> str:
+    rows = []
+    for name in traits._fields:
+        value = getattr(traits, name)
+        shown = value.__name__ if callable(value) and hasattr(value, "__name__") else _shown(value)
+        rows.append([name.replace("_", " "), shown])
+    return _grid(["trait", "value"], rows)
+
+
+def _tables(module: ModuleType) -> list[str]:
+    notes = _notes(module)
+    parts: list[str] = []
+    for name, value in vars(module).items():
+        if not name.isupper() or name in ("NAME", "TITLE", "TRAITS"):
+            continue
+        grid = _table(value)
+        if grid:
+            parts.append(f"### {name.lower().replace('_', ' ')}")
+            parts += [note] if (note := notes.get(name)) else []
+            parts.append(grid)
+    return parts
+
+
+def _table(value: Any) -> str | None:
+    if isinstance(value, TwoWay):
+        rows = [[_shown(word), _shown(meant)] for word, meant in value.words.items()]
+        if value.otherwise is not None:
+            rows.append(["anything else", _shown(value.otherwise)])
+        return _grid(["wire", "canonical"], rows)
+    if isinstance(value, dict):
+        return _grid(["key", "value"], [[_shown(key), _shown(item)] for key, item in value.items()])
+    if isinstance(value, (frozenset, tuple, list)) and all(isinstance(each, str) for each in value):
+        return ", ".join(f"`{each}`" for each in sorted(value))
+    return None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f"`{value}`" if value else "(empty)"
+    if isinstance(value, (frozenset, set)):
+        return ", ".join(sorted(_shown(each) for each in value)) or "none"
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return ", ".join(_shown(each) for each in value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{_shown(key)}: {_shown(item)}" for key, item in value.items())
+    if isinstance(value, type):
+        return f"`{value.__name__}`"
+    if callable(value):
+        return "(worked out)"
+    return f"`{value}`"
+
+
+def _grid(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in lines)
+
+
+def _notes(module: ModuleType) -> dict[str, str]:
+    """The string below each assignment, which says what the table is for."""
+    body = ast.parse(inspect.getsource(module)).body
+    notes: dict[str, str] = {}
+    for node, after in itertools.pairwise(body):
+        names = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            for target in names:
+                if isinstance(target, ast.Name) and isinstance(after.value.value, str):
+                    notes[target.id] = " ".join(after.value.value.split())
+    return notes

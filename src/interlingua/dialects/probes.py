@@ -1,0 +1,196 @@
+"""One small value for each thing that a conversation may say, and what becomes of it between any
+two dialects: found by saying it, not written down."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from interlingua.dialects.base import Dialect
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    Cache,
+    Citation,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import (
+    Options,
+    Reasoning,
+    Request,
+    Response,
+    ResponseFormat,
+    ToolChoice,
+)
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.tools import ToolDefinition
+
+Fate = Literal["kept", "changed", "lost", "-"]
+"""`-`: the source cannot say it in the first place."""
+
+_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+_PDF = "JVBERi0xLjQK"
+_SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_TOOL = ToolDefinition("weather", "The weather in a city.", _SCHEMA)
+_CALL = ToolUseBlock("call_1", "weather", {"city": "Ulan Bator"})
+_HELLO = Message.user("Hello")
+
+
+class Probe(NamedTuple):
+    name: str
+    value: Request | Response
+
+
+def _user(*blocks: Block) -> Request:
+    return Request((Message.user(blocks),), "model")
+
+
+def _result(*content: Block, is_error: bool = False) -> Request:
+    answer = Message.of_result(ToolResultBlock("call_1", content, is_error, "weather"))  # type: ignore[arg-type]  # the probes hold what results may hold
+    return Request((_HELLO, Message.assistant(_CALL), answer), "model", (_TOOL,))
+
+
+def _options(**options: object) -> Request:
+    return Request((_HELLO,), "model", options=Options(**options))  # type: ignore[arg-type]  # names and values are those of the table below
+
+
+def _tools(*tools: ToolDefinition, **options: object) -> Request:
+    return Request((_HELLO,), "model", tools, Options(**options))  # type: ignore[arg-type]  # as above
+
+
+def _answer(*blocks: Block, stop: StopReason = StopReason.END_TURN) -> Response:
+    metadata = MessageMetadata(response_id="r_1", response_model="model", stop_reason=stop)
+    return Response(Message.assistant(blocks, metadata))
+
+
+def _usage(**counts: int) -> Response:
+    metadata = MessageMetadata(
+        response_id="r_1",
+        response_model="model",
+        stop_reason=StopReason.END_TURN,
+        usage=Usage(input_tokens=10, output_tokens=9, **counts),  # type: ignore[arg-type]  # counts are whole numbers
+    )
+    return Response(Message.assistant("Hi", metadata))
+
+
+_IMAGE = ImageBlock(Source("base64", _PNG), "image/png")
+
+PROBES: tuple[Probe, ...] = (
+    Probe("user text", _user(TextBlock("Hello"))),
+    Probe("system text", Request((Message.system("Be brief."), _HELLO), "model")),
+    Probe("developer text", Request((Message.developer("Be brief."), _HELLO), "model")),
+    Probe(
+        "system in mid-conversation",
+        Request((_HELLO, Message.assistant("Hi"), _HELLO, Message.system("Be brief.")), "model"),
+    ),
+    Probe("name of a participant", Request((Message.user("Hello", name="ada"),), "model")),
+    Probe("image, base64", _user(_IMAGE, TextBlock("What is it?"))),
+    Probe("image, URL", _user(ImageBlock(Source("url", "https://example.com/a.png")))),
+    Probe("image detail", _user(_IMAGE.replace(detail="low"))),
+    Probe(
+        "document, PDF", _user(DocumentBlock(Source("base64", _PDF), "application/pdf", "a.pdf"))
+    ),
+    Probe(
+        "document, text", _user(DocumentBlock(Source("text", "A text."), "text/plain", title="T"))
+    ),
+    Probe("audio", _user(AudioBlock(Source("base64", "UklGRg=="), "audio/wav"))),
+    Probe("video", _user(VideoBlock(Source("base64", "AAAAIGZ0eXA="), "video/mp4"))),
+    Probe("cache mark", _user(TextBlock("Hello", cache=Cache()))),
+    Probe("tool", _tools(_TOOL)),
+    Probe("strict tool", _tools(_TOOL.replace(strict=True))),
+    Probe("free-text tool", _tools(ToolDefinition("note", "Takes a note.", kind="custom"))),
+    Probe("tool choice any", _tools(_TOOL, tool_choice=ToolChoice("any"))),
+    Probe("tool choice none", _tools(_TOOL, tool_choice=ToolChoice("none"))),
+    Probe("tool choice by name", _tools(_TOOL, tool_choice=ToolChoice("any", ("weather",)))),
+    Probe("parallel calls off", _tools(_TOOL, parallel_tool_calls=False)),
+    Probe("tool result", _result(TextBlock("Cold."))),
+    Probe("failed tool result", _result(TextBlock("No."), is_error=True)),
+    Probe("image in a result", _result(_IMAGE)),
+    Probe("temperature", _options(temperature=0.5)),
+    Probe("top_p", _options(top_p=0.5)),
+    Probe("top_k", _options(top_k=5)),
+    Probe("seed", _options(seed=7)),
+    Probe("stop sequences", _options(stop=("END",))),
+    Probe("penalties", _options(frequency_penalty=0.5, presence_penalty=0.5)),
+    Probe("several answers", _options(n=2)),
+    Probe("log probabilities", _options(logprobs=2)),
+    Probe("JSON output", _options(response_format=ResponseFormat("json"))),
+    Probe(
+        "JSON schema output",
+        _options(response_format=ResponseFormat("json_schema", "city", _SCHEMA)),
+    ),
+    Probe("reasoning effort", _options(reasoning=Reasoning("high"))),
+    Probe("reasoning budget", _options(max_output_tokens=9000, reasoning=Reasoning(None, 4000))),
+    Probe("verbosity", _options(verbosity="low")),
+    Probe("service tier", _options(service_tier="flex")),
+    Probe("end user", _options(user="u_1")),
+    Probe("metadata", _options(metadata={"job": "a"})),
+    Probe("answer text", _answer(TextBlock("Hi"))),
+    Probe("answer with a call", _answer(_CALL, stop=StopReason.TOOL_USE)),
+    Probe("thinking", _answer(ThinkingBlock("Hm."), TextBlock("Hi"))),
+    Probe("signed thinking", _answer(ThinkingBlock("Hm.", "c2ln"), TextBlock("Hi"))),
+    Probe("redacted thinking", _answer(RedactedThinkingBlock("eHg="), TextBlock("Hi"))),
+    Probe("signed call", _answer(_CALL.replace(signature="c2ln"), stop=StopReason.TOOL_USE)),
+    Probe("refusal", _answer(RefusalBlock("No."), stop=StopReason.REFUSAL)),
+    Probe(
+        "citation",
+        _answer(
+            TextBlock(
+                "Hi", citations=(Citation(url="https://example.com", title="E", start=0, end=2),)
+            )
+        ),
+    ),
+    Probe("generated image", _answer(_IMAGE)),
+    Probe("stopped at a sequence", _answer(TextBlock("Hi"), stop=StopReason.STOP_SEQUENCE)),
+    Probe("stopped by a filter", _answer(TextBlock("Hi"), stop=StopReason.CONTENT_FILTER)),
+    Probe("cached tokens", _usage(cached_input_tokens=5)),
+    Probe("tokens written to cache", _usage(cache_creation_input_tokens=5)),
+    Probe("reasoning tokens", _usage(reasoning_tokens=5)),
+)
+
+
+def fate(probe: Probe, source: str, target: str) -> Fate:
+    """What becomes of a probe that is said in one dialect and then retold in another."""
+    said = _said(probe.value, dialect_of(source))
+    if said is None:
+        return "-"
+    return _fate_at(said, source, dialect_of(target))
+
+
+def _said(value: Request | Response, source: Dialect) -> Request | Response | None:
+    """The probe as the source says it; None where the source cannot."""
+    try:
+        if isinstance(value, Request):
+            written = source.write_request(value)
+            return None if written.report else source.read_request(written.wire, value.model)
+        written = source.write_response(value)
+        return None if written.report else source.read_response(written.wire)
+    except InterlinguaError:
+        return None
+
+
+def _fate_at(value: Request | Response, source: str, target: Dialect) -> Fate:
+    from interlingua.retell import retell
+
+    told = retell(value, target, source=source)
+    if isinstance(value, Request):
+        report = target.write_request(told.value, told.scribe).report
+    else:
+        report = target.write_response(told.value, told.scribe).report
+    losses = [
+        loss for loss in report if ".raw." not in loss.path and ".provider_raw" not in loss.path
+    ]
+    if not losses:
+        return "kept"
+    return "lost" if any(loss.kind == "dropped" for loss in losses) else "changed"
