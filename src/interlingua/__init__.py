@@ -73,6 +73,14 @@ if TYPE_CHECKING:
     from interlingua.model.tools import ToolDefinition as ToolDefinition
     from interlingua.retell import Retold as Retold
     from interlingua.retell import retell as retell
+    from interlingua.streams import aws as aws
+    from interlingua.streams import jsonarray as jsonarray
+    from interlingua.streams import ndjson as ndjson
+    from interlingua.streams import sse as sse
+    from interlingua.streams.fold import fold as fold
+    from interlingua.streams.fold import fold_all as fold_all
+    from interlingua.streams.fold import unfold as unfold
+    from interlingua.streams.frames import Frame as Frame
     from interlingua.tools.registry import ToolRegistry as ToolRegistry
     from interlingua.translate import convert as convert
     from interlingua.translate import plan as plan
@@ -102,6 +110,9 @@ _WHERE: dict[str, str] = {
         "model.rules": "Violation validate",
         "model.tools": "SideEffects ToolDefinition",
         "retell": "Retold retell",
+        "streams": "aws jsonarray ndjson sse",
+        "streams.fold": "fold fold_all unfold",
+        "streams.frames": "Frame",
         "tools.registry": "ToolRegistry",
         "translate": "convert plan",
         "views": "view views",

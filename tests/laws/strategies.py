@@ -644,10 +644,10 @@ class _Scribe:
             yield self.draw(tool_result_blocks(call, self.with_raw))
 
     def answer(self) -> list[Block]:
-        match self.draw(st.integers(0, 9)):
-            case 8:
+        match self.draw(st.sampled_from(("text",) * 5 + ("refusal", "media"))):
+            case "refusal":
                 return [self.draw(refusal_blocks(self.with_raw))]
-            case 9:
+            case "media":
                 made = image_blocks(self.with_raw) | audio_blocks(True, self.with_raw)
                 return [self.draw(made)]
             case _:

@@ -1,1 +1,5 @@
 """Streams: bytes to frames and back, and events to messages and back."""
+
+from interlingua.streams import aws, jsonarray, ndjson, sse
+
+__all__ = ["aws", "jsonarray", "ndjson", "sse"]

@@ -1,0 +1,280 @@
+"""Events to a response, and a response to events.
+
+`Folder` takes one event at a time and can be asked for the message so far at any moment; readers of
+dialects use it to make the last event of a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from interlingua.arguments import recover, to_text
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+
+
+def fold(events: Iterable[Event]) -> Response:
+    """The response that these events tell. Of several messages in one stream it is the last."""
+    return fold_all(events)[-1]
+
+
+def fold_all(events: Iterable[Event]) -> list[Response]:
+    """Each message of a stream."""
+    folders = [Folder()]
+    for event in events:
+        if isinstance(event, MessageStart) and event.choice == 0 and folders[-1].ended:
+            folders.append(Folder())
+        folders[-1].feed(event)
+    return [folder.response() for folder in folders]
+
+
+class _Open:
+    """A block that is still being told: its first state, and what came since, by field."""
+
+    __slots__ = ("block", "pieces")
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.pieces: dict[str, list[Any]] = {}
+
+    def add(self, field: str, piece: Any) -> None:
+        if field in self.pieces:
+            self.pieces[field].append(piece)
+        else:
+            self.pieces[field] = [piece]
+
+    def state(self) -> Block:
+        """The block so far. What was joined once is not joined again."""
+        changes: dict[str, Any] = {}
+        for field, pieces in self.pieces.items():
+            if field == "citations":
+                changes[field] = (*getattr(self.block, field), *pieces)
+            elif field == "signature":
+                changes[field] = pieces[-1]
+            elif field == "input":
+                text = "".join(pieces)
+                self.pieces[field] = [text]
+                changes["input"] = recover(text).input
+                changes["raw_arguments"] = text
+            elif field in self.block.__struct_fields__:
+                text = "".join(pieces)
+                self.pieces[field] = [text]
+                changes[field] = getattr(self.block, field) + text
+        return self.block.replace(**changes) if changes else self.block
+
+
+class _Choice:
+    """One of the answers of a stream."""
+
+    def __init__(self) -> None:
+        self.role = Role.ASSISTANT
+        self.blocks: dict[int, Block | _Open] = {}
+        self.stop: Stop | None = None
+
+    def content(self) -> tuple[Block, ...]:
+        return tuple(
+            each.state() if isinstance(each, _Open) else each
+            for _, each in sorted(self.blocks.items())
+        )
+
+
+class Folder:
+    """Events in; the message so far, and at the end the response, out."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._model: str | None = None
+        self._response_id: str | None = None
+        self._usage: Usage | None = None
+        self._choices: dict[int, _Choice] = {0: _Choice()}
+        self._response: Response | None = None
+        self._error: ProviderError | None = None
+        self._partial: Message | None = None
+
+    def feed(self, event: Event) -> None:
+        step = _STEPS.get(type(event))
+        if step is not None:
+            step(self, event)
+
+    def message(self, choice: int = 0) -> Message:
+        """What has arrived so far; `partial` until the stream has ended."""
+        if self._response is not None and choice == 0:
+            return self._response.message
+        if self._partial is not None and choice == 0:
+            return self._partial
+        each = self._choices[choice]
+        stop = each.stop
+        status = MessageStatus.ERROR if self._error else MessageStatus.PARTIAL
+        reason = StopReason.ERROR if self._error else (stop.stop_reason if stop else None)
+        metadata = MessageMetadata(
+            response_model=self._model,
+            response_id=self._response_id,
+            usage=self._usage if choice == 0 else None,
+            stop_reason=reason,
+            raw_stop_reason=stop.raw_stop_reason if stop else None,
+            status=status,
+            error_message=self._error.message if self._error else None,
+        )
+        return Message(each.role, each.content(), metadata=metadata)
+
+    def response(self) -> Response:
+        """The whole answer; without an end signal its message is `partial`."""
+        if self._response is not None:
+            return self._response
+        others = [self.message(number) for number in sorted(self._choices) if number != 0]
+        return Response(self.message(), tuple(others), self._error)
+
+    def _of(self, choice: int) -> _Choice:
+        if choice not in self._choices:
+            self._choices[choice] = _Choice()
+        return self._choices[choice]
+
+    def _open(self, event: Any, block: Block) -> _Open:
+        blocks = self._of(event.choice).blocks
+        each = blocks.get(event.index)
+        if not isinstance(each, _Open):
+            each = blocks[event.index] = _Open(block)
+        return each
+
+    def _start(self, event: MessageStart) -> None:
+        self._of(event.choice).role = event.role
+        self._model = event.model or self._model
+        self._response_id = event.response_id or self._response_id
+
+    def _block_start(self, event: BlockStart) -> None:
+        self._of(event.choice).blocks[event.index] = _Open(event.block)
+
+    def _block_delta(self, event: BlockDelta) -> None:
+        self._open(event, TextBlock("")).add(event.field, event.value)
+
+    def _block_end(self, event: BlockEnd) -> None:
+        self._of(event.choice).blocks[event.index] = event.block
+
+    def _text(self, event: TextDelta) -> None:
+        self._open(event, TextBlock("")).add("text", event.text)
+
+    def _thinking(self, event: ThinkingDelta) -> None:
+        self._open(event, ThinkingBlock("")).add("text", event.text)
+
+    def _call(self, event: ToolUseStart) -> None:
+        block = ToolUseBlock(
+            event.id,
+            event.name,
+            {},
+            executor=event.executor,
+            call_type=event.call_type,
+            raw=event.raw,
+        )
+        self._of(event.choice).blocks[event.index] = _Open(block)
+
+    def _input(self, event: ToolUseInputDelta) -> None:
+        self._open(event, ToolUseBlock("", "", {})).add("input", event.text)
+
+    def _call_end(self, event: ToolUseEnd) -> None:
+        each = self._open(event, ToolUseBlock("", "", {}))
+        self._of(event.choice).blocks[event.index] = each.block.replace(
+            input=event.input,
+            raw_arguments=event.raw_arguments,
+            signature=event.signature,
+            raw=event.raw if event.raw is not None else getattr(each.block, "raw", None),
+        )
+
+    def _stop(self, event: Stop) -> None:
+        self._of(event.choice).stop = event
+
+    def _usage_update(self, event: UsageUpdate) -> None:
+        self._usage = event.usage
+
+    def _complete(self, event: MessageComplete) -> None:
+        self._response = event.response
+        self.ended = True
+
+    def _failed(self, event: StreamError) -> None:
+        self._error = event.error
+        self._partial = event.partial
+        self.ended = True
+
+
+_STEPS: dict[type, Any] = {
+    MessageStart: Folder._start,
+    BlockStart: Folder._block_start,
+    BlockDelta: Folder._block_delta,
+    BlockEnd: Folder._block_end,
+    TextDelta: Folder._text,
+    ThinkingDelta: Folder._thinking,
+    ToolUseStart: Folder._call,
+    ToolUseInputDelta: Folder._input,
+    ToolUseEnd: Folder._call_end,
+    Stop: Folder._stop,
+    UsageUpdate: Folder._usage_update,
+    MessageComplete: Folder._complete,
+    StreamError: Folder._failed,
+}
+
+
+def unfold(response: Response) -> list[Event]:
+    """The events of a stream that tells this response, each block in one piece."""
+    metadata = response.message.metadata
+    events: list[Event] = []
+    for choice, message in enumerate((response.message, *response.alternatives)):
+        events.append(
+            MessageStart(metadata.response_model, metadata.response_id, message.role, choice=choice)
+        )
+        for index, block in enumerate(message.content):
+            events += _unfold_block(block, index, choice)
+        if message.metadata.stop_reason is not None:
+            told = message.metadata
+            events.append(Stop(told.stop_reason, told.raw_stop_reason, choice=choice))
+    if metadata.usage is not None:
+        events.append(UsageUpdate(metadata.usage))
+    if response.error is not None:
+        events.append(StreamError(response.error, response.message))
+    else:
+        events.append(MessageComplete(response))
+    return events
+
+
+def _unfold_block(block: Block, index: int, choice: int) -> list[Event]:
+    if isinstance(block, ToolUseBlock):
+        text = block.raw_arguments if block.raw_arguments is not None else to_text(block.input)
+        return [
+            ToolUseStart(
+                index, block.id, block.name, block.executor, block.call_type, choice=choice
+            ),
+            ToolUseInputDelta(index, text, choice=choice),
+            ToolUseEnd(
+                index, block.input, block.raw_arguments, block.signature, block.raw, choice=choice
+            ),
+        ]
+    start: Block = block
+    delta: list[Event] = []
+    if isinstance(block, TextBlock) and block.text:
+        start = block.replace(text="", signature=None, citations=())
+        delta = [TextDelta(index, block.text, choice=choice)]
+    elif isinstance(block, ThinkingBlock) and block.text:
+        start = block.replace(text="", signature=None)
+        delta = [ThinkingDelta(index, block.text, choice=choice)]
+    return [
+        BlockStart(index, start, choice=choice),
+        *delta,
+        BlockEnd(index, block, choice=choice),
+    ]
