@@ -8,10 +8,14 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, import_time
+from bench import canonical, import_time, translate
 from bench.measure import Row
 
-SECTIONS = {"canonical": canonical.rows, "import": import_time.rows}
+SECTIONS = {
+    "canonical": canonical.rows,
+    "import": import_time.rows,
+    "translate": translate.rows,
+}
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"
 
 

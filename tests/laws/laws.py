@@ -23,9 +23,11 @@ from interlingua.retell import is_paired, retell
 Exchange = Request | Response
 
 
-def read(dialect: Dialect, kind: str, wire: Any, model: str | None = None) -> Exchange:
+def read(
+    dialect: Dialect, kind: str, wire: Any, model: str | None = None, stream: bool | None = None
+) -> Exchange:
     if kind == "request":
-        return dialect.read_request(wire, model)
+        return dialect.read_request(wire, model, stream)
     return dialect.read_response(wire)
 
 
@@ -100,7 +102,7 @@ def abroad(value: Exchange, target: Dialect, source: str | None = None) -> list[
     told = retell(value, target, source=source)
     written = write(target, told.value, told.scribe)
     kind = "request" if isinstance(value, Request) else "response"
-    back = read(target, kind, written.wire, getattr(value, "model", None))
+    back = read(target, kind, written.wire, written.model, written.stream)
     return compare(value, back, list(written.report))
 
 
@@ -266,7 +268,7 @@ def edited(dialect: Dialect, value: Exchange, path: str, changed: Exchange) -> l
     if any(is_under(path, loss.path) or is_under(loss.path, path) for loss in written.report):
         return []
     kind = "request" if isinstance(value, Request) else "response"
-    back = read(dialect, kind, written.wire, getattr(changed, "model", None))
+    back = read(dialect, kind, written.wire, written.model, written.stream)
     if back == changed or same_facts(back, changed):
         return []
     lost = compare(changed, back, list(written.report))

@@ -1,0 +1,65 @@
+"""Whole translations, bytes in to bytes out through the public call, against a bare JSON parser
+that reads and writes the same bytes without understanding them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+import interlingua as il
+from bench import workloads
+from bench.measure import Row, compare, peak_growth, shown
+
+REQUESTS = {"W1": 7.5, "W2": 2.2, "W3": 2.0, "W4": 1.7}
+"""Chat requests said to Anthropic, and the most they may cost."""
+RESPONSES = {"R1": 5.0, "R2": 3.0}
+"""Anthropic responses said to a Chat client."""
+MEMORY = 3.0
+LINEAR = 1.3
+
+
+def request(data: bytes) -> Any:
+    return il.convert(data, source="openai-chat", target="anthropic").json()
+
+
+def response(data: bytes) -> Any:
+    return il.convert(data, source="anthropic", target="openai-chat", kind="response").json()
+
+
+def memory(data: bytes) -> Any:
+    return request(data) if len(data) > 2 else request(workloads.request("W1"))
+
+
+def bare(data: bytes) -> Any:
+    return orjson.dumps(orjson.loads(data))
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    rounds = 7 if quick else 21
+    for name, target in REQUESTS.items():
+        data = workloads.request(name)
+        timing = compare(lambda data=data: request(data), lambda data=data: bare(data), rounds)  # type: ignore[misc]  # bound at once
+        yield Row(f"{name} Chat to Anthropic", shown(timing.floor), timing.ratio, target)
+    for name, target in RESPONSES.items():
+        data = workloads.response(name)
+        timing = compare(lambda data=data: response(data), lambda data=data: bare(data), rounds)  # type: ignore[misc]  # bound at once
+        yield Row(f"{name} Anthropic to Chat", shown(timing.floor), timing.ratio, target)
+    yield _memory_row()
+    yield _linear_row(rounds)
+
+
+def _memory_row() -> Row:
+    data = workloads.request("W4")
+    grown = peak_growth("bench.translate:memory", data) / len(data)
+    return Row("W4 peak memory", f"{len(data) / 1e6:.1f} MB", grown, MEMORY)
+
+
+def _linear_row(rounds: int) -> Row:
+    """Ten times the messages take ten times as long, or the value is more than 1."""
+    some = workloads.encoded(workloads.chat_request(workloads.small(10_000)))
+    many = workloads.encoded(workloads.chat_request(workloads.small(100_000)))
+    timing = compare(lambda: request(many), lambda: request(some), max(rounds // 4, 3))
+    floor = f"{shown(timing.floor)} for 10k messages"
+    return Row("per message, 100k / 10k", floor, timing.ratio / 10, LINEAR)

@@ -1,0 +1,103 @@
+"""Which dialect and kind some JSON is, told by its shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import interlingua as il
+
+WIRES: dict[tuple[str, str], list[dict[str, Any]]] = {
+    ("openai-chat", "request"): [
+        {"model": "m", "messages": [{"role": "developer", "content": "a"}], "n": 1},
+        {
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]},
+            ],
+        },
+    ],
+    ("openai-chat", "response"): [
+        {"object": "chat.completion", "choices": [{"message": {"role": "assistant"}}]}
+    ],
+    ("openrouter", "request"): [
+        {"messages": [{"role": "user", "content": "a"}], "provider": {"order": ["x"]}}
+    ],
+    ("openrouter", "response"): [
+        {"provider": "X", "choices": [{"native_finish_reason": "stop", "message": {}}]}
+    ],
+    ("openai-responses", "request"): [{"model": "m", "input": "a"}, {"prompt": {"id": "p"}}],
+    ("openai-responses", "response"): [{"object": "response", "output": []}],
+    ("anthropic", "request"): [
+        {
+            "model": "m",
+            "max_tokens": 1,
+            "system": "s",
+            "messages": [{"role": "user", "content": "a"}],
+        }
+    ],
+    ("anthropic", "response"): [
+        {"type": "message", "content": []},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "a"}},
+    ],
+    ("gemini", "request"): [{"contents": [{"parts": [{"text": "a"}]}]}],
+    ("gemini", "response"): [
+        {"candidates": []},
+        {"error": {"code": 400, "message": "a", "status": "INVALID_ARGUMENT"}},
+    ],
+    ("ollama", "request"): [
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "a"}],
+            "options": {},
+            "stream": True,
+        }
+    ],
+    ("ollama", "response"): [{"model": "m", "message": {"role": "assistant"}, "done": True}],
+    ("bedrock", "request"): [{"messages": [{"role": "user", "content": [{"text": "a"}]}]}],
+    ("bedrock", "response"): [{"output": {"message": {}}, "stopReason": "end_turn"}],
+}
+CASES = [(name, kind, wire) for (name, kind), wires in WIRES.items() for wire in wires]
+
+
+@pytest.mark.parametrize(("name", "kind", "wire"), CASES)
+def test_the_shape_tells_the_dialect_and_says_why(name: str, kind: str, wire: Any) -> None:
+    found = il.detect(wire)
+    assert (found.dialect, found.kind) == (name, kind)
+    assert found.evidence
+    assert name in str(found)
+
+
+def test_every_dialect_has_a_case() -> None:
+    assert {name for name, _ in WIRES} == set(il.dialects())
+
+
+def test_what_fits_several_dialects_lists_them() -> None:
+    wire = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "a"}]}
+    with pytest.raises(il.DetectError) as caught:
+        il.detect(wire)
+    assert len(caught.value.candidates) >= 2
+    assert any("anthropic" in each for each in caught.value.candidates)
+
+
+@pytest.mark.parametrize("wire", [{}, [], 12, {"hello": "world"}])
+def test_what_fits_none_is_an_error(wire: Any) -> None:
+    with pytest.raises(il.DetectError, match="no dialect"):
+        il.detect(wire)
+
+
+def test_the_name_of_a_model_is_no_evidence() -> None:
+    wire = {"model": "claude-sonnet-4-5", "messages": [{"role": "system", "content": "a"}], "n": 2}
+    assert il.detect(wire).dialect == "openai-chat"
+
+
+def test_a_kind_narrows_it_down() -> None:
+    with pytest.raises(il.DetectError):
+        il.detect({"type": "message", "content": []}, kind="request")
+
+
+def test_bytes_are_read_first() -> None:
+    assert il.detect(b'{"contents": []}').dialect == "gemini"
+    with pytest.raises(il.ReadError):
+        il.detect(b"{")
