@@ -3,8 +3,9 @@
 import ast
 from pathlib import Path
 
-import interlingua as il
 import pytest
+
+import interlingua as il
 
 SOURCE = Path(il.__file__).read_text(encoding="utf-8")
 
@@ -18,7 +19,9 @@ def test_type_checkers_see_just_the_names_that_can_be_loaded() -> None:
     imported = {
         (alias.asname, node.module)
         for node in ast.walk(ast.parse(SOURCE))
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("interlingua.")
+        if isinstance(node, ast.ImportFrom)
+        and node.module
+        and node.module.startswith("interlingua.")
         for alias in node.names
     }
     assert imported == {(name, f"interlingua.{module}") for name, module in il._WHERE.items()}
@@ -32,3 +35,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_errors_have_one_root() -> None:
     names = [name for name in il.__all__ if name.endswith("Error") and name != "ProviderError"]
     assert all(issubclass(getattr(il, name), il.InterlinguaError) for name in names)
+
+
+def test_functions_that_are_named_like_their_module_stay_callable() -> None:
+    import interlingua.dialects.base
+    import interlingua.retell  # noqa: F401  # importing it is what is tested
+
+    assert "anthropic" in il.dialects()
+    assert il.retell([il.Message.user("a")], "anthropic").report.losses == []

@@ -85,7 +85,6 @@ if TYPE_CHECKING:
     from interlingua.translate import convert as convert
     from interlingua.translate import plan as plan
     from interlingua.views import view as view
-    from interlingua.views import views as views
 
 __version__ = "0.1.0"
 
@@ -115,7 +114,7 @@ _WHERE: dict[str, str] = {
         "streams.frames": "Frame",
         "tools.registry": "ToolRegistry",
         "translate": "convert plan",
-        "views": "view views",
+        "views": "view",
     }.items()
     for name in names.split()
 }

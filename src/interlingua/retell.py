@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from interlingua.callable_module import let_call
 from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report
@@ -516,3 +517,6 @@ def _has_other_media(message: Message, allowed: frozenset[str]) -> bool:
 def _bare(model: str | None) -> str | None:
     """A model's name without its provider."""
     return None if model is None else model.partition(":")[2] or model
+
+
+let_call(__name__, "retell")
