@@ -188,7 +188,9 @@ def fields(value: Value, path: str, head: Fact) -> Iterator[tuple[str, Fact]]:
         item = getattr(value, name)
         if name in _APART or name == "content" or same(item, defaults[name]):
             continue
-        if isinstance(item, Value) and name not in ("source", "cache"):
+        if name == "cache":
+            yield f"{path}.cache", (*head, "cache")
+        if isinstance(item, Value) and name != "source":
             yield from fields(item, f"{path}.{name}", (*head, name))
         elif name == "citations":
             for index, citation in enumerate(item):

@@ -4,11 +4,11 @@ keeps account of what a writer could not say."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from interlingua.errors import DepthError, LossError, ReadError, WriteError, found
+from interlingua.errors import DepthError, DetectError, LossError, ReadError, WriteError, found
 from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model import codec
@@ -16,6 +16,10 @@ from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+
+if TYPE_CHECKING:
+    from interlingua.model.events import Event
+    from interlingua.streams.frames import Frame
 
 Wire = dict[str, Any]
 W = TypeVar("W")
@@ -70,12 +74,14 @@ class Dialect:
         traits: Traits,
         request: tuple[Callable[..., Request], Callable[[Request, Scribe], Any]],
         response: tuple[Callable[[Wire], Response], Callable[[Response, Scribe], Any]],
+        stream: tuple[Callable[[], StreamReader], Callable[[], StreamWriter]] | None = None,
     ) -> None:
         self.name = name
         self.title = title
         self.traits = traits
         self._read_request, self._write_request = request
         self._read_response, self._write_response = response
+        self._stream = stream
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -106,6 +112,35 @@ class Dialect:
         scribe = scribe or Scribe(self.name, response)
         wire = self._write_response(response, scribe)
         return Written(wire, scribe.report, response.message.metadata.response_model, None)
+
+    def stream_reader(self) -> StreamReader:
+        """A new reader of one stream."""
+        return self._streams()[0]()
+
+    def stream_writer(self) -> StreamWriter:
+        """A new writer of one stream."""
+        return self._streams()[1]()
+
+    def _streams(self) -> tuple[Callable[[], StreamReader], Callable[[], StreamWriter]]:
+        if self._stream is None:
+            raise DetectError(f"{self.name} has no streams yet")
+        return self._stream
+
+
+class StreamReader(Protocol):
+    """Frames in, events out."""
+
+    def feed(self, frame: Frame) -> list[Event]: ...
+    def close(self) -> list[Event]: ...
+
+
+class StreamWriter(Protocol):
+    """Events in, frames out."""
+
+    report: Report
+
+    def feed(self, event: Event) -> list[Frame]: ...
+    def close(self) -> list[Frame]: ...
 
 
 class Written(NamedTuple):
