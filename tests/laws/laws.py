@@ -9,7 +9,9 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from interlingua.dialects.base import Dialect, Written
 from interlingua.losses import Loss
@@ -18,6 +20,7 @@ from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason
 from interlingua.retell import is_paired, retell
 
 Exchange = Request | Response
@@ -310,12 +313,36 @@ def _edits(
                     return put((*item[:index], new, *item[index + 1 :]))
 
                 yield from _edits(each, f"{place}[{index}]", put_at)
-        elif (new := another(item, name)) is not None:
+        elif (new := another(item, name, type(value))) is not None:
             yield f"{type(value).__name__}.{name}", place, put(new)
 
 
-def another(item: Any, name: str) -> Any:
+@cache
+def words(cls: type, name: str) -> tuple[Any, ...]:
+    """The words that a field may hold, where they are a closed set."""
+    hint = get_type_hints(cls)[name]
+    for part in (hint, *get_args(hint)):
+        if get_origin(part) is Literal:
+            return get_args(part)
+        if isinstance(part, type) and issubclass(part, Enum):
+            return tuple(part)
+    return ()
+
+
+_FIXED = frozenset({"role", "status", "schema_version", "executor", "kind", "id", "tool_use_id"})
+"""Fields whose change makes another thing of the value, or breaks a pair."""
+
+
+def another(item: Any, name: str, cls: type) -> Any:
     """Another value of the same kind, or None where a change would say something else entirely."""
+    if name in _FIXED:
+        return None
+    if name == "reasoning_tokens":
+        return item - 1 if item else None  # it stays a part of the output
+    if item in (StopReason.ERROR, StopReason.CANCELLED):
+        return None  # the status says the same, and both would have to change
+    if closed := words(cls, name):
+        return closed[(closed.index(item) + 1) % len(closed)] if item in closed else None
     if isinstance(item, bool):
         return not item
     if type(item) is int:
