@@ -31,6 +31,10 @@ from interlingua.schemas import narrow
 
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
+# Bound once: looking up an enum's member costs as much as a whole step.
+_ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
+_COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
+
 OWN_KINDS = frozenset({"function", "custom"})
 """Kinds of tools that mean the same to every vendor."""
 FAMILIES: dict[str, str | None] = {
@@ -129,7 +133,7 @@ class _Teller:
         for message in messages:
             role = message.role
             new: Message | None = message
-            if role is Role.ASSISTANT:
+            if role is _ASSISTANT:
                 leading = False
                 ids = [block.id for block in message.content if type(block) is ToolUseBlock]
                 calls = calls or bool(ids)
@@ -139,11 +143,11 @@ class _Teller:
                 else:
                     left_out.update(ids)
                     new = None
-            elif role is Role.TOOL:
+            elif role is _TOOL:
                 leading, calls = False, True
                 if left_out and self.goes_with_its_call(message, left_out):
                     new = None
-            elif role is Role.USER:
+            elif role is _USER:
                 leading = False
             elif not leading and not self.traits.system_anywhere:
                 new = self.marked(message)
@@ -161,7 +165,7 @@ class _Teller:
     def is_said(self, message: Message) -> bool:
         """Failed and cancelled turns are left out."""
         status = message.metadata.status
-        if status is MessageStatus.ERROR or status is MessageStatus.CANCELLED:
+        if status is not _COMPLETE and status is not _PARTIAL:
             self.scribe.lost(message, None, f"the turn ended as {status.value}", severity="error")
             return False
         return True
@@ -184,7 +188,7 @@ class _Teller:
                 blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
                 self.scribe.also_known(blocks[index], block)
                 break
-        return self.known(message.replace(role=Role.USER, content=tuple(blocks)), message)
+        return self.known(message.replace(role=_USER, content=tuple(blocks)), message)
 
     def known(self, new: Message, original: Message) -> Message:
         self.scribe.also_known(new, original)
@@ -292,7 +296,7 @@ class _Teller:
         answers = _answers(messages)
         out: list[Message] = []
         for index, message in enumerate(messages):
-            if message.role is Role.TOOL and not _calls(message):
+            if message.role is _TOOL and not _calls(message):
                 if index not in answers.taken:
                     out.append(self.result_as_text(message))
                 continue
@@ -324,7 +328,7 @@ class _Teller:
                 content.extend(block.content)
             else:
                 content.append(block)
-        return self.known(Message(Role.USER, tuple(content)), message)
+        return self.known(Message(_USER, tuple(content)), message)
 
     def with_ids(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Ids in the target's grammar, repeats made distinct, calls and results alike."""
@@ -367,14 +371,14 @@ class _Teller:
         out: list[Message] = []
         waiting: list[Block] = []
         for message in messages:
-            if message.role is not Role.TOOL and waiting:
-                out.append(Message(Role.USER, tuple(waiting)))
+            if message.role is not _TOOL and waiting:
+                out.append(Message(_USER, tuple(waiting)))
                 waiting = []
-            if message.role is Role.TOOL and _has_other_media(message, allowed):
+            if message.role is _TOOL and _has_other_media(message, allowed):
                 message = self.without_media(message, waiting)
             out.append(message)
         if waiting:
-            out.append(Message(Role.USER, tuple(waiting)))
+            out.append(Message(_USER, tuple(waiting)))
         return tuple(out) if len(out) != len(messages) else messages
 
     def without_media(self, message: Message, waiting: list[Block]) -> Message:
@@ -448,7 +452,7 @@ def is_paired(messages: Sequence[Message], ordered: bool = False) -> bool:
     call order, if that is asked for), so that there is nothing to repair."""
     waiting: list[str] = []
     for message in messages:
-        if message.role is Role.TOOL:
+        if message.role is _TOOL:
             for block in message.content:
                 if type(block) is not ToolResultBlock:
                     continue
@@ -459,7 +463,7 @@ def is_paired(messages: Sequence[Message], ordered: bool = False) -> bool:
         else:
             if waiting:
                 return False
-            if message.role is Role.ASSISTANT:
+            if message.role is _ASSISTANT:
                 waiting = [block.id for block in _calls(message)]
     return not waiting
 
@@ -478,7 +482,7 @@ def _answers(messages: Sequence[Message]) -> _Answers:
     for index, message in enumerate(messages):
         for block in _calls(message):
             latest[block.id] = block
-        if message.role is Role.TOOL:
+        if message.role is _TOOL:
             for result in message.content:
                 if type(result) is ToolResultBlock and result.tool_use_id in latest:
                     call = latest[result.tool_use_id]

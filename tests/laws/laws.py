@@ -21,6 +21,7 @@ from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUs
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
+from interlingua.pointer import difference
 from interlingua.retell import is_paired, retell
 
 Exchange = Request | Response
@@ -38,27 +39,6 @@ def write(dialect: Dialect, value: Exchange, scribe: Any = None) -> Written:
     if isinstance(value, Request):
         return dialect.write_request(value, scribe)
     return dialect.write_response(value, scribe)
-
-
-def difference(a: Any, b: Any, path: str = "") -> str | None:
-    """The first difference of two JSON values, as a JSON pointer and both sides."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in [*a, *(key for key in b if key not in a)]:
-            place = f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
-            if key not in a or key not in b:
-                side = a.get(key, "(absent)"), b.get(key, "(absent)")
-                return f"{place}: {str(side[0])[:80]} / {str(side[1])[:80]}"
-            found = difference(a[key], b[key], place)
-            if found:
-                return found
-        return None
-    if isinstance(a, list) and isinstance(b, list):
-        for index, (x, y) in enumerate(zip(a, b, strict=False)):
-            found = difference(x, y, f"{path}/{index}")
-            if found:
-                return found
-        return None if len(a) == len(b) else f"{path}: {len(a)} items / {len(b)} items"
-    return None if same(a, b) else f"{path or '/'}: {str(a)[:80]} / {str(b)[:80]}"
 
 
 # -- L1: the way home loses nothing ---------------------------------------------------------------

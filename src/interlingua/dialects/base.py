@@ -105,7 +105,8 @@ class Dialect:
     def write_request(self, request: Request, scribe: Scribe | None = None) -> Written:
         scribe = scribe or Scribe(self.name, request)
         wire = self._write_request(request, scribe)
-        scribe.refuse_critical()
+        if scribe._critical is not None:
+            scribe.refuse_critical()
         return Written(wire, scribe.report, request.model, request.options.stream)
 
     def write_response(self, response: Response, scribe: Scribe | None = None) -> Written:
@@ -269,6 +270,8 @@ class Scribe:
     A value is found by identity in the value that was to be said, so that writers need no paths;
     `also_known` says which original stands behind a value that retelling made."""
 
+    __slots__ = ("_aliases", "_critical", "_origin", "_places", "dialect", "report")
+
     def __init__(
         self, dialect: str, origin: Request | Response | None = None, report: Report | None = None
     ) -> None:
@@ -276,18 +279,19 @@ class Scribe:
         self.report = report if report is not None else Report(dialect)
         self._origin = origin
         self._places: dict[int, tuple[str, Message | None]] | None = None
-        self._aliases: dict[int, Any] = {}
-        self._alive: list[Any] = []
-        self._critical: list[int] = []
+        self._aliases: dict[int, tuple[Any, Any]] | None = None
+        self._critical: list[int] | None = None
 
     def also_known(self, new: Value, original: Value) -> None:
         """`new` stands for `original` of the value that was to be said."""
-        self._aliases[id(new)] = original
-        self._alive.append(new)
+        if self._aliases is None:
+            self._aliases = {}
+        self._aliases[id(new)] = (new, original)  # both stay alive, so that identities do
 
     def original(self, value: Any) -> Any:
-        while id(value) in self._aliases:
-            value = self._aliases[id(value)]
+        if self._aliases is not None:
+            while id(value) in self._aliases:
+                value = self._aliases[id(value)][1]
         return value
 
     def path(self, value: Any) -> tuple[str, Message | None]:
@@ -349,7 +353,7 @@ class Scribe:
             message.session_id if message else None,
         )
         if message is not None and _is_critical(message, self.original(block)):
-            self._critical.append(len(self.report.losses) - 1)
+            self._critical = [*(self._critical or ()), len(self.report.losses) - 1]
 
     def refuse_critical(self) -> None:
         """Fail if a block was dropped that its message calls critical."""

@@ -1,0 +1,121 @@
+"""`interlingua convert`: a conversation of one format, said in another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from interlingua.cli import formats
+from interlingua.cli.main import shown
+from interlingua.losses import Report
+
+
+@click.command("convert", help="Say a conversation of one format in another.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
+@click.option("--from", "source", default="auto", help="The format it is in; auto finds out.")
+@click.option("--to", "target", required=True, help="The format to say it in.")
+@click.option("--kind", type=click.Choice(["request", "response"]), help="Which of the two it is.")
+@click.option("--model", help="The model's name, for formats that say it in the URL.")
+@click.option("--report", "report_file", type=click.Path(dir_okay=False), help="Losses as JSON.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@click.option("--lines", is_flag=True, help="Each line is one; on all cores.")
+@click.option("--jobs", type=click.IntRange(1), help="Cores to use with --lines.")
+@click.option("--pretty/--compact", default=None, help="Indented or not; indented on a terminal.")
+def command(
+    file: str,
+    source: str,
+    target: str,
+    kind: str | None,
+    model: str | None,
+    report_file: str | None,
+    strict: bool,
+    lines: bool,
+    jobs: int | None,
+    pretty: bool | None,
+) -> None:
+    known = formats.names()
+    for option, name in (("--from", source), ("--to", target)):
+        if name not in known and (name, option) != ("auto", "--from"):
+            raise click.BadParameter(
+                f"no format is called {name!r}: {', '.join(known)}", param_hint=option
+            )
+    if lines:
+        sys.exit(_lines(file, source, target, kind or "request", model, strict, jobs, report_file))
+    data = _open(file).read()
+    if source == "auto":
+        source, kind = formats.guessed(data, kind)
+        click.echo(f"read as {source} {kind}", err=True)
+    value = formats.read(data, source, kind or "request", model)
+    written = formats.write(value, target, source)
+    pretty = sys.stdout.isatty() if pretty is None else pretty
+    sys.stdout.buffer.write(formats.to_bytes(written.wire, pretty) + b"\n")
+    _tell(written.report, report_file)
+    if strict and written.report:
+        sys.exit(3)
+
+
+def _open(file: str) -> IO[bytes]:
+    return sys.stdin.buffer if file == "-" else Path(file).open("rb")
+
+
+def _tell(report: Report, report_file: str | None) -> None:
+    if report_file:
+        Path(report_file).write_bytes(report.to_json() + b"\n")
+    if report:
+        click.echo(shown(str(report)), err=True)
+
+
+def _lines(
+    file: str,
+    source: str,
+    target: str,
+    kind: str,
+    model: str | None,
+    strict: bool,
+    jobs: int | None,
+    report_file: str | None,
+) -> int:
+    from interlingua.cli.lines import Job, convert_lines
+
+    job = Job(source, target, kind, model)
+    total = Path(file).stat().st_size if file != "-" else None
+    failed = losses = count = 0
+    with _open(file) as lines, _progress(total) as bar:
+        for done in convert_lines(lines, job, jobs):
+            sys.stdout.buffer.write(done.output)
+            for number, problem in done.failed:
+                click.echo(f"line {number}: {shown(problem)}", err=True)
+            failed, losses, count = (
+                failed + len(done.failed),
+                losses + done.losses,
+                count + done.lines,
+            )
+            bar(done.size)
+    click.echo(f"{count} lines, {failed} not readable, {losses} losses", err=True)
+    if report_file:
+        import msgspec
+
+        told = {"lines": count, "failed": failed, "losses": losses}
+        Path(report_file).write_bytes(msgspec.json.encode(told) + b"\n")
+    return 1 if failed else 3 if strict and losses else 0
+
+
+class _progress:  # noqa: N801  # used like a function
+    """A bar on a terminal, silence elsewhere."""
+
+    def __init__(self, total: int | None) -> None:
+        self._bar: Any = None
+        if sys.stderr.isatty() and not sys.stdout.isatty():
+            self._bar = click.progressbar(length=total or 0, label="converting", file=sys.stderr)
+
+    def __enter__(self) -> Any:
+        if self._bar is None:
+            return lambda size: None
+        return self._bar.__enter__().update
+
+    def __exit__(self, *ending: Any) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(*ending)

@@ -1,0 +1,30 @@
+"""`interlingua dialects`: the formats, what each can say, and what survives between them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from interlingua.dialects.registry import dialect, dialects
+
+
+@click.command("dialects", help="The formats, and what each can say.")
+@click.argument("name", required=False)
+@click.option("--matrix", is_flag=True, help="What survives from each to each.")
+@click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
+def command(name: str | None, matrix: bool, as_json: bool) -> None:
+    from interlingua.dialects import describe
+
+    if name:
+        click.echo(describe.page(dialect(name)), nl=False)
+    elif matrix:
+        click.echo(describe.matrix(), nl=False)
+    else:
+        rows = [{"name": each, "title": dialect(each).title} for each in dialects()]
+        if as_json:
+            sys.stdout.buffer.write(msgspec.json.encode(rows) + b"\n")
+            return
+        for row in rows:
+            click.echo(f"{row['name']:<18} {row['title']}")
