@@ -9,6 +9,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -130,7 +131,7 @@ def facts(value: Exchange) -> Iterator[tuple[str, Fact]]:
             yield from fields(tool, f"$.tools[{index}]", ("tool", tool.name))
         yield from fields(value.options, "$.options", ("options",))
         if value.continues is not None:
-            yield "$.continues", ("continues", str(value.continues))
+            yield from fields(value.continues, "$.continues", ("continues",))
         return
     yield from message_facts(value.message, "$.message")
     yield from ending(value.message, "$.message.metadata")
@@ -252,13 +253,24 @@ def edited(dialect: Dialect, value: Exchange, path: str, changed: Exchange) -> l
     written = write(dialect, changed)
     if any(is_under(path, loss.path) or is_under(loss.path, path) for loss in written.report):
         return []
-    kind = "request" if isinstance(value, Request) else "response"
-    back = read(dialect, kind, written.wire, written.model, written.stream)
+    back = read_back(dialect, written, value)
     if back == changed or same_facts(back, changed):
         return []
-    lost = compare(changed, back, list(written.report))
-    extra = compare(back, changed, list(written.report))
-    return [f"edit at {path}: {each}" for each in [*lost, *extra][:3]]
+    before = write(dialect, value)
+    known = deviations(value, read_back(dialect, before, value), before)
+    new = [each for each in deviations(changed, back, written) if each not in known]
+    return [f"edit at {path}: {each}" for each in new[:3]]
+
+
+def read_back(dialect: Dialect, written: Written, value: Exchange) -> Exchange:
+    kind = "request" if isinstance(value, Request) else "response"
+    return read(dialect, kind, written.wire, written.model, written.stream)
+
+
+def deviations(value: Exchange, back: Exchange, written: Written) -> list[str]:
+    """What comes back otherwise, both ways; what the wire fills in by itself among it."""
+    losses = list(written.report)
+    return [*compare(value, back, losses), *compare(back, value, losses)]
 
 
 def same_facts(a: Exchange, b: Exchange) -> bool:
@@ -309,6 +321,17 @@ def words(cls: type, name: str) -> tuple[Any, ...]:
     return ()
 
 
+def parts_of(cls: type, name: str) -> list[Any]:
+    """The plain types that a field's type is made of."""
+    found, todo = [], [get_type_hints(cls)[name]]
+    while todo:
+        hint = todo.pop()
+        inner = [part for part in get_args(hint) if part is not ...]
+        found.append(hint)
+        todo += inner if get_origin(hint) is not Literal else []
+    return found
+
+
 _FIXED = frozenset({"role", "status", "schema_version", "executor", "kind", "id", "tool_use_id"})
 """Fields whose change makes another thing of the value, or breaks a pair."""
 
@@ -331,6 +354,10 @@ def another(item: Any, name: str, cls: type) -> Any:
         return item / 2 + 0.125
     if type(item) is str:
         return f"{item}x" if re.fullmatch(r"[A-Za-z0-9+/=_.:\- ]*", item) else f"x{item}"
-    if isinstance(item, dict) and name == "input":
-        return {**item, "edited": 1}
+    if isinstance(item, dict):
+        return {**item, "edited": "1" if name == "metadata" else 1}
+    if isinstance(item, tuple) and item and type(item[0]) is str:
+        return item if name == "modalities" else (*item, "edited")
+    if isinstance(item, Decimal):
+        return item + 1
     return None

@@ -144,7 +144,7 @@ class StreamWriter(Protocol):
     def close(self) -> list[Frame]: ...
 
 
-class Written(NamedTuple):
+class Written(msgspec.Struct, frozen=True):
     """What a writer gives: the wire, what was lost, and what the URL has to say."""
 
     wire: Any
@@ -270,7 +270,7 @@ class Scribe:
     A value is found by identity in the value that was to be said, so that writers need no paths;
     `also_known` says which original stands behind a value that retelling made."""
 
-    __slots__ = ("_aliases", "_critical", "_origin", "_places", "dialect", "report")
+    __slots__ = ("_aliases", "_critical", "_looked", "_origin", "_places", "dialect", "report")
 
     def __init__(
         self, dialect: str, origin: Request | Response | None = None, report: Report | None = None
@@ -281,6 +281,7 @@ class Scribe:
         self._places: dict[int, tuple[str, Message | None]] | None = None
         self._aliases: dict[int, tuple[Any, Any]] | None = None
         self._critical: list[int] | None = None
+        self._looked = 0
 
     def also_known(self, new: Value, original: Value) -> None:
         """`new` stands for `original` of the value that was to be said."""
@@ -295,9 +296,13 @@ class Scribe:
         return value
 
     def path(self, value: Any) -> tuple[str, Message | None]:
+        value = self.original(value)
         if self._places is None:
+            if self._looked < _FEW and (place := _place(self._origin, value)) is not None:
+                self._looked += 1
+                return place
             self._places = _places(self._origin)
-        return self._places.get(id(self.original(value)), ("$", None))
+        return self._places.get(id(value), ("$", None))
 
     def unsaid(self, value: Value, said: frozenset[str]) -> None:
         """Report every field that holds something and is not among those said, and all of `raw`
@@ -367,6 +372,29 @@ def _is_critical(message: Message, block: Any) -> bool:
     if isinstance(critical, bool):
         return critical
     return any(message.content[i] is block for i in critical if i < len(message.content))
+
+
+_FEW = 4
+"""So many losses are looked for one by one; for more of them an index of all places is made."""
+
+
+def _place(origin: Any, value: Any) -> tuple[str, Message | None] | None:
+    """The path of one value, where it is a message, a block, or the options."""
+    if isinstance(origin, Request):
+        if value is origin.options:
+            return "$.options", None
+        messages, path = origin.messages, "$.messages[{}]"
+    elif isinstance(origin, Response):
+        messages, path = (origin.message,), "$.message"
+    else:
+        return None
+    for number, message in enumerate(messages):
+        if message is value:
+            return path.format(number), message
+        for index, block in enumerate(message.content):
+            if block is value:
+                return f"{path.format(number)}.content[{index}]", message
+    return None
 
 
 def _places(origin: Any) -> dict[int, tuple[str, Message | None]]:

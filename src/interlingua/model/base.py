@@ -8,10 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import math
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from enum import Enum
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
+
+from interlingua.errors import WriteError
+
+E = TypeVar("E", bound=type[Enum])
+
+
+def plain_members(cls: E) -> E:
+    """Members as ordinary class attributes, as Python 3.12 has them: before that, looking one up
+    runs through a descriptor and costs as much as making a small value."""
+    for member in cls:
+        type.__setattr__(cls, member.name, member)
+    return cls
+
 
 JsonObject = dict[str, Any]
 Raw = dict[str, Any]
@@ -37,6 +52,11 @@ class Value(
             if name not in self._aside
         )
 
+    def __ne__(self, other: object) -> bool:
+        # msgspec's own `!=` compares identity where `eq=False`.
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
     def __hash__(self) -> int:
         return hash(self.digest())
 
@@ -46,7 +66,10 @@ class Value(
 
     def digest(self) -> str:
         """SHA-256 over the content in hex: equal values, equal digests, in every process."""
-        plain = msgspec.json.encode(_plain(self), order="sorted")
+        try:
+            plain = msgspec.json.encode(_plain(self), order="sorted")
+        except (ValueError, RecursionError) as odd:
+            raise WriteError("digest", "$", f"it has no JSON form: {odd}") from None
         return hashlib.sha256(plain).hexdigest()
 
     @classmethod
@@ -96,13 +119,25 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, float):
         if not math.isfinite(value):
-            from interlingua.errors import WriteError
-
             raise WriteError("digest", "$", f"{value} has no JSON form")
         return int(value) if value.is_integer() else value
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        return _plain_decimal(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
     return value
+
+
+def _plain_decimal(value: Decimal) -> str:
+    """Equal numbers, equal texts, however many digits and zeros they were written with."""
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise WriteError("digest", "$", f"{value} has no JSON form")
+    number = "".join(map(str, digits)).lstrip("0")
+    short = number.rstrip("0")
+    if not short:
+        return "0"
+    return f"{'-' if sign else ''}{short}e{exponent + len(number) - len(short)}"
 
 
 _REQUIRED = object()

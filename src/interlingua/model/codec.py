@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -21,7 +22,7 @@ import msgspec
 from interlingua.errors import DepthError, InterlinguaError, ReadError, WriteError, found
 from interlingua.model import message as _message
 from interlingua.model import salvage
-from interlingua.model.base import Value
+from interlingua.model.base import Value, _defaults
 from interlingua.model.message import Message
 
 T = TypeVar("T")
@@ -36,11 +37,14 @@ _encoder = msgspec.json.Encoder()
 
 def dumps(value: Any) -> bytes:
     """A canonical value (or a list of them) as JSON: UTF-8, defaults left out, money as strings."""
-    survey = _Survey(STORED_DEPTH)
+    survey = _Survey(STORED_DEPTH, writing=True)
     try:
         survey.look(value, 0)
-        return _encoder.encode(salvage.to_plain(value) if survey.kept else value)
-    except (_OddError, UnicodeEncodeError, RecursionError, TypeError, OverflowError) as odd:
+        if survey.by_hand:
+            value = salvage.to_plain(value)
+            _Survey(STORED_DEPTH).json(value, 0)
+        return _encoder.encode(value)
+    except (_OddError, ValueError, RecursionError, TypeError, OverflowError) as odd:
         raise _write_error(value, odd) from None
 
 
@@ -60,11 +64,11 @@ def loads(data: bytes | str, type: Any = Message, strict: bool = False) -> Any:
         if not survey.stale:
             return value
     except msgspec.ValidationError as odd:
-        if strict:
+        if strict and not salvage.UPGRADES:  # else it may be a message of an older version
             raise salvage.read_error(odd) from None
-    except _TooDeepError:
-        raise DepthError(WHAT, limit) from None
-    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as odd:
+    except _OddError as odd:
+        raise _malformed(odd, limit, value=value) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
         raise _malformed(odd, limit, data) from None
     return _loads_slowly(data, type, strict, limit)
 
@@ -80,18 +84,20 @@ def _loads_slowly(data: bytes | str, type: Any, strict: bool, limit: int) -> Any
 
 def convert(plain: Any, type: type[T], strict: bool = True) -> T:
     """`loads` for JSON that is parsed already."""
+    limit = API_DEPTH if strict else STORED_DEPTH
     try:
-        _Survey(API_DEPTH if strict else STORED_DEPTH).json(plain, 0)
+        _Survey(limit).json(plain, 0)
+        _encoder.encode(plain)  # other parsers let lone surrogates and endless integers through
         value: T = msgspec.convert(plain, type)
         survey = _Survey(STORED_DEPTH)
         survey.look(value, 0)
         if not survey.stale:
             return value
     except msgspec.ValidationError as odd:
-        if strict:
+        if strict and not salvage.UPGRADES:  # else it may be a message of an older version
             raise salvage.read_error(odd) from None
-    except (RecursionError, _OddError) as odd:
-        raise _malformed(odd, API_DEPTH if strict else STORED_DEPTH) from None
+    except (RecursionError, _OddError, ValueError) as odd:
+        raise _malformed(odd, limit, value=plain) from None
     built: T = salvage.build(type, plain, strict)
     return built
 
@@ -117,8 +123,9 @@ def duplicate_key(data: bytes | str) -> str | None:
     """Where JSON text repeats a key in one object, in words; None where it does not.
 
     Off the hot path: the last of two equal keys wins everywhere else."""
-    raw = data.encode() if isinstance(data, str) else data
+    data = _without_bom(data)
     try:
+        raw = data.encode() if isinstance(data, str) else data
         jiter.from_json(raw, catch_duplicate_keys=True, cache_mode="none")
     except ValueError as odd:
         return str(odd) if "duplicate key" in str(odd).lower() else None
@@ -132,24 +139,27 @@ def _without_bom(data: bytes | str) -> bytes | str:
 
 
 def _malformed(
-    odd: Exception, limit: int, data: bytes | str = b"", what: str = WHAT
+    odd: Exception, limit: int, data: bytes | str = b"", what: str = WHAT, value: Any = None
 ) -> InterlinguaError:
+    """`value` is what was read, where reading came that far: it has the place."""
     if isinstance(odd, (RecursionError, _TooDeepError)):
         return DepthError(what, limit)
+    path = _place(value)
     if isinstance(odd, _OddError):
-        return ReadError(what, found=odd.problem)
+        return ReadError(what, path, found=odd.problem)
     if isinstance(odd, msgspec.ValidationError):
-        return salvage.read_error(odd)
-    if _has_lone_surrogate(data):
-        return ReadError(what, "$", "Unicode text", "a lone surrogate")
-    return ReadError(what, found=str(odd))
+        return salvage.read_error(odd, what=what)
+    if isinstance(odd, UnicodeEncodeError) or _has_lone_surrogate(data):
+        return ReadError(what, path, "Unicode text", "a lone surrogate")
+    return ReadError(what, path, found=str(odd))
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:
     """After a failure: is the cause an escape such as `\\ud800` that stands alone?"""
-    text = data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data
-    pairs = re.sub(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", "", text)
-    return bool(re.search(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]", pairs))
+    text = data if isinstance(data, str) else bytes(data).decode("utf-8", "replace")
+    text = text.replace("\\\\", "")  # an escaped backslash escapes nothing
+    rest = re.sub(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", "", text)
+    return bool(re.search(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\ud800-\udfff]", rest))
 
 
 @cache
@@ -165,7 +175,8 @@ class _OddError(Exception):
 
 
 class _TooDeepError(_OddError):
-    pass
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit} levels of nesting")
 
 
 class _Survey:
@@ -173,40 +184,56 @@ class _Survey:
 
     Only fields whose type leaves room for surprises are looked at, so that it costs little."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, writing: bool = False) -> None:
         self.limit = limit
-        self.kept = False
-        """Somewhere, fields of a newer program are kept."""
+        self.writing = writing
+        self.by_hand = False
+        """Somewhere is what the fast way would write in another form than it is read in: fields
+        that were kept, or a word that equals its field's default and is another object."""
         self.stale = False
         """Somewhere, a message follows another schema version."""
 
     def look(self, value: Any, depth: int) -> None:
         kind = type(value)
         if kind is tuple or kind is list:
+            if depth >= self.limit:
+                raise _TooDeepError(self.limit)
             for item in value:
                 self.look(item, depth + 1)
         elif isinstance(value, Value):
+            if depth >= self.limit:
+                raise _TooDeepError(self.limit)
             if isinstance(value, Message) and value.schema_version != _message.SCHEMA_VERSION:
                 self.stale = True
-            for name, look in _open_fields(type(value)):
+            fields, words = _surprises(type(value))
+            for name, look in fields:
                 item = getattr(value, name)
-                if item is not None and item != ():
-                    if look == "value":
-                        self.look(item, depth + 1)
-                    else:
-                        if look == "kept" and (name == "extra" or salvage.KEY in item):
-                            self.kept = True
-                        self.json(item, depth + 1)
+                if not item:
+                    continue
+                if look == "value":
+                    self.look(item, depth + 1)
+                elif look == "kept" and self.is_kept(name, item):
+                    self.by_hand = True  # and then all that is written is looked at
+                else:
+                    self.json(item, depth + 1)
+            if self.writing:
+                for name, default in words:
+                    word = getattr(value, name)
+                    if word is not default and word == default:
+                        self.by_hand = True
         else:
             self.json(value, depth)
 
+    def is_kept(self, name: str, item: Any) -> bool:
+        return self.writing and (name == "extra" or salvage.KEY in item)
+
     def json(self, value: Any, depth: int) -> None:
-        if depth > self.limit:
-            raise _TooDeepError(f"more than {self.limit} levels of nesting")
         kind = type(value)
         if kind is str or kind is int or kind is bool or value is None:
             return
-        if kind is dict:
+        if kind is dict or isinstance(value, dict):
+            if depth >= self.limit:
+                raise _TooDeepError(self.limit)
             for key, item in value.items():
                 if type(key) is not str:
                     raise _OddError(f"a key that is {found(key)}")
@@ -214,10 +241,12 @@ class _Survey:
                 if kind is not str and kind is not int:
                     self.json(item, depth + 1)
         elif kind is list or kind is tuple:
+            if depth >= self.limit:
+                raise _TooDeepError(self.limit)
             for item in value:
                 self.json(item, depth + 1)
         elif kind is float or kind is Decimal:
-            if not math.isfinite(value):
+            if not (math.isfinite(value) if kind is float else value.is_finite()):
                 raise _OddError(f"{value}, which JSON cannot hold")
         elif isinstance(value, Value):
             self.look(value, depth)
@@ -225,13 +254,20 @@ class _Survey:
             raise _OddError(f"{found(value)}, which JSON cannot hold")
 
 
+Look = Literal["value", "kept", "json"]
 _CLOSED = (str, int, bool, type(None))
 
 
 @cache
-def _open_fields(cls: type[Value]) -> tuple[tuple[str, Literal["value", "kept", "json"]], ...]:
-    """The fields of a class that need a look, and which: other values, or free JSON."""
-    found: list[tuple[str, Literal["value", "kept", "json"]]] = []
+def _surprises(cls: type[Value]) -> tuple[list[tuple[str, Look]], list[tuple[str, str]]]:
+    """The fields of a class that need a look, and which: other values, or free JSON; and those
+    whose default is a word, with the word."""
+    words = [(name, word) for name, word in _defaults(cls).items() if isinstance(word, str)]
+    return _open_fields(cls), words
+
+
+def _open_fields(cls: type[Value]) -> list[tuple[str, Look]]:
+    found: list[tuple[str, Look]] = []
     for name, hint in get_type_hints(cls).items():
         if name not in cls.__struct_fields__:
             continue
@@ -242,7 +278,7 @@ def _open_fields(cls: type[Value]) -> tuple[tuple[str, Literal["value", "kept", 
             found.append((name, "kept"))
         elif not all(_is_closed(leaf) for leaf in leaves):
             found.append((name, "json"))
-    return tuple(found)
+    return found
 
 
 def _is_closed(leaf: Any) -> bool:
@@ -267,30 +303,33 @@ def _write_error(value: Any, odd: Exception) -> WriteError:
     """The slow search for the place, after the quick walk found that something is wrong."""
     if isinstance(odd, (_TooDeepError, RecursionError)):
         return WriteError(WHAT, "$", f"more than {STORED_DEPTH} levels of nesting")
-    path = _place(value, "$")
+    path = _place(value)
     if isinstance(odd, UnicodeEncodeError):
         return WriteError(WHAT, path, "a lone surrogate, which is no Unicode text")
     return WriteError(WHAT, path, odd.problem if isinstance(odd, _OddError) else str(odd))
 
 
-def _place(value: Any, path: str) -> str:
-    children: list[tuple[str, Any]] = []
-    if isinstance(value, Value):
-        children = [(f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__]
-    elif isinstance(value, dict):
-        children = [(f"{path}.{key}", item) for key, item in value.items()]
-    elif isinstance(value, (list, tuple)):
-        children = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
-    for place, item in children:
-        if not _is_json(item):
-            return _place(item, place)
+def _place(value: Any) -> str:
+    path = "$"
+    while (odd := next(((p, v) for p, v in _children(value) if not _is_json(v)), None)) is not None:
+        path, value = path + odd[0], odd[1]
     return path
+
+
+def _children(value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, Value):
+        return [(f".{name}", getattr(value, name)) for name in value.__struct_fields__]
+    if isinstance(value, dict):
+        return [(f".{key}", item) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(f"[{index}]", item) for index, item in enumerate(value)]
+    return ()
 
 
 def _is_json(value: Any) -> bool:
     try:
         _Survey(STORED_DEPTH).look(value, 0)
         _encoder.encode(value)
-    except (_OddError, UnicodeEncodeError, RecursionError, TypeError, OverflowError):
+    except (_OddError, ValueError, RecursionError, TypeError, OverflowError):
         return False
     return True

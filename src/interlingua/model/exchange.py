@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.base import JsonObject, Raw, Value, plain_members
 from interlingua.model.blocks import Cache
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
@@ -92,6 +92,7 @@ class Request(Value, frozen=True):
     raw: Raw | None = None
 
 
+@plain_members
 class ErrorKind(StrEnum):
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"

@@ -1,6 +1,8 @@
 """Canonical types as pydantic v2 fields and FastAPI bodies, and their JSON Schema.
 
-Nothing here is imported unless pydantic asks, or somebody wants the schema.
+Nothing here is imported unless pydantic asks, or somebody wants the schema. FastAPI takes a class
+that is no pydantic model for a query parameter, so a body that is one message says so:
+`message: Annotated[Message, Body()]`; a list of messages, or a model with some, need not.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from interlingua.model.base import Value
+from interlingua.model.base import Value, plain_members
 from interlingua.model.blocks import (
     Block,
     ResultBlock,
@@ -23,6 +23,7 @@ from interlingua.model.metadata import MessageMetadata
 SCHEMA_VERSION = 1
 
 
+@plain_members
 class Role(StrEnum):
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -127,6 +128,8 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
         return (TextBlock(content),) if content else ()
     if isinstance(content, Value):
         return (content,)
+    if isinstance(content, (dict, bytes)):
+        raise TypeError(f"content is text, a block or several, found a {type(content).__name__}")
     return tuple([TextBlock(part) if isinstance(part, str) else part for part in content])
 
 
@@ -146,4 +149,7 @@ def from_micros(count: int) -> datetime:
 def _utc(time: datetime) -> datetime:
     if time.tzinfo is None:
         raise ValueError("created_at needs a time zone")
-    return time.astimezone(UTC)
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("created_at lies outside the years 1 to 9999") from None

@@ -7,9 +7,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.base import JsonObject, Raw, Value, plain_members
 
 
+@plain_members
 class MessageStatus(StrEnum):
     COMPLETE = "complete"
     PARTIAL = "partial"
@@ -17,6 +18,7 @@ class MessageStatus(StrEnum):
     ERROR = "error"
 
 
+@plain_members
 class StopReason(StrEnum):
     END_TURN = "end_turn"
     STOP_SEQUENCE = "stop_sequence"
@@ -33,6 +35,7 @@ class StopReason(StrEnum):
     """Malformed output, turn limits, words we do not know."""
 
 
+@plain_members
 class RoutingMode(StrEnum):
     OVERRIDE = "override"
     MANUAL = "manual"

@@ -45,6 +45,7 @@ _RULE, _PATTERN = RoutingMode.RULE, RoutingMode.PATTERN
 _FINISHED = frozenset(MessageStatus) - {MessageStatus.PARTIAL}
 _MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
 _TOOLS: frozenset[type] = frozenset({ToolUseBlock, ToolResultBlock})
+_HOLDERS = _MEDIA | {ToolResultBlock}
 _RESULT_CONTENT = _MEDIA | {TextBlock, UnknownBlock}
 
 
@@ -96,16 +97,7 @@ def _validate(messages: Iterable[Message], place: str, whole: bool) -> list[Viol
     return violations
 
 
-class Answer(NamedTuple):
-    """A result: where it stands, the call it answers, and whether that had its answer already."""
-
-    at: int
-    block: ToolResultBlock
-    call: Call | None
-    again: bool
-
-
-class Call:
+class _Call:
     """A tool id of a session: how often it was used for a call, and how often answered."""
 
     __slots__ = ("answered", "executor", "made")
@@ -120,7 +112,7 @@ class _Session:
     __slots__ = ("calls", "newest")
 
     def __init__(self) -> None:
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, _Call] = {}
         self.newest = ""
 
 
@@ -128,7 +120,8 @@ class History:
     """What a rule may know beside the message: what came before it, and how the two fit.
 
     Messages without a session id go on from the session before them. A call in an unfinished
-    message counts as a call; a result in one counts as no answer.
+    message counts as a call; a result in one counts as no answer. The lists are indexes into this
+    message's content.
     """
 
     def __init__(self, whole: bool) -> None:
@@ -141,9 +134,13 @@ class History:
         self.newest = ""
         """The greatest message id of the session before this message."""
         self.repeated: Sequence[int] = ()
-        """The blocks of this message that call with an id which was used before."""
-        self.answers: Sequence[Answer] = ()
-        """The results in this message."""
+        """Calls with an id that an earlier call has."""
+        self.orphans: Sequence[int] = ()
+        """Results without a call."""
+        self.again: Sequence[int] = ()
+        """Results of calls that have one."""
+        self.clients: Sequence[int] = ()
+        """Results of calls that are for the client to run."""
         self._here = _Session()
         self._sessions: dict[str, _Session] = {}
 
@@ -151,9 +148,7 @@ class History:
         self.kinds = kinds = frozenset(map(type, message.content))
         if message.session_id is not None:
             self._enter_session(message, message.session_id)
-        if kinds.isdisjoint(_TOOLS):
-            self.repeated = self.answers = ()
-        else:
+        if not kinds.isdisjoint(_TOOLS):
             self._pair(message)
 
     def _enter_session(self, message: Message, session_id: str) -> None:
@@ -166,27 +161,40 @@ class History:
         self.newest = here.newest
         id = message.id
         self.is_ulid = id is not None and _is_ulid(id) is not None
-        if id is not None and self.is_ulid and message.metadata.status in _FINISHED:
-            here.newest = max(here.newest, id)
+        if id is None or not self.is_ulid or id <= here.newest:
+            return
+        if message.metadata.status in _FINISHED:
+            here.newest = id
 
     def _pair(self, message: Message) -> None:
-        """Results answer calls that stand before them; as many of each as there are may pair."""
+        """A result answers a call that stands before it; equal ids pair as often as there are
+        calls with them."""
         calls = self._here.calls
         counts = message.metadata.status == _COMPLETE
-        self.repeated, self.answers = repeated, answers = [], []
+        self.repeated = repeated = []
+        self.orphans = orphans = []
+        self.again = again = []
+        self.clients = clients = []
         for index, block in enumerate(message.content):
             if type(block) is ToolUseBlock:
-                call = calls.setdefault(block.id, Call())
+                call = calls.get(block.id)
+                if call is None:
+                    call = calls[block.id] = _Call()
+                else:
+                    repeated.append(index)
                 call.made += 1
                 call.executor = block.executor
-                if call.made > 1:
-                    repeated.append(index)
             elif type(block) is ToolResultBlock:
-                answered = calls.get(block.tool_use_id)
-                again = answered is not None and answered.answered >= answered.made
-                if answered is not None and counts:
-                    answered.answered += 1
-                answers.append(Answer(index, block, answered, again))
+                call = calls.get(block.tool_use_id)
+                if call is None:
+                    orphans.append(index)
+                    continue
+                if call.answered >= call.made:
+                    again.append(index)
+                if call.executor != "provider":
+                    clients.append(index)
+                if counts:
+                    call.answered += 1
 
 
 Finding = tuple[int | None, str, str]
@@ -250,7 +258,7 @@ def _plan(
 def not_empty(message: Message, history: History) -> Sequence[Finding]:
     if message.content:
         return ()
-    return [(None, ".content", f"a {message.role} message has at least one block")]
+    return [(None, ".content", f"{message.role} messages have at least one block")]
 
 
 @_rule("S002-49")
@@ -259,7 +267,7 @@ def placement(message: Message, history: History) -> Sequence[Finding]:
     if history.kinds <= allowed:
         return ()
     return [
-        (index, f".content[{index}]", f"{_name(block)} has no place in a {message.role} message")
+        (index, f".content[{index}]", f"{_name(block)} has no place in {message.role} messages")
         for index, block in enumerate(message.content)
         if type(block) not in allowed
     ]
@@ -267,7 +275,7 @@ def placement(message: Message, history: History) -> Sequence[Finding]:
 
 @_rule("S002-49", "S002-10", roles=(Role.TOOL,))
 def one_tool_result(message: Message, history: History) -> Sequence[Finding]:
-    count = len(history.answers)
+    count = [type(block) for block in message.content].count(ToolResultBlock)
     if count == 1 or not message.content:
         return ()
     return [(None, ".content", f"a tool message has exactly one tool_result, found {count}")]
@@ -283,66 +291,56 @@ def answered_call_is_named(message: Message, history: History) -> Sequence[Findi
 @_rule("S002-59", "S002-34", roles=(Role.TOOL,), blocks=(ToolResultBlock,))
 def answered_call_is_the_results(message: Message, history: History) -> Sequence[Finding]:
     parent = message.metadata.parent_tool_use_id
-    return [
-        (index, ".metadata.parent_tool_use_id", "it is not the tool_use_id of the tool_result")
-        for index, block, _, _ in history.answers
-        if parent is not None and block.tool_use_id != parent
-    ]
+    if parent is None:
+        return ()
+    for index, block in enumerate(message.content):
+        if type(block) is ToolResultBlock and block.tool_use_id != parent:
+            problem = "it is not the tool_use_id of the tool_result"
+            return [(index, ".metadata.parent_tool_use_id", problem)]
+    return ()
 
 
 @_rule("S002-22", blocks=(ToolResultBlock,))
 def tool_result_content(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}].content[{inner}]", f"{_name(part)} has no place in a result")
-        for index, block, _, _ in history.answers
-        for inner, part in enumerate(block.content)
-        if type(part) not in _RESULT_CONTENT
-    ]
+    odd: list[Finding] = []
+    for index, block in enumerate(message.content):
+        if type(block) is ToolResultBlock:
+            for inner, part in enumerate(block.content):
+                if type(part) not in _RESULT_CONTENT:
+                    path = f".content[{index}].content[{inner}]"
+                    odd.append((index, path, f"{_name(part)} has no place in a tool_result"))
+    return odd
 
 
-@_rule("S002-24", blocks=_MEDIA | {ToolResultBlock})
+@_rule("S002-24", blocks=_HOLDERS)
 def source_fits_its_kind(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}]{tail}", problem)
-        for index, block in enumerate(message.content)
-        if type(block) in _MEDIA or type(block) is ToolResultBlock
-        for tail, problem in _odd_sources(block)
-    ]
+    odd: list[Finding] = []
+    for index, block in enumerate(message.content):
+        if type(block) in _HOLDERS:
+            for tail, problem in _odd_sources(block):
+                odd.append((index, f".content[{index}]{tail}", problem))
+    return odd
 
 
 @_rule("S002-54", "S002-52", blocks=(ToolUseBlock,))
 def tool_ids_are_not_repeated(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}].id", "an earlier tool_use has the same id")
-        for index in history.repeated
-    ]
+    return _at(history.repeated, ".id", "an earlier tool_use has the same id")
 
 
 @_rule("S002-53", blocks=(ToolResultBlock,))
 def result_answers_an_earlier_call(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}].tool_use_id", "no earlier tool_use of this session has this id")
-        for index, _, call, _ in history.answers
-        if call is None and history.whole
-    ]
+    orphans = history.orphans if history.whole else ()
+    return _at(orphans, ".tool_use_id", "no earlier tool_use of this session has this id")
 
 
 @_rule("S002-54", blocks=(ToolResultBlock,))
 def call_is_answered_once(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}].tool_use_id", "this tool_use has a tool_result already")
-        for index, _, _, again in history.answers
-        if again
-    ]
+    return _at(history.again, ".tool_use_id", "this tool_use has a tool_result already")
 
 
 @_rule("S002-49", roles=(_ASSISTANT,), blocks=(ToolResultBlock,))
 def assistant_results_are_the_providers(message: Message, history: History) -> Sequence[Finding]:
-    return [
-        (index, f".content[{index}]", "the result of a client's call belongs in a tool message")
-        for index, _, call, _ in history.answers
-        if call is not None and call.executor != "provider"
-    ]
+    return _at(history.clients, "", "the result of a client's call belongs in a tool message")
 
 
 @_rule("S002-38", statuses=_FINISHED)
@@ -495,6 +493,12 @@ _COUNTS = (
 )
 
 
+def _at(indexes: Sequence[int], tail: str, problem: str) -> Sequence[Finding]:
+    if not indexes:
+        return ()
+    return [(index, f".content[{index}]{tail}", problem) for index in indexes]
+
+
 def _name(block: Any) -> str:
     return TYPE_OF.get(type(block), type(block).__name__)
 
@@ -515,16 +519,17 @@ def _odd_sources(block: Block) -> list[tuple[str, str]]:
     todo: list[tuple[str, Block]] = [("", block)]
     while todo:
         tail, each = todo.pop()
+        parts: Sequence[Block] = ()
         if isinstance(each, ToolResultBlock):
-            parts: Sequence[Block] = each.content
+            parts = each.content
         elif isinstance(each, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)):
             tail += ".source"
             parts = each.source.content or ()
             if problem := _source_problem(each.source):
                 odd.append((tail, problem))
-        else:
-            continue
-        todo += [(f"{tail}.content[{at}]", part) for at, part in enumerate(parts)][::-1]
+        for at, part in enumerate(parts):
+            if type(part) in _HOLDERS:
+                todo.append((f"{tail}.content[{at}]", part))
     return odd
 
 

@@ -18,8 +18,8 @@ import msgspec
 
 from interlingua.errors import ReadError, found
 from interlingua.model import message as _message
-from interlingua.model.base import JsonObject, Value, _defaults
-from interlingua.model.blocks import UnknownBlock
+from interlingua.model.base import JsonObject, Raw, Value, _defaults
+from interlingua.model.blocks import Block, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
@@ -61,17 +61,17 @@ def upgrade(plain: JsonObject, path: str = "$") -> JsonObject:
     return plain
 
 
-def read_error(odd: msgspec.ValidationError, base: str = "$") -> ReadError:
+def read_error(odd: msgspec.ValidationError, base: str = "$", what: str = _WHAT) -> ReadError:
     """msgspec's error, as ours: the same facts as attributes."""
     problem, _, place = str(odd).partition(" - at `")
     path = base + place.rstrip("`").removeprefix("$")
     if match := re.fullmatch(r"Expected (.+), got (.+)", problem, re.DOTALL):
-        return ReadError(_WHAT, path, match[1].replace("`", ""), match[2].replace("`", ""))
+        return ReadError(what, path, match[1].replace("`", ""), match[2].replace("`", ""))
     if match := re.fullmatch(r"Object contains unknown field (.+)", problem, re.DOTALL):
-        return ReadError(_WHAT, path, "only known fields", match[1])
+        return ReadError(what, path, "only known fields", match[1])
     if match := re.fullmatch(r"Object missing required field (.+)", problem, re.DOTALL):
-        return ReadError(_WHAT, path, f"a field {match[1]}", "none")
-    return ReadError(_WHAT, path, found=problem)
+        return ReadError(what, path, f"a field {match[1]}", "none")
+    return ReadError(what, path, found=problem)
 
 
 class _Builder:
@@ -80,9 +80,8 @@ class _Builder:
         self.warnings: list[str] = []
 
     def any(self, hint: Any, plain: Any, path: str) -> tuple[Any, Kept]:
-        origin = get_origin(hint)
-        if origin in (tuple, list) and isinstance(plain, list):
-            return self.items(hint, plain, path)
+        if isinstance(plain, list) and (many := _sequence(hint)):
+            return self.items(many, plain, path)
         if isinstance(plain, dict):
             structs = _structs(hint)
             if structs:
@@ -117,7 +116,15 @@ class _Builder:
             if not match:
                 return self.unknown_block(structs, plain, path), {}
             cls = match[0]
-        return self.fields(cls, plain, path)
+        warnings = len(self.warnings)
+        try:
+            return self.fields(cls, plain, path)
+        except ReadError as odd:
+            if self.strict or UnknownBlock not in structs or not _is_new_word(odd):
+                raise
+        del self.warnings[warnings:]
+        self.warnings.append(f"{path}: block with a word unknown, kept")
+        return UnknownBlock({KEY: plain}), {}
 
     def unknown_block(self, structs: list[type[Value]], plain: JsonObject, path: str) -> Value:
         tag = plain.get("type")
@@ -143,16 +150,18 @@ class _Builder:
                 known[name], more = self.any(hints[name], item, f"{path}.{name}")
                 kept.update({_pointer(name, deeper): rest for deeper, rest in more.items()})
             except ReadError:
-                if self.strict or _is_required(cls, name) or not _is_leaf(hints[name], item):
+                if self.strict or not _may_be_kept(cls, name):
                     raise
                 self.keep(kept, name, item, f"{path}.{name}")
+        if kept and cls is UnknownBlock:
+            return UnknownBlock({KEY: plain}), {}
         return _place_kept(cls, known, kept, path)
 
     def keep(self, kept: Kept, name: str, item: Any, path: str) -> None:
         if self.strict:
             raise ReadError(_WHAT, path, "a known field", found(item))
         self.warnings.append(f"{path}: kept as it is")
-        kept[name if not name.startswith("/") else _pointer(name, None)] = item
+        kept[_key([], name)] = item
 
 
 def _place_kept(
@@ -163,11 +172,11 @@ def _place_kept(
         kept = {}
     elif kept and cls is Message:
         metadata = known.get("metadata") or MessageMetadata()
-        raw = {**(metadata.provider_raw or {}), KEY: kept}
+        raw = _with_kept(metadata.provider_raw, kept)
         known["metadata"] = metadata.replace(provider_raw=raw)
         kept = {}
     elif kept and "raw" in cls.__struct_fields__:
-        known["raw"] = {**(known.get("raw") or {}), KEY: kept}
+        known["raw"] = _with_kept(known.get("raw"), kept)
         kept = {}
     try:
         return cls(**known), kept
@@ -177,45 +186,121 @@ def _place_kept(
         raise ReadError(_WHAT, path, found=str(odd)) from None
 
 
-def to_plain(value: Any) -> Any:
+def _with_kept(raw: Raw | None, kept: Kept) -> Raw:
+    before = (raw or {}).get(KEY)
+    return {**(raw or {}), KEY: {**(before if isinstance(before, dict) else {}), **kept}}
+
+
+def to_plain(value: Any, hint: Any = Block) -> Any:
     """A value as plain JSON, what was kept put back in its places."""
     if isinstance(value, (list, tuple)):
-        return [to_plain(item) for item in value]
+        many = _sequence(hint)
+        each = get_args(many)[0] if many else Block
+        return [to_plain(item, each) for item in value]
     if not isinstance(value, Value):
         return msgspec.to_builtins(value)
-    if isinstance(value, UnknownBlock) and KEY in value.raw:
+    if isinstance(value, UnknownBlock) and _is_kept_block(value, hint):
         return value.raw[KEY]
     out: dict[str, Any] = {}
-    kept: Kept = {}
     if value.__struct_config__.tag is not None:
         out["type"] = value.__struct_config__.tag
-    defaults = _defaults(type(value))
+    hints, defaults = _hints(type(value)), _defaults(type(value))
     for name in value.__struct_fields__:
-        item = getattr(value, name)
-        if isinstance(value, MessageMetadata) and name == "extra":
-            kept.update(item or {})
-        elif name == "raw" and item and KEY in item:
-            kept.update(item[KEY])
-            item = {key: rest for key, rest in item.items() if key != KEY}
-            if item:
-                out[name] = item
-        elif name == "schema_version" or item is not defaults[name]:
-            out[name] = to_plain(item)
-    if isinstance(value, Message):
-        kept.update(_take_from_metadata(out))
-    for pointer, item in kept.items():
-        _put(out, pointer, item)
+        item, default = getattr(value, name), defaults[name]
+        is_default = item is default or (isinstance(item, str) and item == default)
+        if name == "schema_version" or not is_default:
+            out[name] = to_plain(item, hints[name])
+    if isinstance(value, MessageMetadata):
+        _give_back(value, out, out, "extra")
+    elif isinstance(value, Message):
+        _give_back_from_metadata(value, out)
+    elif isinstance(out.get("raw"), dict) and not isinstance(value, UnknownBlock):
+        _give_back_from_raw(value, out, out, "raw")
     return out
 
 
-def _take_from_metadata(message: JsonObject) -> Kept:
-    raw = message.get("metadata", {}).get("provider_raw") or {}
-    kept: Kept = raw.pop(KEY, {})
-    if not raw and kept:
-        del message["metadata"]["provider_raw"]
-        if not message["metadata"]:
-            del message["metadata"]
-    return kept
+def _is_kept_block(block: UnknownBlock, hint: Any) -> bool:
+    """Whether reading this JSON again gives this block."""
+    plain = block.raw.get(KEY)
+    if not isinstance(plain, dict) or len(block.raw) > 1 or block.cache is not None:
+        return False
+    try:
+        again, _ = _Builder(strict=False).any(hint, plain, "$")
+    except ReadError:
+        return False
+    return isinstance(again, UnknownBlock) and again.raw.get(KEY) is plain
+
+
+def _give_back_from_metadata(message: Message, out: JsonObject) -> None:
+    metadata = out.get("metadata", {})
+    if isinstance(metadata.get("provider_raw"), dict):
+        _give_back_from_raw(message, out, metadata, "provider_raw")
+        if not metadata:
+            del out["metadata"]
+
+
+def _give_back_from_raw(value: Value, out: JsonObject, holder: JsonObject, name: str) -> None:
+    raw = holder[name] = dict(holder[name])
+    if KEY in raw:
+        _give_back(value, out, raw, KEY)
+        if not raw:
+            del holder[name]
+
+
+def _give_back(value: Value, out: JsonObject, holder: JsonObject, name: str) -> None:
+    """Move what was kept in `holder[name]` to its places in `out`.
+
+    Only what reading would keep in the very same way: the rest was put there by somebody else, or
+    the field has been set since, and stays where it is."""
+    kept = holder.get(name)
+    if not isinstance(kept, dict):
+        return
+    stays = {key: item for key, item in kept.items() if not _put(value, out, key, item)}
+    del holder[name]
+    if stays:
+        holder[name] = stays
+
+
+def _put(value: Any, out: Any, key: str, item: Any) -> bool:
+    *way, name = _names(key)
+    if _key(way, name) != key:
+        return False
+    for step in way:
+        is_list = isinstance(out, list)
+        if is_list and not (step.isdecimal() and int(step) < len(out)):
+            return False
+        if not is_list and step not in out:
+            return False
+        value = value[int(step)] if is_list else getattr(value, step, None)
+        out = out[int(step)] if is_list else out[step]
+        if not isinstance(out, list) and not _passes_up(value):
+            return False
+    if not isinstance(value, Value) or name in out or not _would_keep(type(value), name, item):
+        return False
+    out[name] = item
+    return True
+
+
+def _passes_up(value: Any) -> bool:
+    """Whether what is kept of a value is kept by the one around it."""
+    return (
+        isinstance(value, Value)
+        and not isinstance(value, (Message, MessageMetadata))
+        and "raw" not in value.__struct_fields__
+    )
+
+
+def _would_keep(cls: type[Value], name: str, item: Any) -> bool:
+    hint = _hints(cls).get(name)
+    if hint is None:
+        return True
+    if not _may_be_kept(cls, name):
+        return False
+    try:
+        _Builder(strict=False).any(hint, item, "$")
+    except ReadError:
+        return True
+    return False
 
 
 def _pointer(name: str | int, deeper: str | None) -> str:
@@ -223,23 +308,21 @@ def _pointer(name: str | int, deeper: str | None) -> str:
     head = "/" + str(name).replace("~", "~0").replace("/", "~1")
     if deeper is None:
         return head
-    rest = deeper if deeper.startswith("/") else "/" + deeper.replace("~", "~0").replace("/", "~1")
-    return head + rest
+    return head + (deeper if deeper.startswith("/") else _pointer(deeper, None))
 
 
-def _put(out: Any, pointer: str, item: Any) -> None:
-    if not pointer.startswith("/"):
-        out[pointer] = item
-        return
-    names = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
-    for name in names[:-1]:
-        if isinstance(out, list):
-            if int(name) >= len(out):
-                return  # the item was taken out since; what was kept of it goes with it
-            out = out[int(name)]
-        else:
-            out = out.setdefault(name, {})
-    out[names[-1]] = item
+def _key(way: list[str], name: str) -> str:
+    """Under which key a field is kept: its name, or its place below the value that keeps it."""
+    key = name if not name.startswith("/") else _pointer(name, None)
+    for step in reversed(way):
+        key = _pointer(step, key)
+    return key
+
+
+def _names(key: str) -> list[str]:
+    if not key.startswith("/"):
+        return [key]
+    return [part.replace("~1", "/").replace("~0", "~") for part in key[1:].split("/")]
 
 
 def _structs(hint: Any) -> list[type[Value]]:
@@ -247,10 +330,26 @@ def _structs(hint: Any) -> list[type[Value]]:
     return [part for part in parts if isinstance(part, type) and issubclass(part, Value)]
 
 
-def _is_leaf(hint: Any, item: Any) -> bool:
-    return not isinstance(item, (dict, list)) or not (
-        _structs(hint) or get_origin(hint) in (tuple, list)
-    )
+def _sequence(hint: Any) -> Any:
+    """The tuple or list type in a type hint, if there is one."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return next((part for part in parts if get_origin(part) in (tuple, list)), None)
+
+
+def _may_be_kept(cls: type[Value], name: str) -> bool:
+    """Whether a field that cannot be read may be set aside: not if the value needs it, as a message
+    its content."""
+    if _is_required(cls, name) or name == "schema_version":
+        return False
+    hint = _hints(cls)[name]
+    many = _sequence(hint)
+    needed = _structs(hint) or (many and _structs(get_args(many)[0]))
+    return not needed or type(None) in get_args(hint)
+
+
+def _is_new_word(odd: ReadError) -> bool:
+    """Whether something is unreadable only because a newer program has more words than we."""
+    return (odd.found or "").startswith("Invalid enum value")
 
 
 def _is_required(cls: type[Value], name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from interlingua.model.base import JsonObject, Raw, Value
+from interlingua.model.base import JsonObject, Raw, Value, plain_members
 from interlingua.model.blocks import Cache, Executor
 
 
+@plain_members
 class SideEffects(StrEnum):
     NONE = "none"
     READ = "read"

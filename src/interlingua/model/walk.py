@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
@@ -28,10 +29,14 @@ def _inside(block: Block, path: str) -> Iterator[tuple[str, Block]]:
     if inner is None and source is not None:
         inner, path = source.content, f"{path}.source"
     for index, each in enumerate(inner or ()):
-        yield f"{path}.content[{index}]", each
+        place = f"{path}.content[{index}]"
+        yield place, each
+        yield from _inside(each, place)
 
 
 def rewrite(message: Message, change: Callable[[Block], Iterable[Block]]) -> Message:
     """The message with every block replaced by what `change` gives for it (none drops it)."""
     content = tuple([new for block in message.content for new in change(block)])
-    return message if content == message.content else message.replace(content=content)
+    if len(content) == len(message.content) and all(map(is_, content, message.content)):
+        return message  # `==` would not do: it does not see `raw`
+    return message.replace(content=content)
