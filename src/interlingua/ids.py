@@ -124,6 +124,10 @@ class IdGrammar(NamedTuple):
     shortest: int
     longest: int
 
+    def matcher(self) -> Callable[[str], object | None]:
+        """A function that gives None for ids that are not legal, for many of them at a time."""
+        return _grammar(self.alphabet, self.shortest, self.longest).fullmatch
+
     def legal(self, id: str) -> bool:
         """Whether the provider accepts this id as it is."""
         return _grammar(self.alphabet, self.shortest, self.longest).fullmatch(id) is not None

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from interlingua.callable_module import let_call
 from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.ids import IdGrammar
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     TYPE_OF,
@@ -99,6 +100,7 @@ class _Teller:
         self.strict_issuer = strict_issuer
         self.answering = isinstance(value, Response)
         """A response goes to a client, who may see the thinking but cannot verify it."""
+        self.issuers: dict[int, bool] = {}
         self.scribe = Scribe(target.name, value)
 
     def request(self, request: Request) -> Request:
@@ -200,8 +202,8 @@ class _Teller:
         """The message without signatures and thinking that the target cannot verify, and without
         what another vendor ran."""
         content = message.content
-        if all(map(_is_plain, content)):
-            return self.signed(message)
+        if self.is_readable(message):
+            return message if self.traits.call_signature is None else self.signed(message)
         told = [new for block in content if (new := self.model_block(block, message)) is not None]
         if len(told) == len(content) and all(
             new is old for new, old in zip(told, content, strict=True)
@@ -212,6 +214,26 @@ class _Teller:
             self.scribe.lost(message, "content", reason, kind="approximated")
             told = [TextBlock(PLACEHOLDER)]
         return self.signed(self.known(message.replace(content=tuple(told)), message))
+
+    def is_readable(self, message: Message) -> bool:
+        """Whether the target can take all of it as it is; the usual case, so it is quick."""
+        for block in message.content:
+            kind = type(block)
+            if kind is TextBlock or kind is ToolUseBlock:
+                if block.signature is None and (kind is TextBlock or block.executor == "client"):  # type: ignore[union-attr]  # by its kind
+                    continue
+            elif kind is ThinkingBlock and block.raw is None and self.is_issuer_of(message):
+                continue
+            return False
+        return True
+
+    def is_issuer_of(self, message: Message) -> bool:
+        """`is_issuer` for blocks that name no issuer themselves; messages share their metadata."""
+        metadata = message.metadata
+        known = self.issuers.get(id(metadata))
+        if known is None:
+            known = self.issuers[id(metadata)] = self.is_issuer(message, _NOTHING)
+        return known
 
     def model_block(self, block: Block, message: Message) -> Block | None:
         match block:
@@ -333,6 +355,8 @@ class _Teller:
     def with_ids(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Ids in the target's grammar, repeats made distinct, calls and results alike."""
         grammar = self.traits.ids
+        if _ids_fit(messages, grammar):
+            return messages
         seen: dict[str, int] = {}
         now: dict[str, str] = {}
         out: list[Message] = []
@@ -468,6 +492,23 @@ def is_paired(messages: Sequence[Message], ordered: bool = False) -> bool:
     return not waiting
 
 
+def _ids_fit(messages: Sequence[Message], grammar: IdGrammar) -> bool:
+    """Whether all ids are legal and no two calls have the same; the usual case."""
+    legal = grammar.matcher()
+    seen: set[str] = set()
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock:
+                if block.id in seen or legal(block.id) is None:
+                    return False
+                seen.add(block.id)
+            elif type(block) is ToolResultBlock:
+                known = block.tool_use_id in seen
+                if not known and legal(block.tool_use_id) is None:
+                    return False
+    return True
+
+
 class _Answers(NamedTuple):
     of: dict[int, int]
     """Identity of a call's block to the index of the message that answers it."""
@@ -501,19 +542,17 @@ def _calls(message: Message) -> list[ToolUseBlock]:
     ]
 
 
-def _is_plain(block: Block) -> bool:
-    """Whether there is nothing in a block that only its issuer could read."""
-    if type(block) is TextBlock:
-        return block.signature is None
-    return type(block) is ToolUseBlock and block.signature is None and block.executor == "client"
+_NOTHING = TextBlock("")
 
 
 def _has_other_media(message: Message, allowed: frozenset[str]) -> bool:
     for block in message.content:
         if type(block) is ToolResultBlock:
             for part in block.content:
+                if type(part) is TextBlock:
+                    continue
                 tag = TYPE_OF[type(part)]
-                if tag != "text" and tag != "unknown" and tag not in allowed:
+                if tag != "unknown" and tag not in allowed:
                     return True
     return False
 
