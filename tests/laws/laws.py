@@ -96,11 +96,13 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
     listed = {loss.path for loss in losses}
     problems = []
     kept_facts: dict[str, bool] = {}
-    for path, fact in facts(value):
-        if there[fact] > 0:
-            there[fact] -= 1
+    said = [(any(is_under(path, p) for p in listed), path, fact) for path, fact in facts(value)]
+    for is_listed, path, fact in sorted(said, key=lambda each: each[0]):  # those first that must be
+        found = next((each for each in spoken(fact, path, listed) if there[each] > 0), None)
+        if found is not None:
+            there[found] -= 1
             kept_facts[path] = True
-        elif any(is_under(path, place) for place in listed):
+        elif is_listed:
             kept_facts[path] = False
         elif fact[1:3] == ("text", "text") and any(fact[-1] in text for text in texts):
             kept_facts[path] = True
@@ -112,6 +114,14 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
         if loss.kind == "dropped" and ".raw." not in loss.path and kept_facts.get(loss.path)
     ]
     return problems
+
+
+def spoken(fact: Fact, path: str, listed: set[str]) -> list[Fact]:
+    """The fact, also as said by another role where the report says that the role has changed."""
+    message = path.partition(".content[")[0]
+    if f"{message}.role" not in listed and message not in listed:
+        return [fact]
+    return [fact, *((role.value, *fact[1:]) for role in Role)]
 
 
 def is_under(path: str, place: str) -> bool:

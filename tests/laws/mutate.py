@@ -1,7 +1,7 @@
 """Recorded bodies with something broken in them: `python -m tests.laws.mutate --count 100000`.
 
-Whatever is broken, reading gives a value or an error of ours that names the place; what was read can
-be written; nothing else is raised.
+Whatever is broken, reading gives a value or an error of ours that names the place, and what was
+read goes home unchanged; nothing else is raised.
 """
 
 from __future__ import annotations

@@ -1,0 +1,154 @@
+"""Messages as turns: leading instructions in a field of their own, neighbours of one role joined.
+
+What is written for a history is repeated when it grows, so nothing here looks ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.anthropic.calls import note_recovered
+from interlingua.dialects.anthropic.content import write_parts
+from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, put_back
+from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string_of
+from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message, Role
+
+
+def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
+    """`system` and `messages` of a body."""
+    first = 0
+    for message in messages:
+        if message.role is not Role.SYSTEM and message.role is not Role.DEVELOPER:
+            break
+        if "place" in form_of(message.metadata.provider_raw):
+            break
+        first += 1
+    if first:
+        _write_system(messages[:first], out, scribe)
+    writer = _Turns(scribe)
+    for message in messages[first:] if first else messages:
+        writer.add(message)
+    out["messages"] = writer.turns
+
+
+def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
+    parts: list[Wire] = []
+    for message in messages:
+        raw = message.metadata.provider_raw
+        _report(message, scribe)
+        if raw is not None:
+            scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+            for key in mine_of(raw):
+                if key != "$form":
+                    scribe.lost(message, f"metadata.provider_raw.{NAME}.{key}", severity="info")
+        parts += write_parts(message.content, SYSTEM, scribe)
+    form = form_of(messages[-1].metadata.provider_raw)
+    text = string_of(parts) if form.get("content") == "string" else None
+    if parts:
+        out["system"] = parts if text is None else text
+
+
+class _Turns:
+    """The turns so far. A turn in list form may be joined, one that is a string may not."""
+
+    def __init__(self, scribe: Scribe) -> None:
+        self.turns: list[Any] = []
+        self.scribe = scribe
+        self.role: str | None = None
+        """Of the last turn, if it may be joined; `parts` is its content."""
+        self.parts: list[Wire] = []
+
+    def add(self, message: Message) -> None:
+        metadata = message.metadata
+        if message.role is Role.ASSISTANT:
+            role, place = "assistant", ASSISTANT
+        elif message.role is Role.USER or message.role is Role.TOOL:
+            role, place = "user", USER
+        else:
+            role, place = "system", SYSTEM
+        parts = write_parts(message.content, place, self.scribe)
+        if message.name is not None or metadata.diagnostics or place is not ASSISTANT:
+            _report(message, self.scribe)
+        raw = metadata.provider_raw
+        if raw is not None:
+            if NAME in raw:
+                self._add_spelled(message, role, parts, form_of(raw))
+                return
+            if is_foreign(raw):
+                self.scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+        if parts or self._fill(message, role, parts):
+            if role == self.role:
+                self.parts.extend(parts)
+            else:
+                self._open(role, parts)
+
+    def _open(self, role: str, parts: list[Wire]) -> None:
+        self.turns.append({"role": role, "content": parts})
+        self.role, self.parts = role, parts
+
+    def _close(self, turn: Any) -> None:
+        """A turn that no other may join."""
+        self.turns.append(turn)
+        self.role = None
+
+    def _fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
+        """Something to say where nothing is left; False where there is no need of a turn."""
+        if not message.content or role == "system":
+            self.scribe.lost(message, None, "an empty turn is refused", severity="info")
+            return False
+        parts.append({"type": "text", "text": PLACEHOLDER})
+        reason = "a placeholder stands for it"
+        self.scribe.lost(message, "content", reason, kind="downgraded", severity="info")
+        return True
+
+    def _add_spelled(self, message: Message, role: str, parts: list[Wire], form: Wire) -> None:
+        """A message that remembers how it was spelled."""
+        raw = message.metadata.provider_raw or {}
+        if len(raw) > 1:
+            self.scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+        joins = role == self.role and not form.get("apart")
+        turn = _short(message, role, parts, form)
+        if turn is not None and not (joins and parts):
+            self._close(turn)
+        elif not parts and not self._fill(message, role, parts):
+            return
+        elif joins:
+            self.parts.extend(parts)
+        else:
+            self._open(role, parts)
+        if type(self.turns[-1]) is dict:
+            put_back(self.turns[-1], message, {NAME: raw[NAME]}, self.scribe)
+
+
+def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
+    """The turn where it is remembered as no list of parts, and still can be said so."""
+    shape = form.get("content")
+    text = string_of(parts) if parts else "" if not message.content else None
+    if text is not None and form.get("bare"):
+        return text
+    if text is not None and shape == "string":
+        return {"role": role, "content": text}
+    if message.content or shape not in ("list", "null", "none"):
+        return None
+    if shape == "none":
+        return {"role": role}
+    return {"role": role, "content": None if shape == "null" else []}
+
+
+def _report(message: Message, scribe: Scribe) -> None:
+    """What a message says and a turn cannot."""
+    if message.name is not None:
+        scribe.lost(message, "name")
+    role = message.role
+    if role is Role.DEVELOPER:
+        scribe.lost(message, "role", "said as system", kind="downgraded")
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            if role is Role.USER and not form_of(block.raw):
+                scribe.lost(message, "role", "results stand apart", kind="moved", severity="info")
+        elif role is Role.TOOL:
+            scribe.lost(message, "role", "said by the user", kind="downgraded", severity="info")
+        elif type(block) is ToolUseBlock and message.metadata.diagnostics and block.input:
+            note_recovered(block, scribe)

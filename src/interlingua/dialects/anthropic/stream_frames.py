@@ -1,0 +1,46 @@
+"""What reading and writing a stream have in common: the names of its frames, how the pieces of a
+block are told, and what a frame's mark keeps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from interlingua.dialects.anthropic.body import merge
+from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.base import Wire, encode
+from interlingua.model.events import FrameMark
+from interlingua.streams.frames import Frame
+
+START = "content_block_start"
+DELTA = "content_block_delta"
+STOP = "content_block_stop"
+
+
+class Piece(NamedTuple):
+    """How a piece of a block is told: the type of the delta, and its key."""
+
+    delta: str
+    key: str
+
+
+TEXT = Piece("text_delta", "text")
+THINKING = Piece("thinking_delta", "thinking")
+COMPACTION = Piece("compaction_delta", "content")
+INPUT = Piece("input_json_delta", "partial_json")
+PIECES: dict[Any, Piece] = {"text": TEXT, "thinking": THINKING, "compaction": COMPACTION}
+"""By the type of the block; calls of tools have `INPUT`."""
+
+
+def kept_in(mark: FrameMark | None) -> Wire:
+    """What the frame said beyond its events, as this dialect kept it."""
+    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
+    return rest if type(rest) is dict else {}
+
+
+def spell(wire: Wire, rest: Wire | None = None) -> Frame:
+    """A frame of this data, and of what else it had said."""
+    name = wire["type"]
+    if rest:
+        name = rest.get("$event", name)
+        wire = merge({key: item for key, item in rest.items() if key[:1] != "$"}, wire)
+    return Frame(name, encode(wire).decode())

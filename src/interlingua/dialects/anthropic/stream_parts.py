@@ -1,0 +1,193 @@
+"""An answer while a stream tells it. It is put together as the wire would have it whole, and read
+as such, so that both ways give the same value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua import arguments
+from interlingua.dialects.anthropic.parts import ANSWER, read_part
+from interlingua.dialects.anthropic.response import read_response
+from interlingua.dialects.anthropic.stream_frames import (
+    COMPACTION,
+    DELTA,
+    INPUT,
+    PIECES,
+    TEXT,
+    THINKING,
+    Piece,
+)
+from interlingua.dialects.base import Wire, encode
+from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    FrameMark,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import Diagnostic, MessageStatus, StopReason
+
+
+class _Text(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True, gc=False):
+    text: str
+
+
+class _Thinking(msgspec.Struct, tag="thinking_delta", forbid_unknown_fields=True, gc=False):
+    text: str = msgspec.field(name="thinking")
+
+
+class _Input(msgspec.Struct, tag="input_json_delta", forbid_unknown_fields=True, gc=False):
+    text: str = msgspec.field(name="partial_json")
+
+
+class PlainDelta(msgspec.Struct, tag=DELTA, forbid_unknown_fields=True, gc=False):
+    """The frame that there are most of, with nothing unusual in it."""
+
+    index: int
+    delta: _Text | _Thinking | _Input
+
+
+_TAKES: dict[Piece | None, tuple[type | None, Any]] = {
+    TEXT: (_Text, TextDelta),
+    THINKING: (_Thinking, ThinkingDelta),
+    INPUT: (_Input, ToolUseInputDelta),
+    COMPACTION: (None, ThinkingDelta),
+    None: (None, None),
+}
+_FIXED = frozenset({"id", "type", "role", "model", "content", "usage"})
+"""What later frames do not change; usage is merged."""
+
+
+class Part:
+    """A block that is being told: how it began, and what came since."""
+
+    __slots__ = ("block", "citations", "event", "index", "piece", "pieces", "takes", "wire")
+
+    def __init__(self, index: int, wire: Wire, block: Block) -> None:
+        self.index = index
+        self.wire = dict(wire)
+        self.block = block
+        self.pieces: list[str] = []
+        self.citations: list[Wire] = []
+        kind = wire.get("type")
+        self.piece = PIECES.get(kind) if type(kind) is str else None
+        if type(block) is ToolUseBlock:
+            self.piece = INPUT
+        self.takes, self.event = _TAKES[self.piece]
+
+    def finish(self) -> tuple[Block, Diagnostic | None]:
+        """The block as reading a whole answer gives it."""
+        if type(self.block) is ToolUseBlock:
+            return self._finish_call(self.block)
+        wire = self.wire
+        if self.piece is not None and self.pieces:
+            wire[self.piece.key] = (wire.get(self.piece.key) or "") + "".join(self.pieces)
+            self.pieces = []
+        if self.citations:
+            wire["citations"] = [*(wire.get("citations") or ()), *self.citations]
+            self.citations = []
+        return read_part(wire, ANSWER), None
+
+    def _finish_call(self, block: ToolUseBlock) -> tuple[Block, Diagnostic | None]:
+        text = "".join(self.pieces)
+        if not text:
+            return block, None
+        given, mode = arguments.recover(text)
+        if mode == "strict":
+            return block.replace(input=given), None
+        details = {"mode": mode, "tool_use_id": block.id}
+        found = Diagnostic("tool_arguments_recovered", details=details)
+        return block.replace(input=given, raw_arguments=text), found
+
+    def start(self, mark: FrameMark) -> Event:
+        block = self.block
+        if type(block) is not ToolUseBlock:
+            return BlockStart(self.index, block, frame=mark)
+        return ToolUseStart(
+            self.index, block.id, block.name, block.executor, raw=block.raw, frame=mark
+        )
+
+    def end(self, block: Block, mark: FrameMark, within: FrameMark) -> list[Event]:
+        """The events of its end. A call that came whole is told in one piece by then."""
+        if type(block) is not ToolUseBlock:
+            return [BlockEnd(self.index, block, frame=mark)]
+        more = (block.raw_arguments, block.signature, block.raw)
+        events: list[Event] = [ToolUseEnd(self.index, block.input, *more, frame=mark)]
+        if block.input and not any(self.pieces):
+            text = encode(block.input).decode()
+            events.insert(0, ToolUseInputDelta(self.index, text, frame=within))
+        return events
+
+
+class Answer:
+    """The message of a stream, so far."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = {**wire, "content": []}
+        self.usage: Wire = dict(wire.get("usage") or ())
+        self.count = 0
+        self.open: dict[int, Part] = {}
+        self._blocks: dict[int, Block] = {}
+        self._found: list[Diagnostic] = []
+
+    def add(self, wire: Wire, block: Block) -> Part:
+        """A block that begins."""
+        part = Part(self.count, wire, block)
+        self.count += 1
+        if wire.get("type") == "fallback":
+            self._follow(wire.get("to"))
+        return part
+
+    def _follow(self, to: Any) -> None:
+        """The model that took over is the one that a whole answer names."""
+        if type(to) is dict and type(to.get("model")) is str:
+            self.wire["model"] = to["model"]
+
+    def finish(self, part: Part) -> Block:
+        block, found = part.finish()
+        self._blocks[part.index] = block
+        if found is not None:
+            self._found.append(found)
+        return block
+
+    def change(self, changes: Wire) -> None:
+        """A null does not undo what was said before."""
+        for key, value in changes.items():
+            if key not in _FIXED and (value is not None or key not in self.wire):
+                self.wire[key] = value
+
+    def count_tokens(self, counts: Wire) -> None:
+        """Counts are of all so far, so the later ones stand; a null keeps what was there."""
+        for key, value in counts.items():
+            if value is not None or key not in self.usage:
+                self.usage[key] = value
+
+    def response(self) -> Response:
+        """What reading the whole answer gives."""
+        wire = {**self.wire, "usage": self.usage} if self.usage else self.wire
+        response = read_response(wire)
+        message = response.message
+        content = tuple([block for _, block in sorted(self._blocks.items())])
+        metadata = message.metadata
+        if self._found:
+            metadata = metadata.replace(diagnostics=(*metadata.diagnostics, *self._found))
+        return response.replace(message=message.replace(content=content, metadata=metadata))
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        for part in self.open.values():
+            self._blocks[part.index], _ = part.finish()
+        message = self.response().message
+        metadata = message.metadata.replace(
+            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
+        )
+        return message.replace(metadata=metadata)

@@ -1,0 +1,192 @@
+"""The words of the Messages API as data: roles, stop reasons, tools, errors, keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.ids import IdGrammar
+from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.message import Role
+from interlingua.model.metadata import StopReason
+
+NAME = "anthropic"
+TITLE = "Anthropic Messages"
+
+TRAITS = Traits(
+    family="anthropic",
+    hoists_instructions=True,
+    developer=False,
+    system_anywhere=True,
+    ids=IdGrammar("[a-zA-Z0-9_-]", 1, 64),
+    result_media=frozenset({"image", "document"}),
+    error_flag=True,
+    replays_thinking=False,
+    results_in_user_turn=True,
+)
+
+ROLES: dict[Role, str] = {
+    Role.USER: "user",
+    Role.ASSISTANT: "assistant",
+    Role.TOOL: "user",
+    Role.SYSTEM: "system",
+    Role.DEVELOPER: "system",
+}
+"""The role of the turn in which a message is said."""
+
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "end_turn": StopReason.END_TURN,
+        "stop_sequence": StopReason.STOP_SEQUENCE,
+        "max_tokens": StopReason.MAX_TOKENS,
+        "model_context_window_exceeded": StopReason.MAX_TOKENS,
+        "tool_use": StopReason.TOOL_USE,
+        "refusal": StopReason.REFUSAL,
+        "pause_turn": StopReason.PAUSE,
+        "compaction": StopReason.PAUSE,
+    },
+    otherwise=StopReason.OTHER,
+)
+NEAR_STOP_REASONS: dict[StopReason, str] = {StopReason.CONTENT_FILTER: "refusal"}
+"""For reasons without a word; any other is written as `end_turn`."""
+
+EFFORTS: dict[Effort, Effort] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "max",
+}
+"""The nearest word; `none` is said by switching thinking off."""
+
+DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
+
+SERVICE_TIERS: TwoWay[str, str] = TwoWay({"auto": "auto", "standard_only": "default"})
+
+TTLS: dict[str, str] = {"5m": "5m", "1h": "1h"}
+LONGEST_TTL = "1h"
+"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+
+ERRORS: TwoWay[str, ErrorKind] = TwoWay(
+    {
+        "rate_limit_error": ErrorKind.RATE_LIMIT,
+        "overloaded_error": ErrorKind.RATE_LIMIT,
+        "authentication_error": ErrorKind.AUTH,
+        "permission_error": ErrorKind.AUTH,
+        "api_error": ErrorKind.SERVER_ERROR,
+        "timeout_error": ErrorKind.SERVER_ERROR,
+        "invalid_request_error": ErrorKind.INVALID_REQUEST,
+        "billing_error": ErrorKind.INVALID_REQUEST,
+        "not_found_error": ErrorKind.INVALID_REQUEST,
+        "conflict_error": ErrorKind.INVALID_REQUEST,
+        "request_too_large": ErrorKind.CONTEXT_OVERFLOW,
+    },
+    otherwise=ErrorKind.OTHER,
+)
+NEAR_ERRORS: dict[ErrorKind, str] = {
+    ErrorKind.CONTEXT_OVERFLOW: "invalid_request_error",
+    ErrorKind.NETWORK: "timeout_error",
+}
+"""Written before `ERRORS` is asked; a kind in neither is an `api_error`."""
+OVERFLOW = re.compile(r"\b(context|tokens)\b")
+"""An `invalid_request_error` that speaks of these is a prompt that does not fit."""
+
+DEFAULT_MAX_TOKENS = 4096
+DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+TEXT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+DEFAULT_ID = "msg_unknown"
+DEFAULT_MODEL = "unknown"
+
+CLIENT_TOOLS = re.compile(
+    r"(bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8}"
+)
+HOSTED_TOOLS = re.compile(
+    r"(web_search|web_fetch|code_execution|advisor)_\d{8}"
+    r"|tool_search_tool_(bm25|regex)(_\d{8})?|mcp_toolset"
+)
+
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+IMAGE_STARTS = {
+    "/9j/": "image/jpeg",
+    "iVBO": "image/png",
+    "R0lG": "image/gif",
+    "UklG": "image/webp",
+}
+"""How base64 data of each type begins, for images that come without a type."""
+DEFAULT_IMAGE = "image/png"
+PDF = "application/pdf"
+PLAIN = "text/plain"
+
+MARKERS = frozenset(
+    {"tool_addition", "tool_removal", "fallback", "mcp_tool_listing", "browser_state"}
+)
+"""Parts that tell the service something and say nothing: an empty text that carries them."""
+
+CITATIONS: dict[str, dict[str, str]] = {
+    "web_search_result_location": {"url": "url", "title": "title"},
+    "search_result_location": {"source": "url", "title": "title"},
+    "char_location": {
+        "document_index": "document_index",
+        "document_title": "title",
+        "file_id": "file_id",
+    },
+}
+CITATIONS["page_location"] = CITATIONS["content_block_location"] = CITATIONS["char_location"]
+"""Citation type to wire key and field; all have `cited_text`."""
+
+INNER: dict[str, str] = {
+    "code_execution_result": "stdout",
+    "bash_code_execution_result": "stdout",
+    "text_editor_code_execution_view_result": "content",
+    "advisor_result": "text",
+    "web_fetch_result": "content",
+    "tool_search_tool_search_result": "tool_references",
+}
+"""Where a hosted tool's result has what canonical blocks can hold: a text, a part or parts."""
+
+_MEDIA = frozenset({"image", "document", "search_result", "container_upload"})
+HOLDS: dict[str, frozenset[str]] = {
+    "system": frozenset({"text", "tool_addition", "tool_removal"}),
+    "user": frozenset({"text", "tool_result"}) | _MEDIA,
+    "assistant": frozenset(
+        {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use"}
+        | {"container_upload", "compaction", "fallback", "mcp_tool_listing"}
+    ),
+    "result": frozenset(
+        {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
+    ),
+    "hosted": frozenset({"text", "document", "web_search_result", "tool_reference"}),
+    "source": frozenset({"text", "image"}),
+}
+"""What may stand in each place; hosted tools' results stand in assistant turns only."""
+
+REFUSED_OPTIONS = ("temperature", "top_p", "top_k")
+"""Version 2026-10-21 answers them with a 400, so only a wire that had them has them again."""
+SAID_OPTIONS = frozenset(
+    {"max_output_tokens", "stop", "tool_choice", "parallel_tool_calls", "response_format"}
+    | {"reasoning", "service_tier", "user", "stream", "cache", "raw", *REFUSED_OPTIONS}
+)
+SAID_TOOL = frozenset(
+    {
+        "name",
+        "description",
+        "input_schema",
+        "executor",
+        "kind",
+        "strict",
+        "deferred",
+        "cache",
+        "raw",
+    }
+)
+SAID_USAGE = frozenset(
+    {"input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens"}
+    | {"reasoning_tokens", "raw"}
+)

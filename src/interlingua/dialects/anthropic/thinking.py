@@ -1,0 +1,125 @@
+"""Thinking in its three forms: signed, redacted, and the notes that compaction leaves."""
+
+from __future__ import annotations
+
+from interlingua.dialects.anthropic.kept import (
+    finish,
+    form_of,
+    is_odd,
+    mine_of,
+    put_back,
+    put_cache,
+    read_cache,
+    spare,
+)
+from interlingua.dialects.anthropic.parts import ANSWER, ASSISTANT, Place
+from interlingua.dialects.anthropic.shape import may_take, take
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.model.blocks import RedactedThinkingBlock, ThinkingBlock
+
+_THINKING = frozenset({"type", "thinking", "signature", "cache_control"})
+_COMPACTION = frozenset({"content", "signature", "cache_control"})
+_REDACTED = frozenset({"type", "data", "cache_control"})
+
+
+def read_thinking(part: Wire, place: Place) -> ThinkingBlock:
+    """Empty text is legal: the model thought, and only the signature was to be shown."""
+    text = take(part, "thinking", str)
+    signature = part.get("signature")
+    if len(part) == 3 and type(signature) is str and signature:
+        return ThinkingBlock(text, signature)
+    form: Wire = {}
+    spelled: Wire = {}
+    cache = read_cache(part, spelled, form)
+    signature = may_take(part, "signature", str, spelled)
+    if signature == "":
+        spelled["signature"] = ""
+    if "signature" not in part:
+        form["unsigned"] = True
+    if place is not ANSWER and (not signature or cache is not None):
+        form["odd"] = True
+    raw = spare(part, _THINKING, spelled, form)
+    return ThinkingBlock(text, signature or None, None, cache, raw)
+
+
+def write_thinking(block: ThinkingBlock, place: Place, scribe: Scribe) -> Wire | None:
+    if block.raw is not None and mine_of(block.raw).get("type") == "compaction":
+        return _write_compaction(block, scribe)
+    if place is not ANSWER and not is_odd(block.raw):
+        if place is not ASSISTANT:
+            scribe.dropped(block, "only a model thinks")
+            return None
+        if not block.signature:
+            scribe.dropped(block, "it has no signature")
+            return None
+    out: Wire = {"type": "thinking", "thinking": block.text}
+    if block.signature:
+        out["signature"] = block.signature
+        if block.raw is None and block.cache is None and block.id is None:
+            return out
+    return _finish_thinking(out, block, scribe)
+
+
+def _finish_thinking(out: Wire, block: ThinkingBlock, scribe: Scribe) -> Wire:
+    if block.id is not None:
+        scribe.lost(block, "id")
+    _finish_uncached(out, block, scribe)
+    if "signature" not in out and not form_of(block.raw).get("unsigned"):
+        out["signature"] = ""  # answers have to have one
+    return out
+
+
+def _finish_uncached(
+    out: Wire, block: ThinkingBlock | RedactedThinkingBlock, scribe: Scribe
+) -> Wire:
+    if block.cache is not None:
+        if is_odd(block.raw):
+            put_cache(out, block, scribe)
+        else:
+            scribe.lost(block, "cache", "no breakpoint may stand on thinking")
+    if block.raw is not None:
+        put_back(out, block, block.raw, scribe, cached=True)
+    return out
+
+
+def read_redacted(part: Wire, place: Place) -> RedactedThinkingBlock:
+    data = take(part, "data", str)
+    if len(part) == 2:
+        return RedactedThinkingBlock(data)
+    form: Wire = {}
+    spelled: Wire = {}
+    cache = read_cache(part, spelled, form)
+    if cache is not None:
+        form["odd"] = True
+    return RedactedThinkingBlock(data, cache, spare(part, _REDACTED, spelled, form))
+
+
+def write_redacted(block: RedactedThinkingBlock, place: Place, scribe: Scribe) -> Wire | None:
+    if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
+        scribe.dropped(block, "only a model thinks")
+        return None
+    return _finish_uncached({"type": "redacted_thinking", "data": block.data}, block, scribe)
+
+
+def read_compaction(part: Wire, place: Place) -> ThinkingBlock:
+    """What the model noted of a conversation before it was cut: its own words to itself."""
+    form: Wire = {}
+    spelled: Wire = {}
+    cache = read_cache(part, spelled, form)
+    text = may_take(part, "content", str, spelled)
+    signature = may_take(part, "signature", str, spelled)
+    if text is None:
+        form["content"] = "none"
+    raw = spare(part, _COMPACTION, spelled, form)
+    return ThinkingBlock(text or "", signature, None, cache, raw)
+
+
+def _write_compaction(block: ThinkingBlock, scribe: Scribe) -> Wire:
+    out: Wire = {"type": "compaction"}
+    if block.text or form_of(block.raw).get("content") != "none":
+        out["content"] = block.text
+    if block.signature is not None:
+        out["signature"] = block.signature
+    if block.id is not None:
+        scribe.lost(block, "id")
+    return finish(out, block, scribe)

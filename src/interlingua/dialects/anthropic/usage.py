@@ -1,0 +1,122 @@
+"""Token counts. The three input counts are disjoint on the wire too; thinking is part of output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.anthropic.body import merge
+from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, put_back
+from interlingua.dialects.anthropic.shape import ShapeError
+from interlingua.dialects.anthropic.tables import SAID_USAGE
+from interlingua.dialects.base import Scribe, Wire, count
+from interlingua.model.metadata import Diagnostic, Usage
+
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cached_input_tokens",
+    "cache_creation_input_tokens": "cache_creation_input_tokens",
+}
+_REQUIRED = ("input_tokens", "output_tokens")
+_CONTRADICTS = (Diagnostic("usage_contradicts"),)
+
+
+def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
+    if wire is None:
+        return None, ()
+    if type(wire) is not dict:
+        raise ShapeError(".usage", "an object", wire)
+    if len(wire) == len(_COUNTS):
+        plain = [n for key in _COUNTS if type(n := wire.get(key)) is int and n >= 0]
+        if len(plain) == len(_COUNTS):
+            return Usage(plain[0], plain[1], plain[2], plain[3]), ()
+    rest: Wire = {}
+    form: Wire = {}
+    spelled: Wire = {}
+    counts: dict[str, int] = {}
+    for key, value in wire.items():
+        if key in _COUNTS and (tokens := count(value)) is not None:
+            counts[_COUNTS[key]] = tokens
+        elif key == "output_tokens_details" and type(value) is dict:
+            _read_details(value, counts, rest, form)
+        elif value is None:
+            spelled[key] = None
+        elif key == "$form":
+            form["$form"] = value
+        else:
+            rest[key] = value
+    missing = [key for key in _REQUIRED if key not in wire]
+    if missing:
+        form["without"] = missing
+    if "cache_creation" in rest and not _adds_up(rest["cache_creation"], counts):
+        form["uneven"] = True
+    if not _contradicts(counts):
+        return Usage(**counts, raw=pack(rest, spelled, form)), ()  # type: ignore[arg-type]  # counts
+    form["wire"] = wire
+    return Usage(**_clamped(counts), raw=pack({}, {}, form)), _CONTRADICTS  # type: ignore[arg-type]  # counts
+
+
+def _read_details(details: Wire, counts: dict[str, int], rest: Wire, form: Wire) -> None:
+    tokens = count(details.get("thinking_tokens"))
+    if tokens is None:
+        rest["output_tokens_details"] = details
+        return
+    counts["reasoning_tokens"] = tokens
+    extra = {key: item for key, item in details.items() if key != "thinking_tokens"}
+    if extra:
+        rest["output_tokens_details"] = extra
+
+
+def _adds_up(split: Any, counts: dict[str, int]) -> bool:
+    """Whether the counts by time to live are those of the whole."""
+    return type(split) is dict and sum(
+        [tokens for tokens in split.values() if type(tokens) is int]
+    ) == counts.get("cache_creation_input_tokens", 0)
+
+
+def _contradicts(counts: dict[str, int]) -> bool:
+    if counts and min(counts.values()) < 0:
+        return True
+    output = counts.get("output_tokens")
+    return output is not None and counts.get("reasoning_tokens", 0) > output
+
+
+def _clamped(counts: dict[str, int]) -> dict[str, int]:
+    positive = {name: max(tokens, 0) for name, tokens in counts.items()}
+    if "reasoning_tokens" in positive and "output_tokens" in positive:
+        positive["reasoning_tokens"] = min(positive["reasoning_tokens"], positive["output_tokens"])
+    return positive
+
+
+def write_usage(usage: Usage, scribe: Scribe) -> Wire:
+    mine, form = mine_of(usage.raw), form_of(usage.raw)
+    wire = form.get("wire")
+    if type(wire) is dict and read_usage(wire)[0] == usage:
+        return wire
+    out: Wire = {}
+    absent = {*mine, *form.get("without", ()), *form.get("spelled", ())}
+    for key, name in _COUNTS.items():
+        tokens = getattr(usage, name)
+        if tokens is not None:
+            out[key] = tokens
+        elif key in _REQUIRED and key not in absent:
+            out[key] = 0
+    if usage.reasoning_tokens is not None:
+        if usage.output_tokens is not None and usage.reasoning_tokens > usage.output_tokens:
+            scribe.lost(usage, "reasoning_tokens", "more than all output", kind="approximated")
+        details = {"thinking_tokens": usage.reasoning_tokens}
+        kept = mine.get("output_tokens_details")
+        out["output_tokens_details"] = merge(kept, details) if type(kept) is dict else details
+    if usage.raw is not None:
+        _put_rest(out, usage, mine, form, scribe)
+    if usage.cost_usd is not None or usage.latency_ms is not None or usage.estimated:
+        scribe.unsaid(usage, SAID_USAGE)
+    return out
+
+
+def _put_rest(out: Wire, usage: Usage, mine: Wire, form: Wire, scribe: Scribe) -> None:
+    put_back(out, usage, usage.raw or {}, scribe)
+    if "cache_creation" in mine and not form.get("uneven"):
+        written = {"cache_creation_input_tokens": usage.cache_creation_input_tokens or 0}
+        if not _adds_up(mine["cache_creation"], written):
+            out.pop("cache_creation", None)  # the split of another sum

@@ -1,0 +1,197 @@
+"""Options and tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interlingua.dialects.anthropic import DIALECT
+from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
+from interlingua.model.blocks import Cache
+from interlingua.model.exchange import (
+    Options,
+    Reasoning,
+    Request,
+    ResponseFormat,
+    ToolChoice,
+)
+from interlingua.model.message import Message
+from interlingua.model.tools import SideEffects, ToolDefinition
+from tests.dialects.anthropic.wires import SCHEMA, TOOL, body, losses, read, write
+
+HELLO = Message.user("Hello")
+
+
+def options(**wire: Any) -> Options:
+    return read(body(**wire)).options.replace(max_output_tokens=None)
+
+
+def written(**fields: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """What options come to on the wire, beside model, messages and limit; and what was lost."""
+    wire, report = write(HELLO, options=Options(max_output_tokens=1, **fields))
+    known = ("model", "messages", "max_tokens")
+    return {k: v for k, v in wire.items() if k not in known}, losses(report)
+
+
+FORMAT = {"type": "json_schema", "schema": SCHEMA}
+
+BOTH_WAYS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"stream": True}, {"stream": True}),
+    ({"stop_sequences": ["a"]}, {"stop": ("a",)}),
+    ({"stop_sequences": []}, {"stop": ()}),
+    ({"metadata": {"user_id": "u"}}, {"user": "u"}),
+    ({"service_tier": "auto"}, {"service_tier": "auto"}),
+    ({"service_tier": "standard_only"}, {"service_tier": "default"}),
+    ({"cache_control": {"type": "ephemeral", "ttl": "1h"}}, {"cache": Cache("1h")}),
+    ({"tool_choice": {"type": "any"}}, {"tool_choice": ToolChoice("any")}),
+    ({"tool_choice": {"type": "none"}}, {"tool_choice": ToolChoice("none")}),
+    ({"tool_choice": {"type": "tool", "name": "f"}}, {"tool_choice": ToolChoice("any", ("f",))}),
+    (
+        {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+        {"tool_choice": ToolChoice(), "parallel_tool_calls": False},
+    ),
+    ({"output_config": {"effort": "high"}}, {"reasoning": Reasoning("high")}),
+    ({"thinking": {"type": "disabled"}}, {"reasoning": Reasoning("none")}),
+    ({"thinking": {"type": "adaptive"}}, {"reasoning": Reasoning()}),
+    (
+        {"thinking": {"type": "adaptive", "display": "omitted"}},
+        {"reasoning": Reasoning(visible=False)},
+    ),
+    (
+        {"thinking": {"type": "enabled", "budget_tokens": 2000, "display": "summarized"}},
+        {"reasoning": Reasoning(budget_tokens=2000, visible=True)},
+    ),
+    (
+        {"output_config": {"format": FORMAT}},
+        {"response_format": ResponseFormat("json_schema", schema=SCHEMA)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "fields"), BOTH_WAYS)
+def test_options_are_read_and_written(wire: dict[str, Any], fields: dict[str, Any]) -> None:
+    assert options(**wire) == Options(**fields)
+    assert written(**fields) == (wire, [])
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        {"thinking": {"type": "disabled"}, "output_config": {"effort": "low"}},
+        {"thinking": {"type": "between_tools", "display": "updates"}},
+        {"thinking": {"type": "enabled", "budget_tokens": None}},
+        {"thinking": None, "output_config": {"format": None}},
+        {"output_config": {"effort": "extreme", "task_budget": {"type": "tokens", "total": 9}}},
+        {"output_config": {}},
+        {"output_format": {"type": "json_schema", "name": "n"}},
+        {"output_format": FORMAT, "output_config": {"effort": "low"}},
+        {"metadata": {"user_id": None}},
+        {"metadata": {"user_id": "u", "more": 1}},
+        {"tool_choice": {"type": "auto", "disable_parallel_tool_use": None}},
+        {"tool_choice": {"type": "none", "disable_parallel_tool_use": True}},
+        {"tool_choice": {"type": "later", "name": "f"}},
+        {"service_tier": "later"},
+        {"tools": [], "stop_sequences": None, "temperature": None},
+        {"cache_control": {"type": "later", "scope": "all"}},
+    ],
+)
+def test_options_in_other_spellings_go_home(wire: dict[str, Any]) -> None:
+    read(body(**wire))
+
+
+def test_sampling_is_written_only_where_the_wire_had_it() -> None:
+    sampling = {"temperature": 0.5, "top_p": 1, "top_k": 40}
+    request = read(body(**sampling))
+    assert request.options.temperature == 0.5
+    edited = request.replace(options=request.options.replace(temperature=0.7))
+    assert DIALECT.write_request(edited).wire["temperature"] == 0.7
+    assert written(temperature=0.5, top_k=40.0) == (
+        {},
+        [("dropped", "$.options.temperature"), ("dropped", "$.options.top_k")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "lost"),
+    [
+        ({"seed": 1}, ("dropped", "seed")),
+        ({"n": 2}, ("dropped", "n")),
+        ({"metadata": {"a": "b"}}, ("dropped", "metadata")),
+        ({"service_tier": "flex"}, ("dropped", "service_tier")),
+        ({"response_format": ResponseFormat("json")}, ("dropped", "response_format")),
+        ({"parallel_tool_calls": False}, ("dropped", "parallel_tool_calls")),
+        ({"reasoning": Reasoning("minimal")}, ("approximated", "reasoning.effort")),
+        ({"tool_choice": ToolChoice("any", ("a", "b"))}, ("dropped", "tool_choice.names")),
+        ({"cache": Cache("12h")}, ("approximated", "cache")),
+    ],
+)
+def test_options_that_cannot_be_said_are_losses(
+    fields: dict[str, Any], lost: tuple[str, str]
+) -> None:
+    assert written(**fields)[1] == [(lost[0], f"$.options.{lost[1]}")]
+
+
+def test_the_default_limit_leaves_room_for_thinking() -> None:
+    reasoning = Options(reasoning=Reasoning(budget_tokens=8000))
+    wire, _ = write(HELLO, options=reasoning)
+    assert wire["max_tokens"] == DEFAULT_MAX_TOKENS + 8000
+
+
+def test_edited_reasoning_wins_over_remembered_spelling() -> None:
+    request = read(body(thinking={"type": "adaptive"}, output_config={"effort": "low"}))
+    off = request.replace(options=request.options.replace(reasoning=Reasoning("none")))
+    wire = DIALECT.write_request(off).wire
+    assert wire["thinking"] == {"type": "disabled"}
+    assert "output_config" not in wire
+
+
+# Tools
+
+
+def test_a_tool_is_read_and_written() -> None:
+    (tool,) = read(body(tools=[TOOL])).tools
+    assert tool == ToolDefinition("get_weather", "Tells the weather.", SCHEMA)
+    more = {"type": "custom", "strict": True, "defer_loading": False, "input_examples": [{}]}
+    (tool,) = read(body(tools=[{**TOOL, **more, "cache_control": {"type": "ephemeral"}}])).tools
+    assert (tool.kind, tool.strict, tool.deferred, tool.cache) == ("function", True, False, Cache())
+
+
+@pytest.mark.parametrize(
+    ("wire", "name", "executor"),
+    [
+        ({"type": "bash_20250124", "name": "bash"}, "bash", "client"),
+        ({"type": "computer_20251124", "name": "computer", "display_width_px": 9}, None, "client"),
+        ({"type": "browser_toolset_20260801"}, "browser_toolset_20260801", "client"),
+        ({"type": "web_search_20260318", "name": "web_search", "max_uses": None}, None, "provider"),
+        ({"type": "mcp_toolset", "mcp_server_name": "wiki"}, "wiki", "provider"),
+        ({"type": "later_20300101", "name": "later"}, "later", "provider"),
+    ],
+)
+def test_tools_that_anthropic_defines(
+    wire: dict[str, Any], name: str | None, executor: str
+) -> None:
+    (tool,) = read(body(tools=[wire])).tools
+    assert (tool.name, tool.kind, tool.executor) == (name or wire["name"], wire["type"], executor)
+
+
+def test_a_free_text_tool_takes_an_object_that_holds_the_text() -> None:
+    wire, report = write(HELLO, tools=(ToolDefinition("note", kind="custom"),))
+    assert wire["tools"][0]["input_schema"]["properties"] == {"input": {"type": "string"}}
+    assert losses(report) == [("downgraded", "$.tools[0].kind")]
+
+
+def test_tools_of_other_services_are_losses() -> None:
+    tool = ToolDefinition("web_search", executor="provider", kind="web_search")
+    wire, report = write(HELLO, tools=(tool,))
+    assert "tools" not in wire
+    assert losses(report) == [("dropped", "$.tools[0]")]
+
+
+def test_a_tool_without_a_schema_gets_an_empty_one() -> None:
+    wire, report = write(HELLO, tools=(ToolDefinition("now", side_effects=SideEffects.READ),))
+    assert wire["tools"] == [{"name": "now", "input_schema": {"type": "object", "properties": {}}}]
+    assert losses(report) == [("dropped", "$.tools[0].side_effects")]
+    read(body(tools=[{"name": "now", "input_schema": True}]))
+    assert DIALECT.write_request(Request((HELLO,), "m")).wire.get("tools") is None
