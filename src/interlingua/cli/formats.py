@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Written, encode
+from interlingua.dialects.base import Scribe, Written, encode
 from interlingua.dialects.registry import dialects
 from interlingua.errors import DetectError
 from interlingua.losses import Report
@@ -32,7 +32,7 @@ def read(data: bytes, source: str, kind: str, model: str | None = None) -> Reque
         reader = dialect(source)
         return reader.read_request(data, model) if kind == "request" else reader.read_response(data)
     if source in VIEWS:
-        return Request(tuple(VIEWS[source].read(codec.parse(data, source))))
+        return VIEWS[source].read_request(codec.parse(data, source))
     if source == CANONICAL:
         return _read_canonical(data, kind)
     raise DetectError(f"no format is called {source!r}", names())
@@ -50,13 +50,30 @@ def write(value: Request | Response, target: str, source: str) -> Written:
 
     if target in dialects():
         return _write_dialect(value, target, source)
-    messages = value.messages if isinstance(value, Request) else (value.message,)
     if target in VIEWS:
-        written = VIEWS[target].write(messages)
-        return Written(written.wire, written.report)
+        return _write_view(value, target)
     if target == CANONICAL:
         return Written(codec.parse(codec.dumps(value), CANONICAL), Report(CANONICAL))
     raise DetectError(f"no format is called {target!r}", names())
+
+
+def _write_view(value: Request | Response, target: str) -> Written:
+    """A view holds messages; what a response says beyond its message is in the report."""
+    from interlingua.views import VIEWS
+
+    if isinstance(value, Request):
+        written = VIEWS[target].write_request(value)
+        return Written(written.wire, written.report)
+    written = VIEWS[target].write([value.message])
+    report = Report(target, list(written.report))
+    scribe = Scribe(target, value, report)
+    for other in value.alternatives:
+        scribe.lost(other)
+    if value.error is not None:
+        scribe.lost(value, "error", severity="error")
+    if value.raw is not None:
+        scribe.unsaid_raw(value, value.raw)
+    return Written(written.wire, report)
 
 
 def _write_dialect(value: Request | Response, target: str, source: str) -> Written:

@@ -1,0 +1,26 @@
+"""Other JSON shapes of the same conversations, for programs that already use them.
+
+Each view reads its shape into canonical messages and writes them back; what a shape has no place
+for is in the report.
+"""
+
+from __future__ import annotations
+
+from interlingua.errors import DetectError
+from interlingua.views import camel, flat, openai_ui, parts
+from interlingua.views.base import Written
+from interlingua.views.view import View
+
+VIEWS: dict[str, View] = {
+    each.name: each for each in (flat.VIEW, parts.VIEW, camel.VIEW, openai_ui.VIEW)
+}
+
+
+def view(name: str) -> View:
+    """The view of this name."""
+    if name not in VIEWS:
+        raise DetectError(f"no view is called {name!r}", list(VIEWS))
+    return VIEWS[name]
+
+
+__all__ = ["VIEWS", "View", "Written", "view"]

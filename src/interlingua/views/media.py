@@ -1,0 +1,63 @@
+"""Images, audio and documents in the views that name a URL, inline data or a file."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Collection
+
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import MediaBlock, Source, SourceKind
+from interlingua.views.account import Account
+from interlingua.views.reading import Fields
+
+PLACES: dict[str, SourceKind] = {"data": "base64", "url": "url", "file_id": "file_id"}
+"""The wire's fields for a source, the first that is there counts; others are kept beside it."""
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,([A-Za-z0-9+/]+={0,2})")
+
+
+def read_source(
+    fields: Fields, media_type: str | None, places: Collection[str] = tuple(PLACES)
+) -> tuple[Source | None, str | None, str | None]:
+    """Source, media type, and `url` where the wire had inline data as a data URL."""
+    for name in (name for name in PLACES if name in places):
+        text = fields.maybe(name, str)
+        if text is None:
+            continue
+        inline = _DATA_URL.fullmatch(text) if name == "url" and media_type is None else None
+        if inline:
+            return Source("base64", inline[2]), inline[1], "url"
+        return Source(PLACES[name], text), media_type, None
+    return None, media_type, None
+
+
+def write_source(
+    block: MediaBlock,
+    path: str,
+    account: Account,
+    as_url: bool = False,
+    places: Collection[str] = tuple(PLACES),
+) -> JsonObject | None:
+    """The field for the block's source; None, and a loss, where there is no place for it.
+
+    `as_url` is the memory of a data URL, in which case the media type is in it."""
+    source = block.source
+    if as_url and source.kind == "base64" and _as_url(block):
+        return {"url": _as_url(block)}
+    if source.kind == "text" and source.data is not None:
+        account.lost(path, "the text as inline data", kind="approximated", block=block)
+        return {"data": base64.b64encode(source.data.encode()).decode()}
+    names = [name for name in places if PLACES[name] == source.kind]
+    if not names or source.data is None:
+        account.block(path, block, f"{account.report.target} has no {source.kind} source")
+        return None
+    if source.kind == "url" and block.media_type is None and _DATA_URL.fullmatch(source.data):
+        account.lost(path, "the data URL as inline data", "info", "approximated", block)
+    account.fields(source, f"{path}.source", "kind", "data")
+    return {names[0]: source.data}
+
+
+def _as_url(block: MediaBlock) -> str | None:
+    url = f"data:{block.media_type};base64,{block.source.data}"
+    return url if _DATA_URL.fullmatch(url) else None

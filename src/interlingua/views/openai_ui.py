@@ -1,0 +1,306 @@
+"""The chat-completion shapes in which a task's page and its daemon talk: text and calls only.
+
+Messages are strings or lists of text parts; calls stand on assistant messages and nowhere else.
+`openai_events` has the envelopes that these messages travel in, `openai_shapes` the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
+
+from interlingua.losses import Report
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import (
+    Block,
+    RefusalBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.message import Message, Role, blocks_of
+from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.views.account import Account
+from interlingua.views.base import Written, form_of, own_raw, present, with_rest
+from interlingua.views.calls import read_arguments, recovered_again, write_arguments
+from interlingua.views.reading import Fields, item_list
+from interlingua.views.view import View
+
+NAME = "openai-ui"
+ROLES: dict[str, Role] = {
+    "system": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+}
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": StopReason.END_TURN,
+    "length": StopReason.MAX_TOKENS,
+    "tool_calls": StopReason.TOOL_USE,
+    "function_call": StopReason.TOOL_USE,
+    "content_filter": StopReason.CONTENT_FILTER,
+}
+
+
+# Making messages
+
+
+def user_message(text: str) -> Message:
+    return Message.user(text)
+
+
+def system_message(text: str) -> Message:
+    return Message.system(text)
+
+
+def assistant_message(text: str, tool_calls: Iterable[ToolUseBlock] = ()) -> Message:
+    return Message.assistant([*blocks_of(text), *tool_calls])
+
+
+def tool_message(text: str, tool_call_id: str) -> Message:
+    return Message.tool_result(tool_call_id, text)
+
+
+# Reading
+
+
+def read(plain: Any) -> tuple[Message, ...]:
+    """A list of messages, or a single one."""
+    if isinstance(plain, dict):
+        return (message_from_param(plain),)
+    return tuple([message_from_param(item, path) for item, path in item_list(NAME, plain)])
+
+
+def message_from_param(plain: Any, path: str = "$") -> Message:
+    """A message as it stands in a request."""
+    fields = Fields(NAME, plain, path)
+    role = fields.word("role", ROLES)
+    _refuse_misplaced(fields, role)
+    if role is Role.TOOL:
+        return _read_result(fields)
+    name = fields.maybe("name", str)
+    texts, form = _read_content(fields)
+    calls, diagnostics = _read_calls(fields)
+    raw = fields.raw(content=None if form == _usual_form(role, texts, calls) else form)
+    metadata = MessageMetadata(diagnostics=diagnostics, provider_raw=raw)
+    return Message(role, (*texts, *calls), name, metadata=metadata)
+
+
+def _refuse_misplaced(fields: Fields, role: Role) -> None:
+    for name, owner in (("tool_calls", Role.ASSISTANT), ("tool_call_id", Role.TOOL)):
+        if role is not owner and fields.left.get(name) is not None:
+            raise fields.error(name, f"{name} only on {owner} messages", f"it on a {role} message")
+
+
+def _read_result(fields: Fields) -> Message:
+    id = fields.need("tool_call_id", str)
+    texts, form = _read_content(fields)
+    raw = fields.raw(content=None if form in ("list", None) else form)
+    metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=raw)
+    return Message(Role.TOOL, (ToolResultBlock(id, tuple(texts)),), metadata=metadata)
+
+
+def _read_content(fields: Fields) -> tuple[list[TextBlock], str | None]:
+    """The texts, and whether they were a `string` or a `list`; None if there are none."""
+    value = fields.text_or_list("content")
+    if not value:
+        if value is not None:
+            fields.blank["content"] = value
+        return [], None
+    if isinstance(value, str):
+        return [TextBlock(value)], "string"
+    parts = item_list(NAME, value, fields.place("content"))
+    return [_read_part(Fields(NAME, part, path)) for part, path in parts], "list"
+
+
+def _read_part(fields: Fields) -> TextBlock:
+    if fields.maybe("type", str) not in (None, "text"):
+        raise fields.error("type", "text", "another type of part")
+    return TextBlock(fields.need("text", str), raw=fields.raw())
+
+
+def _usual_form(
+    role: Role, texts: Sequence[TextBlock], calls: Sequence[ToolUseBlock]
+) -> str | None:
+    """How we write content: one text as a string, but as a list beside calls."""
+    if not texts:
+        return None
+    plain = len(texts) == 1 and texts[0].text and not with_rest(NAME, texts[0].raw, {})
+    return "string" if plain and not (role is Role.ASSISTANT and calls) else "list"
+
+
+def _read_calls(fields: Fields) -> tuple[list[ToolUseBlock], tuple[Diagnostic, ...]]:
+    items = item_list(NAME, fields.filled("tool_calls", list) or [], fields.place("tool_calls"))
+    read = [tool_call_from_openai(item, path) for item, path in items]
+    return [call for call, _ in read], tuple([each for _, more in read for each in more])
+
+
+def tool_call_from_openai(
+    plain: Any, path: str = "$"
+) -> tuple[ToolUseBlock, tuple[Diagnostic, ...]]:
+    """A call, and a diagnostic if its arguments were no JSON as they stood."""
+    fields = Fields(NAME, plain, path)
+    id = fields.need("id", str)
+    if fields.maybe("type", str) not in (None, "function"):
+        raise fields.error("type", "function", "another type of call")
+    function = fields.within("function")
+    name, text = function.need("name", str), function.maybe("arguments", str)
+    input, raw_arguments, diagnostics = read_arguments(text or "", id)
+    return ToolUseBlock(id, name, input, raw_arguments, raw=fields.raw()), diagnostics
+
+
+def message_from_response(plain: Any) -> Message:
+    """The answer in a chat completion: its first choice, and what the response says about it."""
+    fields = Fields(NAME, plain, "$")
+    choices = fields.items("choices")
+    if not choices:
+        raise fields.error("choices", "a choice", "none")
+    choice = Fields(NAME, *choices[0])
+    answer = dict(choice.need("message", dict))
+    refusal = answer.pop("refusal", None)
+    message = message_from_param(answer, choice.place("message"))
+    word = choice.maybe("finish_reason", str)
+    metadata = message.metadata.replace(
+        response_id=fields.maybe("id", str),
+        response_model=fields.maybe("model", str),
+        usage=usage_from_openai(fields.left.get("usage"), "$.usage"),
+        stop_reason=None if word is None else STOP_REASONS.get(word, StopReason.OTHER),
+        raw_stop_reason=word,
+    )
+    refused = (RefusalBlock(refusal),) if isinstance(refusal, str) and refusal else ()
+    return message.replace(content=(*message.content, *refused), metadata=metadata)
+
+
+def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
+    """Counts in which the prompt includes what was cached, as counts that are disjoint."""
+    if plain is None:
+        return None
+    fields = Fields(NAME, plain, path)
+    prompt, output = fields.maybe("prompt_tokens", int), fields.maybe("completion_tokens", int)
+    fields.maybe("total_tokens", int)  # the sum, whatever it says
+    details = bool(fields.left.get("prompt_tokens_details"))
+    cached = fields.within("prompt_tokens_details").maybe("cached_tokens", int) if details else None
+    fresh = None if prompt is None else prompt - (cached or 0)
+    if fresh is not None and fresh < 0:
+        fields.left["prompt_tokens"], fresh = prompt, 0  # more cached than there was
+    return Usage(fresh, output, cached, raw=fields.raw(details=None if details else "none"))
+
+
+# Writing
+
+
+def write(messages: Iterable[Message]) -> Written:
+    report = Report(NAME)
+    numbered = enumerate(messages)
+    wire = [out for n, each in numbered for out in write_message(each, f"$[{n}]", report)]
+    return Written(wire, report)
+
+
+def message_to_param(message: Message) -> Written:
+    """One message; its wire is None for a tool message that answers nothing."""
+    report = Report(NAME)
+    wire = write_message(message, "$", report)
+    return Written(wire[0] if wire else None, report)
+
+
+def write_message(message: Message, path: str, report: Report) -> list[JsonObject]:
+    account = Account(report, path, message)
+    if message.role is Role.TOOL:
+        results = account.results(message)
+        return [_write_result(message, block, place, account) for place, block in results]
+    texts, calls = _sorted(message, account)
+    account.message(message, "name", metadata={"diagnostics"})
+    account.diagnostics(message, recovered_again(NAME, calls))
+    role = message.role
+    if role is Role.DEVELOPER:
+        role = Role.SYSTEM
+        account.lost(f"{path}.role", "a system message", kind="approximated")
+    out = present(role=role.value, name=message.name)
+    usual = "list" if calls else "string"
+    _write_content(out, texts, usual, form_of(NAME, message.metadata.provider_raw))
+    if calls:
+        out["tool_calls"] = [tool_call_to_openai(call) for call in calls]
+    return [with_rest(NAME, message.metadata.provider_raw, out)]
+
+
+def _sorted(message: Message, account: Account) -> tuple[list[JsonObject], list[ToolUseBlock]]:
+    """The text parts and the calls of a message, and an account of everything else."""
+    texts: list[JsonObject] = []
+    calls: list[ToolUseBlock] = []
+    moved = False
+    for number, block in enumerate(message.content):
+        path = f"{account.path}.content[{number}]"
+        if isinstance(block, (TextBlock, RefusalBlock)):
+            texts.append(_write_text(block, path, account))
+            moved = moved or bool(calls)
+        elif _is_client_call(block) and message.role is Role.ASSISTANT:
+            _account_for_call(block, path, account)
+            calls.append(block)
+        else:
+            account.block(path, block)
+    if moved:
+        account.lost(f"{account.path}.content", "the order among text and calls", kind="moved")
+    return texts, calls
+
+
+def _is_client_call(block: Block) -> TypeGuard[ToolUseBlock]:
+    return isinstance(block, ToolUseBlock) and block.executor == "client"
+
+
+def _account_for_call(block: ToolUseBlock, path: str, account: Account) -> None:
+    account.fields(block, path, "id", "name", "input", "raw_arguments", "executor")
+
+
+def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
+    account.fields(block, path, "text")
+    if isinstance(block, RefusalBlock):
+        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+    return with_rest(NAME, block.raw, {"type": "text", "text": block.text})
+
+
+def _write_content(out: JsonObject, texts: list[JsonObject], usual: str, form: JsonObject) -> None:
+    """One text as a string, several as a list, and none not at all."""
+    wanted = form.get("content", usual)
+    match texts:
+        case [{"type": "text", "text": str(text), **rest}] if text and not rest:
+            out["content"] = text if wanted == "string" else texts
+        case [_, *_]:
+            out["content"] = texts
+
+
+def _write_result(
+    message: Message, block: ToolResultBlock, path: str, account: Account
+) -> JsonObject:
+    account.fields(block, path, "tool_use_id", "content")
+    texts = []
+    for number, each in enumerate(block.content):
+        place = f"{path}.content[{number}]"
+        if isinstance(each, TextBlock):
+            texts.append(_write_text(each, place, account))
+        else:
+            account.block(place, each)
+    raw = message.metadata.provider_raw
+    out: JsonObject = {"role": "tool"}
+    _write_content(out, texts, "list", form_of(NAME, raw))
+    return with_rest(NAME, raw, {**out, "tool_call_id": block.tool_use_id})
+
+
+def tool_call_to_openai(block: ToolUseBlock, path: str = "$") -> JsonObject:
+    function = {"name": block.name, "arguments": write_arguments(NAME, block, path)}
+    return with_rest(NAME, block.raw, {"id": block.id, "type": "function", "function": function})
+
+
+def usage_to_openai(usage: Usage) -> JsonObject:
+    """Counts as OpenAI has them; unknown counts are left out, an unknown cache count is null."""
+    known = usage.input_tokens is not None
+    total = usage.total_tokens if known and usage.output_tokens is not None else None
+    out = present(completion_tokens=usage.output_tokens, total_tokens=total)
+    if known and "prompt_tokens" not in own_raw(NAME, usage.raw):
+        out["prompt_tokens"] = usage.prompt_tokens
+    known = usage.cached_input_tokens is not None
+    if known or form_of(NAME, usage.raw).get("details") != "none":
+        out["prompt_tokens_details"] = {"cached_tokens": usage.cached_input_tokens}
+    return with_rest(NAME, usage.raw, out)
+
+
+VIEW = View(NAME, read, write)

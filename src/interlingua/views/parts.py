@@ -1,0 +1,313 @@
+"""The parts view: roles in upper case, and a list of parts told apart by `kind`.
+
+Each kind has its data under a key of its own. A tool's answer is a `TOOL_RESULT` part, its content
+one string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from interlingua.losses import Report
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import (
+    TYPE_OF,
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    Executor,
+    ImageBlock,
+    MediaBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+from interlingua.views.account import Account
+from interlingua.views.base import Written, form_of, own_raw, present, with_rest
+from interlingua.views.calls import lost_spelling
+from interlingua.views.media import read_source, write_source
+from interlingua.views.reading import Fields, item_list
+from interlingua.views.view import View
+
+NAME = "parts"
+ROLES: dict[str, Role] = {role.name: role for role in Role}
+KINDS: dict[str, str] = {
+    "TEXT": "text",
+    "IMAGE": "image",
+    "AUDIO": "audio",
+    "TOOL_CALL": "tool_call",
+    "TOOL_RESULT": "tool_result",
+    "THINKING": "thinking",
+    "REDACTED_THINKING": "thinking",
+    "DOCUMENT": "document",
+}
+"""The key under which a part of each kind has its data."""
+
+_MEDIA: dict[type[Block], str] = {
+    ImageBlock: "IMAGE",
+    AudioBlock: "AUDIO",
+    DocumentBlock: "DOCUMENT",
+}
+_NAMES: dict[str, dict[str, str]] = {
+    "IMAGE": {"detail": "detail"},
+    "AUDIO": {},
+    "DOCUMENT": {"file_name": "name"},
+}
+"""Beside the source and `media_type`: the wire's field and the block's."""
+
+_PLACES = ("data", "url")
+
+
+# Reading
+
+
+def read(plain: Any) -> tuple[Message, ...]:
+    """A list of messages, or a single one."""
+    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
+    return tuple([each for item, path in items for each in _read(Fields(NAME, item, path))])
+
+
+def _read(fields: Fields) -> list[Message]:
+    role, name = fields.word("role", ROLES), fields.maybe("name", str)
+    parts = [Fields(NAME, part, path) for part, path in fields.items("content")]
+    if role is Role.TOOL:
+        return _read_results(fields, parts, name)
+    blocks = _with_executors([_read_part(part) for part in parts])
+    metadata = MessageMetadata(provider_raw=fields.raw())
+    return [Message(role, tuple(blocks), name, metadata=metadata)]
+
+
+def _with_executors(blocks: list[Block]) -> list[Block]:
+    """A call whose result stands in the same message is one that the provider ran."""
+    answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    return [
+        block.replace(executor="provider")
+        if isinstance(block, ToolUseBlock) and block.id in answered
+        else block
+        for block in blocks
+    ]
+
+
+def _read_results(fields: Fields, parts: list[Fields], name: str | None) -> list[Message]:
+    """One message for each result; text without a result answers the message's own call."""
+    call_id = fields.maybe("tool_call_id", str)
+    blocks = [_read_tool_part(part) for part in parts]
+    results = [block for block in blocks if isinstance(block, ToolResultBlock)]
+    texts = [block for block in blocks if isinstance(block, TextBlock)]
+    if results and texts:
+        raise fields.error("content", "results, or text, not both", "both")
+    if results:
+        return _one_each(fields, results, call_id, name)
+    if call_id is None:
+        raise fields.error("tool_call_id", "a string", "nothing")
+    return [_tool_message(ToolResultBlock(call_id, tuple(texts)), name, fields.raw(result="text"))]
+
+
+def _read_tool_part(part: Fields) -> ToolResultBlock | TextBlock:
+    block = _read_part(part)
+    if not isinstance(block, (ToolResultBlock, TextBlock)):
+        raise part.error("kind", "TOOL_RESULT or TEXT in a TOOL message", TYPE_OF[type(block)])
+    return block
+
+
+def _one_each(
+    fields: Fields, results: list[ToolResultBlock], call_id: str | None, name: str | None
+) -> list[Message]:
+    form = None if call_id is not None else "none"
+    if call_id is not None and call_id != results[0].tool_use_id:
+        fields.left["tool_call_id"] = call_id
+    first = _tool_message(results[0], name, fields.raw(tool_call_id=form))
+    joined = {NAME: {"$form": {"result": "joined"}}}
+    return [first, *[_tool_message(result, None, joined) for result in results[1:]]]
+
+
+def _tool_message(block: ToolResultBlock, name: str | None, raw: Any) -> Message:
+    metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
+    return Message(Role.TOOL, (block,), name, metadata=metadata)
+
+
+def _read_part(part: Fields) -> Block:
+    kind = part.left.get("kind")
+    key = part.word("kind", KINDS)
+    if key == "text":
+        return TextBlock(part.need("text", str), raw=part.raw())
+    data = part.within(key)
+    match kind:
+        case "TOOL_CALL":
+            return _read_call(part, data)
+        case "TOOL_RESULT":
+            return _read_result(part, data)
+        case "THINKING":
+            text, signature = data.need("text", str), data.maybe("signature", str)
+            return ThinkingBlock(text, signature, raw=part.raw())
+        case "REDACTED_THINKING":
+            return RedactedThinkingBlock(data.need("text", str), raw=part.raw())
+        case _:
+            return _read_media(str(kind), part, data)
+
+
+def _read_call(part: Fields, data: Fields) -> ToolUseBlock:
+    id, name = data.need("id", str), data.need("name", str)
+    return ToolUseBlock(id, name, data.need("arguments", dict), raw=part.raw())
+
+
+def _read_result(part: Fields, data: Fields) -> ToolResultBlock:
+    id, text = data.need("tool_call_id", str), data.need("content", str)
+    is_error = data.maybe("is_error", bool)
+    form = "none" if is_error is None else None
+    content: tuple[ResultBlock, ...] = (TextBlock(text),) if text else ()
+    return ToolResultBlock(id, content, bool(is_error), raw=part.raw(is_error=form))
+
+
+def _read_media(kind: str, part: Fields, data: Fields) -> Block:
+    source, media_type, url = read_source(data, data.maybe("media_type", str), _PLACES)
+    if source is None:
+        raise data.error("", "a url or data", "neither")
+    named = {field: data.maybe(name, str) for name, field in _NAMES[kind].items()}
+    cls: Any = {"IMAGE": ImageBlock, "AUDIO": AudioBlock, "DOCUMENT": DocumentBlock}[kind]
+    block: Block = cls(source, media_type, raw=part.raw(source=url), **named)
+    return block
+
+
+# Writing
+
+
+def write(messages: Iterable[Message]) -> Written:
+    report = Report(NAME)
+    wire: list[JsonObject] = []
+    for number, message in enumerate(messages):
+        account = Account(report, f"$[{number}]", message)
+        if message.role is Role.TOOL:
+            for place, block in account.results(message, "name"):
+                _write_tool_message(wire, message, block, place, account)
+        else:
+            account.message(message, "name")
+            wire.append(_write_message(message, account))
+    return Written(wire, report)
+
+
+def _write_message(message: Message, account: Account) -> JsonObject:
+    places = enumerate(message.content)
+    parts = [_write_part(b, f"{account.path}.content[{n}]", account) for n, b in places]
+    out: JsonObject = {"role": message.role.name, "content": [p for p in parts if p is not None]}
+    if message.name is not None:
+        out["name"] = message.name
+    return with_rest(NAME, message.metadata.provider_raw, out)
+
+
+def _write_tool_message(
+    wire: list[JsonObject], message: Message, block: ToolResultBlock, path: str, account: Account
+) -> None:
+    raw = message.metadata.provider_raw
+    form = form_of(NAME, raw)
+    if form.get("result") == "text" and not block.is_error and _is_all_text(block):
+        parts = _write_texts(block, path, account)
+    else:
+        parts = [_write_result(block, path, account)]
+    joined = form.get("result") == "joined" and message.name is None
+    if joined and wire and wire[-1]["role"] == "TOOL":
+        wire[-1]["content"] += parts
+        return
+    out = present(role="TOOL", content=parts, name=message.name)
+    if form.get("tool_call_id") != "none" and "tool_call_id" not in own_raw(NAME, raw):
+        out["tool_call_id"] = block.tool_use_id
+    wire.append(with_rest(NAME, raw, out))
+
+
+def _is_all_text(block: ToolResultBlock) -> bool:
+    return all(isinstance(each, TextBlock) for each in block.content)
+
+
+def _write_texts(block: ToolResultBlock, path: str, account: Account) -> list[JsonObject]:
+    account.fields(block, path, "tool_use_id", "content")
+    places = enumerate(block.content)
+    parts = [_write_part(each, f"{path}.content[{n}]", account) for n, each in places]
+    return [part for part in parts if part is not None]
+
+
+def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
+    match block:
+        case TextBlock() | RefusalBlock():
+            return _write_text(block, path, account)
+        case ThinkingBlock():
+            account.fields(block, path, "text", "signature")
+            return _part("THINKING", block, present(text=block.text, signature=block.signature))
+        case RedactedThinkingBlock():
+            account.fields(block, path, "data")
+            return _part("REDACTED_THINKING", block, {"text": block.data})
+        case ToolUseBlock():
+            return _write_call(block, path, account)
+        case ToolResultBlock():
+            return _write_result(block, path, account)
+        case ImageBlock() | AudioBlock() | DocumentBlock():
+            return _write_media(block, path, account)
+        case _:
+            account.block(path, block)
+            return None
+
+
+def _part(kind: str, block: Block, data: Any) -> JsonObject:
+    return with_rest(NAME, block.raw, {"kind": kind, KINDS[kind]: data})
+
+
+def _write_text(block: TextBlock | RefusalBlock, path: str, account: Account) -> JsonObject:
+    if isinstance(block, RefusalBlock):
+        account.lost(path, "a refusal as text", kind="downgraded", block=block)
+    account.fields(block, path, "text")
+    return _part("TEXT", block, block.text)
+
+
+def _write_call(block: ToolUseBlock, path: str, account: Account) -> JsonObject:
+    account.fields(block, path, "id", "name", "input", "raw_arguments", "executor")
+    lost_spelling(account, block, path)
+    owner = account.owner
+    content = owner.content if owner is not None else ()
+    answered = any(isinstance(b, ToolResultBlock) and b.tool_use_id == block.id for b in content)
+    read_as: Executor = "provider" if answered else "client"
+    if read_as != block.executor:
+        reason = f"reads as a call that the {read_as} runs"
+        account.lost(f"{path}.executor", reason, kind="approximated", block=block)
+    return _part("TOOL_CALL", block, {"id": block.id, "name": block.name, "arguments": block.input})
+
+
+def _write_result(block: ToolResultBlock, path: str, account: Account) -> JsonObject:
+    account.fields(block, path, "tool_use_id", "content", "is_error")
+    texts = []
+    for number, each in enumerate(block.content):
+        place = f"{path}.content[{number}]"
+        if isinstance(each, TextBlock):
+            account.fields(each, place, "text")
+            texts.append(each.text)
+        else:
+            account.block(place, each, f"{NAME} has only text in results")
+    if len(texts) > 1 or texts == [""]:
+        reason = "the texts joined into one string"
+        account.lost(f"{path}.content", reason, "info", "approximated", block)
+    data: JsonObject = {"tool_call_id": block.tool_use_id, "content": "".join(texts)}
+    if block.is_error or form_of(NAME, block.raw).get("is_error") != "none":
+        data["is_error"] = block.is_error
+    return _part("TOOL_RESULT", block, data)
+
+
+def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | None:
+    form = form_of(NAME, block.raw)
+    as_url = form.get("source") == "url"
+    where = write_source(block, path, account, as_url, _PLACES)
+    if where is None:
+        return None
+    kind = _MEDIA[type(block)]
+    named = _NAMES[kind]
+    account.fields(block, path, "source", "media_type", *named.values())
+    media_type = None if as_url and "url" in where else block.media_type
+    more = {name: getattr(block, field) for name, field in named.items()}
+    return _part(kind, block, present(**where, media_type=media_type, **more))
+
+
+VIEW = View(NAME, read, write)

@@ -1,0 +1,214 @@
+"""The command line as a user meets it: processes, standard streams, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlingua.cli.demo import example
+from interlingua.cli.main import COMMANDS, shown
+from interlingua.cli.schema import TYPES
+from interlingua.model.base import same
+from interlingua.model.blocks import TYPE_OF
+from interlingua.model.message import Message
+from interlingua.model.rules import validate
+from interlingua.views import VIEWS
+
+SOURCE = Path(__file__).parents[2] / "src"
+FLAT = [{"role": "user", "content": "h\u00e9llo"}]
+PARTS = [{"role": "USER", "content": [{"kind": "TEXT", "text": "h\u00e9llo"}]}]
+LOSSY = [{"role": "tool", "call_id": "c", "name": "f", "content": "x"}]
+
+
+def python(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False)
+
+
+def run(*arguments: str, stdin: Any = None) -> subprocess.CompletedProcess[bytes]:
+    data = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
+    return python("-m", "interlingua", *arguments, stdin=data)
+
+
+def one_line(stderr: bytes) -> str:
+    [line] = stderr.decode().splitlines()
+    return line
+
+
+def test_help_lists_every_command() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    assert all(name in done.stdout.decode() for name in COMMANDS)
+
+
+def test_a_command_that_does_not_exist_is_wrong_usage() -> None:
+    assert run("translate").returncode == 2
+
+
+def test_every_command_that_is_listed_can_be_loaded() -> None:
+    for name in COMMANDS:
+        command = import_module(f"interlingua.cli.{name}").command
+        assert command.name == name
+        assert command.help
+
+
+def test_without_click_the_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['click'] = None; from interlingua.cli.main import main; main()"
+    )
+    done = python("-c", program)
+    assert done.returncode == 1
+    assert "interlingua[cli]" in one_line(done.stderr)
+
+
+# The example and the demo
+
+
+def test_the_example_is_valid_and_has_something_of_everything() -> None:
+    messages = example()
+    assert validate(messages) == []
+    assert [message.role.value for message in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    types = {TYPE_OF[type(block)] for message in messages for block in message.content}
+    assert types == {"text", "image", "thinking", "tool_use", "tool_result"}
+
+
+def test_the_demo_shows_each_view_and_what_it_loses() -> None:
+    done = run("demo")
+    assert done.returncode == 0, done.stderr.decode()
+    output = done.stdout.decode()
+    assert all(f"\n{name}: " in output for name in VIEWS)
+    assert "$[4].content[0].citations" in output
+    assert max(map(len, output.splitlines())) <= 100
+
+
+def test_the_demo_as_json_can_be_read_back() -> None:
+    views = json.loads(run("demo", "--json").stdout)["views"]
+    assert set(views) == set(VIEWS)
+    for name, told in views.items():
+        wire, report = VIEWS[name].write(example())
+        assert same(told["wire"], wire)
+        assert [loss["path"] for loss in told["losses"]] == [loss.path for loss in report]
+        assert all(isinstance(each, Message) for each in VIEWS[name].read(told["wire"]))
+
+
+# Schemas
+
+
+@pytest.mark.parametrize("name", [*TYPES, "message"])
+def test_the_schema_of_a_type(name: str) -> None:
+    done = run("schema", name)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "$defs" in json.loads(done.stdout)
+
+
+def test_the_schema_is_that_of_a_message_unless_said_otherwise() -> None:
+    assert run("schema").stdout == run("schema", "Message").stdout
+    assert run("schema", "Sandwich").returncode == 2
+
+
+def test_the_example_fits_the_schema() -> None:
+    jsonschema_rs = pytest.importorskip("jsonschema_rs")
+    schema = json.loads(run("schema", "Message").stdout)
+    validator = jsonschema_rs.validator_for(schema)
+    data = files("interlingua").joinpath("examples/conversation.json").read_bytes()
+    for message in json.loads(data):
+        validator.validate(message)
+
+
+# Conversion
+
+
+def test_convert_reads_stdin_and_writes_stdout() -> None:
+    done = run("convert", "--from", "flat", "--to", "parts", stdin=FLAT)
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == PARTS
+    assert done.stderr == b""
+
+
+def test_convert_reads_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "flat.json"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps(FLAT, ensure_ascii=False).encode())
+    done = run("convert", str(file), "--from", "flat", "--to", "parts")
+    assert json.loads(done.stdout) == PARTS
+
+
+@pytest.mark.parametrize("name", list(VIEWS))
+def test_the_example_through_a_view_and_back(name: str, tmp_path: Path) -> None:
+    source = str(files("interlingua").joinpath("examples/conversation.json"))
+    there = run("convert", source, "--from", "canonical", "--to", name)
+    assert there.returncode == 0, there.stderr.decode()
+    assert same(json.loads(there.stdout), VIEWS[name].write(example()).wire)
+    back = run("convert", "--from", name, "--to", "canonical", stdin=there.stdout)
+    assert back.returncode == 0, back.stderr.decode()
+    assert len(json.loads(back.stdout)["messages"]) == 5
+
+
+def test_losses_are_told_on_stderr_and_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    arguments = ("convert", "--from", "flat", "--to", "parts", "--report", str(file))
+    done = run(*arguments, stdin=LOSSY)
+    assert done.returncode == 0
+    assert "[0].content[0].tool_name" in done.stderr.decode()
+    report = json.loads(file.read_bytes())
+    assert report["target"] == "parts"
+    [loss] = report["losses"]
+    assert loss["path"].endswith("[0].content[0].tool_name")
+
+
+def test_strict_fails_on_a_loss_and_only_then() -> None:
+    arguments = ("convert", "--from", "flat", "--to", "parts", "--strict")
+    assert run(*arguments, stdin=LOSSY).returncode == 3
+    assert run(*arguments, stdin=FLAT).returncode == 0
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[3]", b'[{"role": "user", "content": 3}]'])
+def test_input_that_cannot_be_read_is_one_line_and_exit_1(data: bytes) -> None:
+    done = run("convert", "--from", "flat", "--to", "parts", stdin=data)
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert one_line(done.stderr).startswith("interlingua: ")
+
+
+def test_deep_nesting_is_an_error_and_no_crash() -> None:
+    done = run("convert", "--from", "flat", "--to", "parts", stdin=b"[" * 100_000)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--to", "parts"), ("--from", "flat"), ("--from", "flat", "--to", "nothing")],
+    ids=["detected", "no target", "unknown target"],
+)
+def test_wrong_usage_is_exit_2(arguments: tuple[str, ...]) -> None:
+    expected = 1 if arguments == ("--to", "parts") else 2  # nothing to detect a dialect by
+    assert run("convert", *arguments, stdin=[]).returncode == expected
+
+
+def test_control_characters_reach_no_terminal() -> None:
+    wire = [{"role": "\x1b[2J\u202e", "content": ""}]
+    done = run("convert", "--from", "flat", "--to", "parts", stdin=wire)
+    assert done.returncode == 1
+    text = done.stderr.decode()
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_shown_text_keeps_letters_and_escapes_controls() -> None:
+    assert shown("h\u00e9llo \u4e16\u754c") == "h\u00e9llo \u4e16\u754c"
+    assert shown("a\x1b[0m\x9b\u202e\x07") == "a\\x1b[0m\\x9b\\u202e\\x07"
