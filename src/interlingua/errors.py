@@ -68,7 +68,8 @@ class LossError(WriteError):
         self.report = report
         first = report.losses[0]
         more = f" (and {len(report.losses) - 1} more)" if len(report.losses) > 1 else ""
-        super().__init__(what, first.path, f"{first.kind}: {first.reason}{more}")
+        block = f" {first.block_type}" if first.block_type else ""
+        super().__init__(what, first.path, f"{first.kind}{block}: {first.reason}{more}")
 
 
 class SchemaError(InterlinguaError):

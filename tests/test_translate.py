@@ -1,0 +1,164 @@
+"""The one-call path: read, retell, write; what is lost is told, and may be forbidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import interlingua as il
+
+CHAT = {
+    "model": "gpt-5",
+    "seed": 7,
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is the weather?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "Cold."},
+    ],
+    "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}],
+}
+
+
+@pytest.mark.requirement("S002-1")
+def test_a_request_crosses_with_all_that_can_be_said() -> None:
+    result = il.convert(CHAT, source="openai-chat", target="anthropic")
+    assert result.model == "gpt-5"
+    assert [turn["role"] for turn in result.wire["messages"]] == ["user", "assistant", "user"]
+    assert result.wire["messages"][1]["content"][0]["name"] == "look"
+    assert result.wire["messages"][2]["content"][0]["tool_use_id"] == "c1"
+    assert [loss.path for loss in result.report] == ["$.options.seed"]
+
+
+@pytest.mark.parametrize("target", il.dialects())
+@pytest.mark.requirement("S002-5")
+def test_every_dialect_can_be_reached_from_every_other_without_knowing_it(target: str) -> None:
+    first = il.convert(CHAT, source="openai-chat", target=target, model="m")
+    for other in il.dialects():
+        second = il.convert(first.wire, source=target, target=other, model="m")
+        reader = il.dialect(other)
+        request = reader.read_request(second.wire, second.model)
+        said = " ".join(message.text for message in request.messages)
+        assert "What is the weather?" in said
+        names = [call.name for message in request.messages for call in message.tool_calls]
+        assert names == ["look"]
+
+
+def test_bytes_text_and_parsed_json_are_the_same_input() -> None:
+    data = il.convert(CHAT, "openai-chat", "openai-chat").json()
+    for given in (data, data.decode(), CHAT):
+        assert il.convert(given, "openai-chat", "gemini", model="gemini-2.5-flash").wire == (
+            il.convert(CHAT, "openai-chat", "gemini", model="gemini-2.5-flash").wire
+        )
+
+
+def test_losses_can_be_forbidden() -> None:
+    result = il.convert(CHAT, source="openai-chat", target="anthropic")
+    with pytest.raises(il.LossError, match="seed") as caught:
+        result.report.require_lossless()
+    assert caught.value.path == "$.options.seed"
+    il.convert(CHAT, source="openai-chat", target="gemini", model="gemini-2.5-flash").report.require_lossless()
+
+
+@pytest.mark.requirement("S002-29")
+def test_a_critical_block_fails_the_request_instead_of_going_missing() -> None:
+    image = il.AudioBlock(il.Source("base64", "UklGRg=="), "audio/wav")
+    heard = il.Message.user([il.TextBlock("Listen."), image])
+    assert len(il.plan([heard], "anthropic").losses) == 1
+    for critical in (True, (1,)):
+        marked = heard.replace(metadata=il.MessageMetadata(critical=critical))
+        with pytest.raises(il.LossError, match="dropped audio"):
+            il.plan([marked], "anthropic")
+    harmless = heard.replace(metadata=il.MessageMetadata(critical=(0,)))
+    assert len(il.plan([harmless], "anthropic").losses) == 1
+
+
+def test_a_plan_tells_what_a_swap_would_drop_without_doing_it() -> None:
+    message = il.Message.assistant(
+        [il.ThinkingBlock("Hm.", "c2ln"), il.TextBlock("Yes.")],
+        il.MessageMetadata(protocol="anthropic"),
+    )
+    history = [il.Message.user("Well?"), message, il.Message.user("Sure?")]
+    before = [each.digest() for each in history]
+    assert il.plan(history, "anthropic").losses == []
+    (loss,) = il.plan(history, "openai-responses").losses
+    assert (loss.kind, loss.block_type, loss.path) == (
+        "dropped",
+        "thinking",
+        "$.messages[1].content[0]",
+    )
+    assert [each.digest() for each in history] == before
+
+
+@pytest.mark.requirement("S002-8", "S002-75")
+def test_what_only_one_provider_knows_goes_home_and_is_a_loss_elsewhere() -> None:
+    wire: Any = {**CHAT, "prompt_cache_key": "k", "a_new_field": {"x": 1}}
+    home = il.convert(wire, "openai-chat", "openai-chat")
+    assert home.wire == wire
+    assert home.report.losses == []
+    abroad = il.convert(wire, "openai-chat", "gemini", model="gemini-2.5-flash")
+    assert {loss.path for loss in abroad.report} == {
+        "$.raw.openai-chat.prompt_cache_key",
+        "$.raw.openai-chat.a_new_field",
+    }
+    assert {loss.severity for loss in abroad.report} == {"info"}
+
+
+@pytest.mark.requirement("S001-18")
+def test_signed_thinking_stays_in_history_untouched() -> None:
+    turn = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "", "signature": "c2lnMg"},
+            {"type": "redacted_thinking", "data": "eHg="},
+            {"type": "text", "text": "Yes."},
+        ],
+    }
+    wire = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "a"}, turn]}
+    request = il.dialect("anthropic").read_request(wire)
+    stored = il.loads(il.dumps(request), il.Request)
+    assert il.dialect("anthropic").write_request(stored).wire == wire
+    assert il.convert(wire, "anthropic", "bedrock").report.losses == []
+
+
+def test_an_answer_crosses_with_its_usage_and_its_ending() -> None:
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": "Hi"}],
+        "stop_reason": "max_tokens",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3},
+    }
+    chat = il.convert(answer, "anthropic", "openai-chat", kind="response").wire
+    assert chat["choices"][0]["finish_reason"] == "length"
+    assert chat["usage"]["prompt_tokens"] == 15
+    assert chat["usage"]["prompt_tokens_details"] == {"cached_tokens": 5}
+    assert chat["usage"]["total_tokens"] == 18
+
+
+@pytest.mark.parametrize("data", [b"{", "[1", b"\xff", {"messages": 3}, {"messages": [{}]}, 12])
+def test_what_cannot_be_read_is_an_error_with_a_path(data: Any) -> None:
+    with pytest.raises(il.ReadError) as caught:
+        il.convert(data, "openai-chat", "anthropic")
+    assert caught.value.path.startswith("$")
+
+
+def test_a_number_that_json_cannot_hold_is_refused_before_it_changes() -> None:
+    with pytest.raises(il.ReadError, match="nan"):
+        il.convert({**CHAT, "temperature": float("nan")}, "openai-chat", "anthropic")
+
+
+def test_an_unknown_dialect_is_named_with_those_there_are() -> None:
+    with pytest.raises(il.DetectError, match="anthropic"):
+        il.convert(CHAT, "nonsense", "anthropic")
