@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
 
-.PHONY: venv run test requirements laws bench fmt clean
+.PHONY: venv run test requirements laws mutations bench docs fmt clean
 
 venv: $(DEV)
 
@@ -37,6 +37,13 @@ requirements: $(DEV)
 
 laws: $(DEV)
 	$(BIN)/python -m tests.laws.run
+
+# A hundred thousand broken bodies; takes some minutes.
+mutations: $(DEV)
+	$(BIN)/python -m tests.laws.mutate --count 100000
+
+docs: $(DEV)
+	$(BIN)/python docs/generate.py
 
 bench: $(DEV)
 	$(BIN)/python -m bench

@@ -1,0 +1,51 @@
+"""The printed pages are up to date, and what the README shows works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import interlingua as il
+from interlingua.dialects import describe
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize("name", il.dialects())
+def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
+    page = (DOCS / "dialects" / f"{name}.md").read_text(encoding="utf-8")
+    assert page == describe.page(il.dialect(name)), "run make docs"
+
+
+def test_the_matrix_is_what_happens() -> None:
+    page = (DOCS / "dialects" / "matrix.md").read_text(encoding="utf-8")
+    assert page == describe.matrix(), "run make docs"
+
+
+def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(code.strip().splitlines()) <= 12
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "messages" in printed
+    assert "dropped at $.options.seed" in printed
+
+
+@pytest.mark.requirement("S002-117")
+def test_every_decision_page_has_its_parts() -> None:
+    pages = sorted((DOCS / "decisions").glob("0*.md"))
+    assert len(pages) >= 7
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for part in ("Status:", "## Context", "## Decision", "## Alternatives", "## Consequences"):
+            assert part in text, f"{page.name} has no {part}"
+
+
+def test_links_in_the_docs_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
