@@ -1,0 +1,60 @@
+"""Services that speak Chat Completions with words of their own, as data.
+
+Reading takes all of their shapes at once. Writing follows one host: `write_request(…, host=…)`, and
+the providers built on it. A host says nothing about home: what a wire said in another way still
+goes back in that way."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from interlingua.ids import IdGrammar
+
+Replay = Literal["never", "calls", "always"]
+"""When thinking is sent back: never; with calls, where the host insists on it; or always."""
+
+
+class Host(NamedTuple):
+    """How one service differs from OpenAI's own."""
+
+    ids: IdGrammar | None = None
+    """Tool ids that it accepts; others are fitted. None leaves that to retelling."""
+    max_tokens: str = "max_completion_tokens"
+    seed: str = "seed"
+    user: str | None = "safety_identifier"
+    """The key for the end user's id; None where there is none."""
+    developer: bool = True
+    """Knows the role developer; else it is written as system."""
+    thinking: str | None = None
+    """Where thinking stands in a message: a key, or `content` for chunks among the text."""
+    replay: Replay = "never"
+
+
+OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
+"""40 is the safe limit: longer ids were refused as `string_above_max_length` (through 2026-01)."""
+
+HOSTS: dict[str, Host] = {
+    "openai": Host(OPENAI_IDS),
+    "azure": Host(OPENAI_IDS, user="user"),
+    # Exactly nine letters and digits, else a 400 of code 3280.
+    "mistral": Host(
+        IdGrammar(r"[a-zA-Z0-9]", 9, 9),
+        max_tokens="max_tokens",
+        seed="random_seed",
+        user=None,
+        developer=False,
+        thinking="content",
+        replay="always",
+    ),
+    "groq": Host(OPENAI_IDS, user="user", thinking="reasoning", replay="always"),
+    # Turns with tool calls without their reasoning_content are refused; on others it is ignored.
+    "deepseek": Host(
+        OPENAI_IDS,
+        max_tokens="max_tokens",
+        user=None,
+        developer=False,
+        thinking="reasoning_content",
+        replay="calls",
+    ),
+    "xai": Host(OPENAI_IDS, user="user", thinking="reasoning_content", replay="always"),
+}

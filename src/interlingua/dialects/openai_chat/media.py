@@ -1,0 +1,156 @@
+"""Images, audio and video as content parts, and the URLs that they are named or held by.
+
+Readers give the fields of a block, or None where the part holds nothing of the kind; writers give
+a part, or None where a source has no place."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.openai_chat.shape import Note, maybe, want
+from interlingua.dialects.openai_chat.tables import (
+    AUDIO_FORMATS,
+    DEFAULT_AUDIO,
+    DEFAULT_IMAGE,
+    DEFAULT_VIDEO,
+    MAGIC,
+    Tables,
+)
+from interlingua.model.blocks import AudioBlock, ImageBlock, MediaBlock, Source, VideoBlock
+
+Fields = dict[str, Any]
+
+_DATA_URL = re.compile(r"data:([a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+)((?:;[a-zA-Z0-9=._-]+)*?);base64,")
+_LONGEST_HEAD = 200
+WEB = ("https://", "http://", "data:")
+"""URLs that a service can follow; others are written only where they stood before."""
+
+
+def read_url(url: str, form: Wire) -> Fields:
+    """A source and its media type; base64 where the URL holds the data itself."""
+    if url.startswith("data:") and (head := _DATA_URL.match(url, 0, _LONGEST_HEAD)):
+        if head[2]:
+            form["parameters"] = head[2]
+        return {"source": Source("base64", url[head.end() :]), "media_type": head[1]}
+    if not url.startswith(WEB):
+        form["url"] = True
+    return {"source": Source("url", url)}
+
+
+def write_url(block: MediaBlock, otherwise: str, scribe: Scribe, form: Wire) -> str | None:
+    """A URL for a block's source; None for sources that have none."""
+    source, kind = block.source, block.media_type
+    if source.kind == "url":
+        if not (form.get("url") or (source.data or "").startswith(WEB)):
+            return None
+        if kind is not None:
+            scribe.lost(block, "media_type", severity="info")
+        return source.data
+    if source.kind != "base64":
+        return None
+    data = source.data or ""
+    kind = kind or next((MAGIC[start] for start in MAGIC if data.startswith(start)), otherwise)
+    return f"data:{kind}{form.get('parameters', '')};base64,{data}"
+
+
+def read_image(part: Wire, t: Tables, note: Note) -> Fields | None:
+    image = part.get("image_url")
+    if type(image) is str:
+        note.form["bare"] = True
+        return read_url(image, note.form)
+    if image is None or image == {}:
+        return None
+    url = want(want(image, dict, ".image_url").get("url"), str, ".image_url.url")
+    fields = read_url(url, note.form)
+    detail = maybe(image, "detail", str, ".image_url")
+    note.leave_inner(part, "image_url", ("url",) if detail is None else ("url", "detail"))
+    fields["detail"] = detail
+    if detail is not None and detail not in (t.words["detail"] or (detail,)):
+        note.form["detail"] = detail
+    return fields
+
+
+def write_image(block: ImageBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+    url = write_url(block, DEFAULT_IMAGE, scribe, form)
+    if url is None:
+        return None
+    if block.detail is None:
+        return {"type": "image_url", "image_url": url if form.get("bare") else {"url": url}}
+    if block.detail not in (t.words["detail"] or ()) and form.get("detail") != block.detail:
+        scribe.lost(block, "detail", f"no detail is called {block.detail!r}")
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "image_url", "image_url": {"url": url, "detail": block.detail}}
+
+
+def read_audio(part: Wire, t: Tables, note: Note) -> Fields | None:
+    """An object with data and format, or Mistral's: base64 or a URL as it is."""
+    audio = part.get("input_audio")
+    if type(audio) is str:
+        note.form["bare"] = True
+        remote = audio.startswith(("http://", "https://"))
+        return {"source": Source("url" if remote else "base64", audio)}
+    if audio is None or audio == {}:
+        return None
+    data = want(want(audio, dict, ".input_audio").get("data"), str, ".input_audio.data")
+    word = maybe(audio, "format", str, ".input_audio")
+    if word is None:
+        note.form["no_format"] = True
+        note.leave_inner(part, "input_audio", ("data",))
+        return {"source": Source("base64", data)}
+    media_type = _audio_type(word)
+    if _audio_format(media_type, t, {}) != word:
+        note.form["format"] = word
+    note.leave_inner(part, "input_audio", ("data", "format"))
+    return {"source": Source("base64", data), "media_type": media_type}
+
+
+def write_audio(block: AudioBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+    source, kind = block.source, block.media_type
+    if form.get("bare") and source.kind in ("base64", "url") and kind is None:
+        return {"type": "input_audio", "input_audio": source.data or ""}
+    word = _audio_format(kind, t, form)
+    if source.kind != "base64" or word is None:
+        return None
+    audio: Wire = {"data": source.data or ""}
+    if kind is not None or not form.get("no_format"):
+        audio["format"] = word
+    return {"type": "input_audio", "input_audio": audio}
+
+
+def _audio_type(word: str) -> str:
+    return AUDIO_FORMATS.read(word) or f"audio/{word}"
+
+
+def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
+    """The word for a media type; None where the wire has none."""
+    if media_type is None:
+        return DEFAULT_AUDIO
+    if "format" in form and _audio_type(form["format"]) == media_type:
+        word: str = form["format"]
+        return word
+    words, known = t.words["audio"], AUDIO_FORMATS.write(media_type)
+    if words is None and known is None and media_type.startswith("audio/"):
+        return media_type.removeprefix("audio/")
+    return known if words is None or known in words else None
+
+
+def read_video(part: Wire, t: Tables, note: Note) -> Fields | None:
+    video = part.get("video_url")
+    if type(video) is str:
+        note.form["bare"] = True
+        return read_url(video, note.form)
+    if video is None or video == {}:
+        return None
+    url = want(want(video, dict, ".video_url").get("url"), str, ".video_url.url")
+    note.leave_inner(part, "video_url", ("url",))
+    return read_url(url, note.form)
+
+
+def write_video(block: VideoBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+    url = write_url(block, DEFAULT_VIDEO, scribe, form)
+    if url is None:
+        return None
+    kind = form.get("part", "video_url")
+    return {"type": kind, "video_url": url if form.get("bare") else {"url": url}}

@@ -1,0 +1,103 @@
+"""Requests of Chat Completions, two ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.openai_chat.hosts import HOSTS
+from interlingua.dialects.openai_chat.messages import read_messages, write_messages
+from interlingua.dialects.openai_chat.options import KNOWN, read_options, write_options
+from interlingua.dialects.openai_chat.shape import (
+    NOTHING,
+    Note,
+    ShapeError,
+    each,
+    form_in,
+    mine_of,
+    put_back,
+    want,
+)
+from interlingua.dialects.openai_chat.tables import TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
+from interlingua.model.exchange import Options, Request
+from interlingua.model.tools import ToolDefinition
+
+_AT_HOSTS = {name: at_host(TABLES, host) for name, host in HOSTS.items()}
+
+
+def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
+    return read_body(wire, TABLES)
+
+
+def write_request(request: Request, scribe: Scribe, host: str | None = None) -> Wire:
+    """`host` is one of `HOSTS`; without one the request is for OpenAI itself."""
+    return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, scribe)
+
+
+def read_body(wire: Any, t: Tables) -> Request:
+    try:
+        return _read(want(wire, dict, ""), t)
+    except ShapeError as odd:
+        raise odd.error(f"{t.name} request") from None
+
+
+def _read(wire: Wire, t: Tables) -> Request:
+    note, taken = Note(), {"messages"}
+    model = wire.get("model")
+    if model is not None:
+        want(model, str, ".model")
+        taken.add("model")
+    messages = read_messages(wire.get("messages"), t)
+    tools = _read_tools(wire, t, taken)
+    options = _NO_OPTIONS
+    if len(wire) > len(taken):
+        options = read_options(wire, t, note, taken)
+        note.leave(wire, taken, KNOWN)
+    return Request(messages, model, tools, options, raw=note.raw(t.name))
+
+
+_NO_OPTIONS = Options()
+
+
+def _read_tools(wire: Wire, t: Tables, taken: set[str]) -> tuple[ToolDefinition, ...]:
+    tools: list[ToolDefinition] = []
+    if wire.get("tools"):
+        tools = each(wire["tools"], ".tools", lambda tool: read_tool(tool, t))
+        taken.add("tools")
+    if wire.get("functions"):
+        tools += each(wire["functions"], ".functions", lambda tool: read_legacy_tool(tool, t))
+        taken.add("functions")
+    return tuple(tools)
+
+
+def write_body(request: Request, t: Tables, scribe: Scribe) -> Wire:
+    wire: Wire = {}
+    if request.model is not None:
+        wire["model"] = request.model
+    wire["messages"] = write_messages(request.messages, t, scribe)
+    if request.tools:
+        wire.update(write_tools(request.tools, t, scribe))
+    mine = mine_of(t.name, request.raw)
+    options = request.options
+    if options is not _NO_OPTIONS:
+        custom = frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
+        wire.update(write_options(options, custom, t, scribe, form_in(mine)))
+        if options.raw is not None:
+            put_back(wire, mine_of(t.name, options.raw))
+    if request.continues is not None:
+        scribe.lost(request, "continues", severity="error")
+    if request.raw is not None:
+        scribe.unsaid_raw(request, request.raw)
+    return put_back(wire, _without_stale(mine, options))
+
+
+def _without_stale(mine: Wire, options: Options) -> Wire:
+    """What was kept beside an output schema goes with it."""
+    wanted = options.response_format
+    if wanted is None or wanted.kind == "json_schema":
+        return mine
+    form = form_in(mine)
+    empty = {k: v for k, v in form.get("empty", NOTHING).items() if k != "response_format"}
+    rest = {key: value for key, value in mine.items() if key != "response_format"}
+    return {**rest, "$form": {**form, "empty": empty}} if mine else mine

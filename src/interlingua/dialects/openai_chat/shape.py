@@ -1,0 +1,158 @@
+"""Taking wire objects apart and putting them together again.
+
+Reading, each key ends in a field or in a `Note`: the rest is content that only this dialect
+understands, the form is spelling. Writing, `put_back` adds both to what the fields say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+from interlingua.dialects.base import Wire
+from interlingua.errors import ReadError, found
+from interlingua.model.base import Raw
+
+T = TypeVar("T")
+
+_WORDS: dict[type, str] = {
+    str: "a string",
+    dict: "an object",
+    list: "a list",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+}
+_EXACT = 2**53
+NOTHING: dict[str, Any] = {}
+
+
+class ShapeError(Exception):
+    """Wire of the wrong shape. The path grows from the inside out, so that it costs nothing."""
+
+    def __init__(self, path: str, expected: str, value: Any) -> None:
+        self.path = path
+        self.expected = expected
+        self.found = found(value)
+
+    def inside(self, outer: str) -> ShapeError:
+        self.path = outer + self.path
+        return self
+
+    def error(self, what: str) -> ReadError:
+        return ReadError(what, f"${self.path}", self.expected, self.found)
+
+
+def want(value: Any, kind: type[T], path: str) -> T:
+    """`value` if it is of this JSON type; whole floats are integers, and integers numbers."""
+    if type(value) is kind:
+        return value
+    if kind is float and type(value) is int and -_EXACT < value < _EXACT:
+        return float(value)  # type: ignore[return-value]  # 1 is the same JSON number as 1.0
+    if kind is int and type(value) is float and value.is_integer():
+        return int(value)  # type: ignore[return-value]  # 1.0 is the same JSON number as 1
+    raise ShapeError(path, _WORDS[kind], value)
+
+
+def maybe(wire: Wire, key: str, kind: type[T], path: str = "") -> T | None:
+    """The value of a key that may be absent or null."""
+    value = wire.get(key)
+    return None if value is None else want(value, kind, f"{path}.{key}")
+
+
+def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
+    """`read` of every item of a list; an error says which."""
+    out: list[T] = []
+    if type(items) is not list:
+        raise ShapeError(path, "a list", items)
+    try:
+        for item in items:
+            out.append(read(item))
+    except ShapeError as odd:
+        raise odd.inside(f"{path}[{len(out)}]") from None
+    return out
+
+
+def nothing(value: Any) -> bool:
+    """Null, or an empty string, list or object."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+class Note:
+    """What an object said beyond its fields."""
+
+    __slots__ = ("form", "rest")
+
+    def __init__(self) -> None:
+        self.rest: Wire = {}
+        self.form: Wire = {}
+
+    def leave(self, wire: Wire, taken: Collection[str], known: Collection[str]) -> None:
+        """Keep all keys but those `taken`; known ones that hold nothing are spelling."""
+        for key, value in wire.items():
+            if key in taken:
+                continue
+            if key in known and nothing(value):
+                self.form.setdefault("empty", {})[key] = value
+            else:
+                self.rest[key] = value
+
+    def leave_inner(self, wire: Wire, key: str, taken: Collection[str]) -> None:
+        """The same for the object at `key`, every key of which is known."""
+        inner = wire[key]
+        if len(inner) == len(taken):
+            return
+        for name, value in inner.items():
+            if name in taken:
+                continue
+            kept = self.form.setdefault("empty", {}) if nothing(value) else self.rest
+            kept.setdefault(key, {})[name] = value
+
+    def absent(self, wire: Wire, keys: Collection[str]) -> None:
+        """Note which of the keys that the writer would fill in are absent."""
+        absent = [key for key in keys if key not in wire]
+        if absent:
+            self.form["absent"] = absent
+
+    def raw(self, name: str) -> Raw | None:
+        if self.form:
+            return {name: {**self.rest, "$form": self.form}}
+        return {name: self.rest} if self.rest else None
+
+
+def put_back(wire: Wire, mine: Wire | None, fillers: Mapping[str, Any] = NOTHING) -> Wire:
+    """`wire`, made of fields, with the rest and the form that a note kept (`raw[name]`).
+
+    `fillers` are values that the writer gives to keys without being asked: the note may say that
+    such a key was absent, or held something else."""
+    if not mine:
+        return wire
+    form = mine.get("$form", NOTHING)
+    for kept in (mine, form.get("empty", NOTHING)):
+        for key, value in kept.items():
+            if key != "$form":
+                _put(wire, key, value, fillers)
+    for key in form.get("absent", ()):
+        if key in wire and key in fillers and wire[key] == fillers[key]:
+            del wire[key]
+    return wire
+
+
+def _put(wire: Wire, key: str, value: Any, fillers: Mapping[str, Any]) -> None:
+    """Fields win: only what is free is set, inside objects too."""
+    if key not in wire or (key in fillers and wire[key] == fillers[key]):
+        wire[key] = value
+    elif type(value) is dict and type(wire[key]) is dict:
+        inner = dict(wire[key])
+        for name, item in value.items():
+            _put(inner, name, item, NOTHING)
+        wire[key] = inner
+
+
+def mine_of(name: str, raw: Raw | None) -> Wire:
+    """All that this dialect kept in a `raw`, rest and form."""
+    return raw.get(name, NOTHING) if raw else NOTHING
+
+
+def form_in(mine: Wire) -> Wire:
+    form: Wire = mine.get("$form", NOTHING)
+    return form

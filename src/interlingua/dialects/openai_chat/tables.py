@@ -1,0 +1,300 @@
+"""Chat Completions as data: its words, where things may stand, and `Tables`, which holds all that a
+neighbouring dialect may say in another way."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.openai_chat.hosts import OPENAI_IDS, Host
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.message import Role
+from interlingua.model.metadata import StopReason
+
+NAME = "openai-chat"
+TITLE = "OpenAI Chat Completions"
+
+ROLES: dict[str, Role] = {
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "stop": StopReason.END_TURN,
+        "length": StopReason.MAX_TOKENS,
+        "tool_calls": StopReason.TOOL_USE,
+        "function_call": StopReason.TOOL_USE,
+        "content_filter": StopReason.CONTENT_FILTER,
+    },
+    otherwise=StopReason.OTHER,
+)
+"""A `stop` beside calls is read as `tool_use`, one beside a refusal as `refusal`."""
+
+NEAREST_STOP: dict[StopReason, str] = {StopReason.PAUSE: "length"}
+"""What is written for reasons that have no word; `stop` for all others."""
+
+READ_STOPS: dict[str, StopReason] = {
+    **STOP_REASONS.words,
+    "eos": StopReason.END_TURN,
+    "model_length": StopReason.MAX_TOKENS,
+    "error": StopReason.ERROR,
+}
+"""The words of all hosts."""
+
+AUDIO_FORMATS: TwoWay[str, str] = TwoWay(
+    {
+        "wav": "audio/wav",
+        "mp3": "audio/mpeg",
+        "flac": "audio/flac",
+        "opus": "audio/opus",
+        "ogg": "audio/ogg",
+        "aac": "audio/aac",
+        "m4a": "audio/mp4",
+        "aiff": "audio/aiff",
+        "webm": "audio/webm",
+        "pcm16": "audio/pcm",
+    }
+)
+
+MAGIC: dict[str, str] = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "JVBERi": "application/pdf",
+}
+"""How base64 begins, for media whose type nobody said; a data URL needs one."""
+DEFAULT_IMAGE = "image/png"
+DEFAULT_DOCUMENT = "application/octet-stream"
+DEFAULT_AUDIO = "wav"
+DEFAULT_VIDEO = "video/mp4"
+
+FILENAME = "unnamed"
+"""The name of a file that has none; read as no name."""
+FORMAT_NAME = "unnamed"
+"""The name of an output schema that has none; read as no name."""
+RESPONSE_ID = "chatcmpl-none"
+AUDIO_ID = "audio-none"
+
+FORMATS: dict[str, str] = {
+    "anthropic-claude-v1": "anthropic",
+    "google-gemini-v1": "gemini",
+    "openai-responses-v1": "openai-responses",
+    "azure-openai-responses-v1": "openai-responses",
+}
+"""Who issued an item of `reasoning_details`, by its `format`: the dialect that takes it back."""
+
+SIGNING_FAMILY: dict[str, str] = {"bedrock": "anthropic"}
+"""Protocols whose signatures another one issues."""
+
+ERROR_WORDS: dict[str, ErrorKind] = {
+    "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
+    "rate_limit_error": ErrorKind.RATE_LIMIT,
+    "RateLimitReached": ErrorKind.RATE_LIMIT,
+    "insufficient_quota": ErrorKind.RATE_LIMIT,
+    "too_many_requests": ErrorKind.RATE_LIMIT,
+    "invalid_api_key": ErrorKind.AUTH,
+    "authentication_error": ErrorKind.AUTH,
+    "authentication": ErrorKind.AUTH,
+    "permission_error": ErrorKind.AUTH,
+    "permission_denied": ErrorKind.AUTH,
+    "forbidden": ErrorKind.AUTH,
+    "server_error": ErrorKind.SERVER_ERROR,
+    "api_error": ErrorKind.SERVER_ERROR,
+    "internal_error": ErrorKind.SERVER_ERROR,
+    "server": ErrorKind.SERVER_ERROR,
+    "provider_overloaded": ErrorKind.SERVER_ERROR,
+    "provider_unavailable": ErrorKind.SERVER_ERROR,
+    "timeout": ErrorKind.NETWORK,
+    "network_error": ErrorKind.NETWORK,
+    "context_length_exceeded": ErrorKind.CONTEXT_OVERFLOW,
+    "exceed_context_size_error": ErrorKind.CONTEXT_OVERFLOW,
+    "token_limit_exceeded": ErrorKind.CONTEXT_OVERFLOW,
+    "payload_too_large": ErrorKind.CONTEXT_OVERFLOW,
+    "cancelled": ErrorKind.CANCELLED,
+    "invalid_request_error": ErrorKind.INVALID_REQUEST,
+    "invalid_request": ErrorKind.INVALID_REQUEST,
+    "model_not_found": ErrorKind.INVALID_REQUEST,
+    "invalid_model": ErrorKind.INVALID_REQUEST,
+    "unknown_error": ErrorKind.OTHER,
+}
+ERRORS: dict[ErrorKind, str] = {
+    ErrorKind.RATE_LIMIT: "rate_limit_error",
+    ErrorKind.AUTH: "authentication_error",
+    ErrorKind.SERVER_ERROR: "server_error",
+    ErrorKind.NETWORK: "network_error",
+    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded",
+    ErrorKind.INVALID_REQUEST: "invalid_request_error",
+    ErrorKind.CANCELLED: "cancelled",
+    ErrorKind.OTHER: "unknown_error",
+}
+"""The `type` that is written for each kind."""
+
+ERROR_STATUS: dict[int, ErrorKind] = {
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    408: ErrorKind.NETWORK,
+    413: ErrorKind.CONTEXT_OVERFLOW,
+    429: ErrorKind.RATE_LIMIT,
+    499: ErrorKind.CANCELLED,
+    520: ErrorKind.OTHER,
+}
+"""Kinds of HTTP statuses; others from 400 are invalid requests, from 500 server errors."""
+
+STATUS_OF: dict[ErrorKind, int] = {
+    ErrorKind.RATE_LIMIT: 429,
+    ErrorKind.AUTH: 401,
+    ErrorKind.SERVER_ERROR: 500,
+    ErrorKind.NETWORK: 408,
+    ErrorKind.CONTEXT_OVERFLOW: 413,
+    ErrorKind.INVALID_REQUEST: 400,
+    ErrorKind.CANCELLED: 499,
+    ErrorKind.OTHER: 520,
+}
+"""The status that is written where a code must be one and none is known."""
+
+OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
+AUTH_SIGNS = ("api key", "unauthorized", "authentication")
+"""What messages speak of, in lower case, where no word and no number says it."""
+
+
+class CacheMark(NamedTuple):
+    """How a cache breakpoint is written."""
+
+    key: str
+    rest: dict[str, str]
+    ttls: dict[str, str]
+    """Times to live as they are written; a near one where there is no such time."""
+    places: frozenset[str]
+    """Where it may stand: `part`, `tool`, `body`."""
+
+
+class Tables(NamedTuple):
+    """What the functions of this dialect look up; a neighbour has its own."""
+
+    name: str
+    provider: str
+    """Whose file ids these are."""
+    parts: dict[str, frozenset[str]]
+    """The content parts that each role may hold on a foreign writer's word."""
+    options: frozenset[str]
+    words: dict[str, frozenset[str] | None]
+    """The values of options and fields that are words; None where any is taken."""
+    cache: CacheMark
+    host: Host
+    answer_thinking: tuple[str, ...]
+    """The keys for thinking in a response: a string, and a list that can hold signatures."""
+    plain_thinking: tuple[str, ...]
+    """The keys for one unsigned piece of thinking in a response."""
+    reasoning_object: bool
+    """Reasoning options are one object, with a budget and visibility."""
+    stops: TwoWay[str, StopReason]
+    issuers: dict[str, str]
+    """The protocol that signatures are filed under, by `format`; the dialect's own by default."""
+    fillers: dict[str, Any]
+    """What a response says where nobody knows better."""
+    answer: bool = False
+    """These are the tables for responses."""
+    null_stop: bool = False
+    """A choice may end for no reason."""
+    images_out: bool = False
+    custom_tools: bool = True
+    subset_choice: bool = True
+    """A choice among some of the tools can be said."""
+    float_bias: bool = False
+    server_tools: str | None = None
+    """How the kinds of tools begin that the service itself runs."""
+    deferred_tools: bool = False
+    cited_content: bool = False
+    file_urls: bool = False
+    status_codes: bool = False
+    """An error's code is the HTTP status."""
+
+
+def answering(t: Tables) -> Tables:
+    """The tables for responses: no cache marks, and content is one string."""
+    return t._replace(answer=True, cache=t.cache._replace(places=frozenset()))
+
+
+def at_host(t: Tables, host: Host) -> Tables:
+    """The tables for requests to one host."""
+    parts = t.parts
+    if host.thinking == "content":
+        parts = {**parts, "assistant": parts["assistant"] | {"thinking"}}
+    return t._replace(host=host, parts=parts)
+
+
+USER_PARTS = frozenset({"text", "image_url", "input_audio", "file"})
+TEXT_PARTS = frozenset({"text"})
+
+SAMPLING = frozenset(
+    {
+        "max_output_tokens",
+        "temperature",
+        "top_p",
+        "seed",
+        "stop",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "logprobs",
+        "modalities",
+        "tool_choice",
+        "parallel_tool_calls",
+        "response_format",
+        "reasoning",
+        "service_tier",
+        "user",
+        "metadata",
+        "stream",
+    }
+)
+
+TABLES = Tables(
+    name=NAME,
+    provider="openai",
+    parts={
+        "system": TEXT_PARTS,
+        "developer": TEXT_PARTS,
+        "user": USER_PARTS,
+        "assistant": frozenset({"text", "refusal"}),
+        "tool": TEXT_PARTS,
+    },
+    options=SAMPLING | {"n", "verbosity"},
+    words={
+        "service_tier": frozenset({"auto", "default", "flex", "scale", "priority", "fast"}),
+        "verbosity": frozenset({"low", "medium", "high"}),
+        "modalities": frozenset({"text", "audio"}),
+        "detail": frozenset({"auto", "low", "high", "original"}),
+        "audio": frozenset({"wav", "mp3"}),
+    },
+    cache=CacheMark(
+        "prompt_cache_breakpoint",
+        {"mode": "explicit"},
+        {"30m": "30m", "12h": "12h", "5m": "30m", "1h": "30m", "24h": "12h"},
+        frozenset({"part"}),
+    ),
+    host=Host(),
+    answer_thinking=("reasoning_content", "thinking_blocks"),
+    plain_thinking=("reasoning_content",),
+    reasoning_object=False,
+    stops=STOP_REASONS,
+    issuers=FORMATS,
+    fillers={"id": RESPONSE_ID, "object": "chat.completion", "created": 0, "model": ""},
+)
+
+ANSWER_TABLES = answering(TABLES)
+
+TRAITS = Traits(
+    family=None,
+    developer=True,
+    system_anywhere=True,
+    ids=OPENAI_IDS,
+    error_flag=False,
+    result_media=frozenset(),
+)
