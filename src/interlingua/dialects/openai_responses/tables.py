@@ -1,0 +1,309 @@
+"""OpenAI Responses, as data: words, item kinds, keys, and what retelling needs to know."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.ids import IdGrammar
+from interlingua.model.blocks import Executor
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.message import Role
+from interlingua.model.metadata import MessageStatus, StopReason
+
+NAME = "openai-responses"
+TITLE = "OpenAI Responses API"
+REQUEST = f"{NAME} request"
+RESPONSE = f"{NAME} response"
+
+TRAITS = Traits(
+    family="openai",
+    hoists_instructions=False,
+    developer=True,
+    system_anywhere=True,
+    ids=IdGrammar("[a-zA-Z0-9_-]", 1, 64),
+    result_media=frozenset({"image", "document"}),
+    error_flag=False,
+)
+
+ROLES: dict[str, Role] = {
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+}
+"""Roles of message items. Tool results are items of their own."""
+
+# Calls ---------------------------------------------------------------------------------------
+
+
+class CallKind(NamedTuple):
+    """A call that is no function call: the vendor defined the tool.
+
+    `inside` is the key whose object is the call's input; without it, `keys` are the input."""
+
+    name: str
+    executor: Executor
+    id_key: str
+    inside: str | None = None
+    keys: tuple[str, ...] = ()
+
+
+CALLS: dict[str, CallKind] = {
+    "web_search_call": CallKind("web_search", "provider", "id", "action"),
+    "file_search_call": CallKind("file_search", "provider", "id", keys=("queries",)),
+    "code_interpreter_call": CallKind("code_interpreter", "provider", "id", keys=("code",)),
+    "image_generation_call": CallKind("image_generation", "provider", "id"),
+    "mcp_list_tools": CallKind("mcp_list_tools", "provider", "id", keys=("server_label",)),
+    "mcp_approval_request": CallKind(
+        "mcp_approval_request", "client", "id", keys=("server_label", "name", "arguments")
+    ),
+    "tool_search_call": CallKind("tool_search", "provider", "call_id", "arguments"),
+    "program": CallKind("program", "provider", "call_id", keys=("code",)),
+    "additional_tools": CallKind("additional_tools", "provider", "id", keys=("tools",)),
+    "computer_call": CallKind("computer", "client", "call_id", keys=("action", "actions")),
+    "local_shell_call": CallKind("local_shell", "client", "call_id", "action"),
+    "shell_call": CallKind("shell", "client", "call_id", "action"),
+    "apply_patch_call": CallKind("apply_patch", "client", "call_id", "operation"),
+}
+"""Item type to what the call is called and who runs it. `shell_call` is the provider's where its
+environment is a container, `tool_search_call` the client's where its execution says so."""
+
+
+class OutputKind(NamedTuple):
+    """A result as an item of its own: which key names its call, and where its content is."""
+
+    call_type: str | None
+    id_key: str
+    content_key: str
+    provider: bool = False
+
+
+OUTPUTS: dict[str, OutputKind] = {
+    "function_call_output": OutputKind(None, "call_id", "output"),
+    "custom_tool_call_output": OutputKind("custom", "call_id", "output"),
+    "computer_call_output": OutputKind("computer_call", "call_id", "output"),
+    "local_shell_call_output": OutputKind("local_shell_call", "id", "output"),
+    "shell_call_output": OutputKind("shell_call", "call_id", "output"),
+    "apply_patch_call_output": OutputKind("apply_patch_call", "call_id", "output"),
+    "mcp_approval_response": OutputKind("mcp_approval_request", "approval_request_id", "reason"),
+    "tool_search_output": OutputKind("tool_search_call", "call_id", "tools"),
+    "program_output": OutputKind("program", "call_id", "result", provider=True),
+}
+OUTPUT_OF: dict[str | None, str] = {kind.call_type: word for word, kind in OUTPUTS.items()}
+"""A call's `call_type` to the type of the item that answers it."""
+
+IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
+    {
+        "png": "image/png",
+        "jpeg": "image/jpeg",
+        "webp": "image/webp",
+        "gif": "image/gif",
+        "svg": "image/svg+xml",
+    }
+)
+"""`output_format` of a generated image."""
+
+ASIDES = frozenset({"configuration_update", "compaction_trigger"})
+"""Input items that are no part of what was said, and that nobody else has a word for."""
+
+PREFIXES: dict[str, str] = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "image_generation_call": "ig",
+}
+"""How the ids of items begin that have to have one and came without."""
+
+FILLED: dict[str, tuple[str, ...]] = {
+    "function_call": ("id", "status"),
+    "custom_tool_call": ("id",),
+    "image_generation_call": ("id", "status"),
+    **dict.fromkeys(OUTPUTS, ("id", "status")),
+}
+"""Keys of a response's items that are filled in where nobody said them."""
+
+CITATIONS: dict[str, dict[str, tuple[str, type]]] = {
+    "url_citation": {
+        "url": ("url", str),
+        "title": ("title", str),
+        "start_index": ("start", int),
+        "end_index": ("end", int),
+    },
+    "file_citation": {
+        "file_id": ("file_id", str),
+        "filename": ("title", str),
+        "index": ("start", int),
+    },
+    "container_file_citation": {
+        "file_id": ("file_id", str),
+        "filename": ("title", str),
+        "start_index": ("start", int),
+        "end_index": ("end", int),
+    },
+    "file_path": {"file_id": ("file_id", str)},
+}
+"""Kinds of annotations: their keys, and the fields of a citation."""
+
+# Requests ------------------------------------------------------------------------------------
+
+LOGPROBS = "message.output_text.logprobs"
+"""The word in `include` that asks for log probabilities."""
+SUMMARY = "auto"
+"""The `reasoning.summary` that is asked for when thinking shall be visible."""
+SUMMARIES = frozenset({"auto", "concise", "detailed"})
+VERBOSITIES = frozenset({"low", "medium", "high"})
+SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
+DETAILS = frozenset({"auto", "low", "high", "original"})
+CACHE_TTLS = frozenset({"30m", "12h"})
+FORMATS: TwoWay[str, str] = TwoWay(
+    {"text": "text", "json_object": "json", "json_schema": "json_schema"}
+)
+CHOICES: TwoWay[str, str] = TwoWay({"auto": "auto", "none": "none", "required": "any"})
+EXTENSIONS: dict[str, type] = {
+    "top_k": float,
+    "min_p": float,
+    "seed": int,
+    "frequency_penalty": float,
+    "presence_penalty": float,
+    "repetition_penalty": float,
+}
+"""Options that are not OpenAI's but some compatible server's: written only where they were read."""
+
+FORMAT_NAME = "response"
+"""The name of a JSON schema that has none; the wire demands one."""
+FILE_NAMES: dict[str | None, str] = {"application/pdf": "document.pdf"}
+"""The name of inline documents that have none; the wire demands one."""
+FILE_NAME = "document"
+FILE_PROVIDER = "openai"
+FOREIGN_FILES = frozenset(
+    {"anthropic", "gemini", "google", "vertex", "bedrock", "ollama", "openrouter", "mistral"}
+)
+"""Providers of other dialects, whose file ids mean nothing here."""
+
+# Tools ---------------------------------------------------------------------------------------
+
+CLIENT_TOOLS = frozenset(
+    {"apply_patch", "computer", "computer_use_preview", "local_shell", "namespace"}
+)
+"""Kinds of tools that the vendor defines and the client runs."""
+BARE_TOOLS = frozenset(
+    {
+        "function",
+        "custom",
+        "apply_patch",
+        "computer",
+        "image_generation",
+        "local_shell",
+        "programmatic_tool_calling",
+    }
+    | {"shell", "tool_search", "web_search", "web_search_2025_08_26", "web_search_preview"}
+    | {"web_search_preview_2025_03_11"}
+)
+"""Kinds of tools that need nothing that a field could not say."""
+KINDS = BARE_TOOLS | {"code_interpreter", "computer_use_preview", "file_search", "mcp", "namespace"}
+
+# Responses -----------------------------------------------------------------------------------
+
+STATUSES: dict[str | None, tuple[StopReason | None, MessageStatus]] = {
+    None: (None, MessageStatus.COMPLETE),
+    "completed": (StopReason.END_TURN, MessageStatus.COMPLETE),
+    "incomplete": (StopReason.OTHER, MessageStatus.COMPLETE),
+    "failed": (StopReason.ERROR, MessageStatus.ERROR),
+    "cancelled": (StopReason.CANCELLED, MessageStatus.CANCELLED),
+    "queued": (StopReason.PAUSE, MessageStatus.PARTIAL),
+    "in_progress": (StopReason.PAUSE, MessageStatus.PARTIAL),
+}
+"""A refusal, or a call for the client, makes another ending of `completed` and of none."""
+
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "max_output_tokens": StopReason.MAX_TOKENS,
+        "content_filter": StopReason.CONTENT_FILTER,
+        "steered": StopReason.PAUSE,
+        "max_messages": StopReason.OTHER,
+    },
+    otherwise=StopReason.OTHER,
+)
+"""Reasons of an `incomplete` response."""
+
+FILLERS: dict[str, object] = {
+    "object": "response",
+    "created_at": 0,
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
+"""What every response has to say, where nobody knows better."""
+
+ERRORS: dict[str, ErrorKind] = {
+    "rate_limit_error": ErrorKind.RATE_LIMIT,
+    "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
+    "insufficient_quota": ErrorKind.RATE_LIMIT,
+    "tokens": ErrorKind.RATE_LIMIT,
+    "requests": ErrorKind.RATE_LIMIT,
+    "too_many_requests": ErrorKind.RATE_LIMIT,
+    "authentication_error": ErrorKind.AUTH,
+    "invalid_api_key": ErrorKind.AUTH,
+    "permission_error": ErrorKind.AUTH,
+    "permission_denied": ErrorKind.AUTH,
+    "invalid_authentication": ErrorKind.AUTH,
+    "server_error": ErrorKind.SERVER_ERROR,
+    "internal_error": ErrorKind.SERVER_ERROR,
+    "internal_server_error": ErrorKind.SERVER_ERROR,
+    "service_unavailable": ErrorKind.SERVER_ERROR,
+    "vector_store_timeout": ErrorKind.SERVER_ERROR,
+    "network_error": ErrorKind.NETWORK,
+    "context_length_exceeded": ErrorKind.CONTEXT_OVERFLOW,
+    "cancelled": ErrorKind.CANCELLED,
+    "invalid_request_error": ErrorKind.INVALID_REQUEST,
+    "invalid-argument": ErrorKind.INVALID_REQUEST,
+    "invalid_prompt": ErrorKind.INVALID_REQUEST,
+    "model_not_found": ErrorKind.INVALID_REQUEST,
+    "not_found": ErrorKind.INVALID_REQUEST,
+    "not_found_error": ErrorKind.INVALID_REQUEST,
+    "invalid_image": ErrorKind.INVALID_REQUEST,
+    "invalid_image_format": ErrorKind.INVALID_REQUEST,
+    "invalid_base64_image": ErrorKind.INVALID_REQUEST,
+    "invalid_image_url": ErrorKind.INVALID_REQUEST,
+}
+"""`code` and `type` of an error to its kind; `code` is looked at first."""
+
+ERROR_TYPES: dict[ErrorKind, str] = {
+    ErrorKind.RATE_LIMIT: "rate_limit_error",
+    ErrorKind.AUTH: "authentication_error",
+    ErrorKind.SERVER_ERROR: "server_error",
+    ErrorKind.NETWORK: "network_error",
+    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded",
+    ErrorKind.INVALID_REQUEST: "invalid_request_error",
+    ErrorKind.CANCELLED: "cancelled",
+    ErrorKind.OTHER: "error",
+}
+"""The `type` that is written for an error of each kind."""
+
+ERROR_CODES = frozenset(
+    {"server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch"}
+    | {"bio_policy", "misalignment_policy_violation", "vector_store_timeout", "invalid_image"}
+    | {"invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large"}
+    | {"image_too_small", "image_parse_error", "image_content_policy_violation"}
+    | {"invalid_image_mode", "image_file_too_large", "unsupported_image_media_type"}
+    | {"empty_image_file", "failed_to_download_image", "image_file_not_found"}
+)
+"""The codes that a failed response may have; an error in place of a response may have any."""
+
+ERROR_STATUSES: dict[int, ErrorKind] = {
+    400: ErrorKind.INVALID_REQUEST,
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    404: ErrorKind.INVALID_REQUEST,
+    413: ErrorKind.CONTEXT_OVERFLOW,
+    422: ErrorKind.INVALID_REQUEST,
+    429: ErrorKind.RATE_LIMIT,
+    500: ErrorKind.SERVER_ERROR,
+    502: ErrorKind.SERVER_ERROR,
+    503: ErrorKind.SERVER_ERROR,
+    504: ErrorKind.SERVER_ERROR,
+    529: ErrorKind.SERVER_ERROR,
+}
+"""Where the body repeats the HTTP status and has no other word for what went wrong."""
