@@ -1,0 +1,300 @@
+"""Gemini's words as data: the body of `generateContent`, on the Developer API and on Vertex alike.
+
+Facts are those of the google-genai SDK 3.1.0 unless a line says otherwise, read 2026-11."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.ids import IdGrammar
+from interlingua.model.blocks import (
+    AudioBlock,
+    DocumentBlock,
+    ImageBlock,
+    MediaBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.metadata import StopReason
+
+NAME = "gemini"
+TITLE = "Google Gemini generateContent"
+
+# -- turns and parts ------------------------------------------------------------------------------
+
+USER = "user"
+MODEL = "model"
+ROLES: dict[str, str] = {"user": USER, "model": MODEL, "function": USER, "tool": USER}
+"""A content's role to the side it speaks for; any other word is the user's side."""
+
+PARTS = (
+    "functionCall",
+    "functionResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+    "inlineData",
+    "fileData",
+    "text",
+)
+"""The kinds of part, in the order in which a part of several kinds is read."""
+
+SIGNATURE = frozenset({"thought", "thoughtSignature", "thought_signature"})
+"""Keys of a part that holds nothing but a signature: an empty text."""
+
+CODE = "codeExecution"
+"""The name of the tool whose calls are `executableCode`; all others are `toolCall`."""
+SERVER_TOOLS = frozenset(
+    {"GOOGLE_SEARCH_WEB", "GOOGLE_SEARCH_IMAGE", "URL_CONTEXT", "GOOGLE_MAPS", "FILE_SEARCH"}
+    | {"MEDIA_PROCESSING"}
+)
+"""Types of `toolCall` and `toolResponse`."""
+
+OUTCOMES: TwoWay[str, bool] = TwoWay(
+    {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True},
+    otherwise=False,
+)
+"""How code ended, as `is_error`."""
+
+NAMELESS = "unknown"
+"""The name of a result whose tool nobody knows; the wire demands one."""
+
+# -- media ----------------------------------------------------------------------------------------
+
+MEDIA: dict[str, type[MediaBlock]] = {
+    "image": ImageBlock,
+    "audio": AudioBlock,
+    "video": VideoBlock,
+}
+"""The first half of a media type to the block; anything else is a document."""
+DEFAULT_TYPES: dict[type[MediaBlock], str] = {
+    ImageBlock: "image/png",
+    AudioBlock: "audio/wav",
+    VideoBlock: "video/mp4",
+    DocumentBlock: "application/pdf",
+}
+"""The media type of media that come without one; the wire tells kinds apart by it."""
+FIRST_BYTES: dict[str, str] = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "JVBERi0": "application/pdf",
+}
+"""How some files begin in base64."""
+EXTENSIONS: dict[str, str] = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "heic": "image/heic",
+    "heif": "image/heif",
+    "wav": "audio/wav",
+    "mp3": "audio/mp3",
+    "aac": "audio/aac",
+    "ogg": "audio/ogg",
+    "flac": "audio/flac",
+    "mp4": "video/mp4",
+    "mpeg": "video/mpeg",
+    "mov": "video/mov",
+    "webm": "video/webm",
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+}
+VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
+"""Links that are videos without saying so."""
+FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
+"""What begins like this is a file of the Files API; every other URI is a URL."""
+FILE_PROVIDER = "gemini"
+
+# -- tools ----------------------------------------------------------------------------------------
+
+CLIENT_KINDS = frozenset({"computerUse"})
+"""Built-in tools whose calls the client runs."""
+BUILT_IN = frozenset(
+    {"googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "googleMaps"}
+    | {"fileSearch", "computerUse", "mcpServers", "retrieval", "enterpriseWebSearch"}
+    | {"parallelAiSearch", "exaAiSearch"}
+)
+FREE_TEXT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+
+MODES: TwoWay[str, str] = TwoWay(
+    {
+        "AUTO": "auto",
+        "ANY": "any",
+        "NONE": "none",
+        "VALIDATED": "auto",
+        "MODE_UNSPECIFIED": "auto",
+    }
+)
+NARROWED = "VALIDATED"
+"""The mode for `auto` among some tools: AUTO takes no list of names."""
+
+# -- options --------------------------------------------------------------------------------------
+
+NUMBERS: dict[str, tuple[str, type[Any]]] = {
+    "temperature": ("temperature", float),
+    "topP": ("top_p", float),
+    "topK": ("top_k", float),
+    "candidateCount": ("n", int),
+    "maxOutputTokens": ("max_output_tokens", int),
+    "seed": ("seed", int),
+    "presencePenalty": ("presence_penalty", float),
+    "frequencyPenalty": ("frequency_penalty", float),
+}
+"""Keys of `generationConfig` that are one number here and there."""
+
+EFFORTS: TwoWay[str, Effort] = TwoWay(
+    {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high"}
+)
+HIGHEST = "HIGH"
+"""The nearest level to the efforts above it."""
+
+FORMATS: TwoWay[str, str] = TwoWay({"text/plain": "text", "application/json": "json"})
+
+SERVICE_TIERS: dict[str, str] = {
+    "unspecified": "unspecified",
+    "flex": "flex",
+    "standard": "standard",
+    "priority": "priority",
+    "auto": "unspecified",
+    "default": "standard",
+}
+"""Our word, or another dialect's, to the wire's."""
+
+SAID_OPTIONS = frozenset(
+    {"temperature", "top_p", "top_k", "n", "max_output_tokens", "seed", "presence_penalty"}
+    | {"frequency_penalty", "stop", "logprobs", "modalities", "tool_choice", "response_format"}
+    | {"reasoning", "service_tier", "metadata", "stream"}
+)
+
+# -- answers --------------------------------------------------------------------------------------
+
+STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
+    {
+        "STOP": StopReason.END_TURN,
+        "MAX_TOKENS": StopReason.MAX_TOKENS,
+        "SAFETY": StopReason.CONTENT_FILTER,
+        "RECITATION": StopReason.CONTENT_FILTER,
+        "LANGUAGE": StopReason.CONTENT_FILTER,
+        "BLOCKLIST": StopReason.CONTENT_FILTER,
+        "PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
+        "SPII": StopReason.CONTENT_FILTER,
+        "IMAGE_SAFETY": StopReason.CONTENT_FILTER,
+        "IMAGE_PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
+        "IMAGE_RECITATION": StopReason.CONTENT_FILTER,
+        "CONTINUATION": StopReason.PAUSE,
+        "OTHER": StopReason.ERROR,
+        "IMAGE_OTHER": StopReason.ERROR,
+        "FINISH_REASON_UNSPECIFIED": StopReason.OTHER,
+        "MALFORMED_FUNCTION_CALL": StopReason.OTHER,
+        "UNEXPECTED_TOOL_CALL": StopReason.OTHER,
+        "TOO_MANY_TOOL_CALLS": StopReason.OTHER,
+        "MALFORMED_RESPONSE": StopReason.OTHER,
+        "NO_IMAGE": StopReason.OTHER,
+        # Some clients keep the enum's numbers; beyond these the two services number differently.
+        1: StopReason.END_TURN,
+        2: StopReason.MAX_TOKENS,
+        3: StopReason.CONTENT_FILTER,
+        4: StopReason.CONTENT_FILTER,
+        5: StopReason.ERROR,
+    },
+    otherwise=StopReason.OTHER,
+)
+"""A turn that ends in client calls says STOP too: that is `tool_use`."""
+NEAREST_STOPS: dict[StopReason, str] = {
+    StopReason.TOOL_USE: "STOP",
+    StopReason.STOP_SEQUENCE: "STOP",
+    StopReason.REFUSAL: "SAFETY",
+    StopReason.CANCELLED: "OTHER",
+}
+"""For the stop reasons that no word is for."""
+
+CHUNKS: dict[str, tuple[str, str]] = {
+    "web": ("uri", "title"),
+    "retrievedContext": ("uri", "title"),
+    "maps": ("uri", "title"),
+    "image": ("sourceUri", "title"),
+}
+"""The kinds of grounding chunk, and where each says its address and title."""
+
+ERRORS: dict[str, tuple[ErrorKind, int]] = {
+    "INVALID_ARGUMENT": (ErrorKind.INVALID_REQUEST, 400),
+    "FAILED_PRECONDITION": (ErrorKind.INVALID_REQUEST, 400),
+    "OUT_OF_RANGE": (ErrorKind.INVALID_REQUEST, 400),
+    "NOT_FOUND": (ErrorKind.INVALID_REQUEST, 404),
+    "UNAUTHENTICATED": (ErrorKind.AUTH, 401),
+    "PERMISSION_DENIED": (ErrorKind.AUTH, 403),
+    "RESOURCE_EXHAUSTED": (ErrorKind.RATE_LIMIT, 429),
+    "CANCELLED": (ErrorKind.CANCELLED, 499),
+    "INTERNAL": (ErrorKind.SERVER_ERROR, 500),
+    "UNKNOWN": (ErrorKind.OTHER, 500),
+    "UNAVAILABLE": (ErrorKind.SERVER_ERROR, 503),
+    "DEADLINE_EXCEEDED": (ErrorKind.NETWORK, 504),
+}
+"""A status word to what it means and the HTTP code it comes with."""
+STATUS_KINDS: dict[int, ErrorKind] = {
+    400: ErrorKind.INVALID_REQUEST,
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    404: ErrorKind.INVALID_REQUEST,
+    429: ErrorKind.RATE_LIMIT,
+    499: ErrorKind.CANCELLED,
+    500: ErrorKind.SERVER_ERROR,
+    502: ErrorKind.SERVER_ERROR,
+    503: ErrorKind.SERVER_ERROR,
+    504: ErrorKind.NETWORK,
+}
+ERROR_WORDS: dict[ErrorKind, str] = {
+    ErrorKind.INVALID_REQUEST: "INVALID_ARGUMENT",
+    ErrorKind.CONTEXT_OVERFLOW: "INVALID_ARGUMENT",
+    ErrorKind.AUTH: "UNAUTHENTICATED",
+    ErrorKind.RATE_LIMIT: "RESOURCE_EXHAUSTED",
+    ErrorKind.SERVER_ERROR: "INTERNAL",
+    ErrorKind.NETWORK: "DEADLINE_EXCEEDED",
+    ErrorKind.CANCELLED: "CANCELLED",
+    ErrorKind.OTHER: "UNKNOWN",
+}
+ERROR_PHRASES: dict[str, ErrorKind] = {
+    "exceeds the maximum number of tokens": ErrorKind.CONTEXT_OVERFLOW,
+    "API key not valid": ErrorKind.AUTH,
+    "API key expired": ErrorKind.AUTH,
+}
+"""Messages that say more than their status, which is INVALID_ARGUMENT (recorded traffic, 2026)."""
+
+# -- what retelling needs to know -----------------------------------------------------------------
+
+SENTINEL = "skip_thought_signature_validator"
+"""The documented signature for calls that Gemini did not make itself."""
+_GENERATION = re.compile(r"gemini-(\d+)")
+
+
+def call_signature(model: str | None) -> str | None:
+    """Gemini 3 and later refuse a turn whose first call is unsigned; earlier ones sign nothing."""
+    found = _GENERATION.search(model or "")
+    return None if found and int(found[1]) < 3 else SENTINEL
+
+
+TRAITS = Traits(
+    family="google",
+    hoists_instructions=True,
+    developer=False,
+    system_anywhere=False,
+    ids=IdGrammar(r"[\x20-\x7e]", 1, 512),
+    optional_ids=True,
+    result_media=frozenset({"image", "audio", "video", "document"}),
+    error_flag=True,
+    replays_thinking=False,
+    results_in_user_turn=True,
+    ordered_results=True,
+    call_signature=call_signature,
+)
