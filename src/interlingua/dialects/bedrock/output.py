@@ -1,0 +1,203 @@
+"""What shape the answer shall have, and how much thought: `outputConfig`, and what the model alone
+is told in `additionalModelRequestFields`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.bedrock.shape import Kept, put_section, section, want
+from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORT_KEY, EFFORTS, THINKING_KEYS
+from interlingua.model.base import same
+from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
+from interlingua.model.exchange import Options, Reasoning, ResponseFormat
+
+ADDITIONAL = "additionalModelRequestFields"
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_output(wire: Wire, fields: Wire, kept: Kept) -> None:
+    reasoning: Wire = {}
+    if "outputConfig" in wire:
+        _read_config(wire, fields, reasoning, kept)
+    if ADDITIONAL in wire:
+        _read_additional(wire, fields, reasoning, kept)
+    if reasoning:
+        fields["reasoning"] = Reasoning(**reasoning)
+
+
+def _read_config(wire: Wire, fields: Wire, reasoning: Wire, kept: Kept) -> None:
+    config = section(wire, "outputConfig", kept.spelled)
+    if config is None:
+        return
+    known = set()
+    effort = config.get("effort")
+    if type(effort) is str and EFFORTS.get(effort) == effort:
+        known.add("effort")
+        reasoning["effort"] = effort
+    given = _read_format(config.get("textFormat"), kept.form)
+    if given is not None:
+        known.add("textFormat")
+        fields["response_format"] = given
+    keep_left(config, known, "outputConfig", kept)
+
+
+def keep_left(config: Wire, known: Collection[str], key: str, kept: Kept) -> None:
+    """What no field holds of a section."""
+    left = {name: item for name, item in config.items() if name not in known}
+    if left:
+        kept.rest[key] = left
+
+
+def _read_format(wire: Any, form: Wire) -> ResponseFormat | None:
+    """The schema is JSON in a text; a format that says more than we know stays as it is."""
+    if type(wire) is not dict or wire.keys() != {"type", "structure"}:
+        return None
+    structure = wire["structure"]
+    if wire["type"] != "json_schema" or type(structure) is not dict or len(structure) != 1:
+        return None
+    named = structure.get("jsonSchema")
+    if type(named) is not dict or not named.keys() <= {"schema", "name", "description"}:
+        return None
+    text = named.get("schema")
+    schema = _parse(text) if type(text) is str else None
+    if schema is None or not all(type(item) is str for item in named.values()):
+        return None
+    if _spell(schema) != text:
+        form["schema"] = text
+    name, description = named.get("name"), named.get("description")
+    return ResponseFormat("json_schema", name, schema, description=description)
+
+
+def _parse(text: str) -> Wire | None:
+    try:
+        schema = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return schema if type(schema) is dict else None
+
+
+def _spell(schema: Wire) -> str:
+    return msgspec.json.encode(schema).decode()
+
+
+def _read_additional(wire: Wire, fields: Wire, reasoning: Wire, kept: Kept) -> None:
+    """Of the model's own fields, what Claude's own API calls `thinking` and `top_k`."""
+    given = wire[ADDITIONAL]
+    if type(given) is not dict or not given:
+        (kept.rest if given else kept.spelled)[ADDITIONAL] = given
+        return
+    known = set()
+    if type(given.get("top_k")) in (int, float):
+        known.add("top_k")
+        fields["top_k"] = want(given["top_k"], float, f".{ADDITIONAL}.top_k")
+    for name in THINKING_KEYS:
+        if name in given and _read_thinking(given[name], reasoning):
+            known.add(name)
+            if name != THINKING_KEYS[0]:
+                kept.form["thinking"] = name
+            break
+    word = given.get(EFFORT_KEY)
+    if type(word) is str and word in ALL_EFFORTS and "effort" not in reasoning:
+        known.add(EFFORT_KEY)
+        reasoning["effort"] = word
+        kept.form["effort"] = EFFORT_KEY
+    keep_left(given, known, ADDITIONAL, kept)
+
+
+def _read_thinking(given: Any, reasoning: Wire) -> bool:
+    """Whether this is one of the shapes that fields can hold."""
+    if type(given) is not dict:
+        return False
+    more = {key: item for key, item in given.items() if key not in ("type", "display")}
+    visible = DISPLAYS.read(given["display"]) if "display" in given else None
+    if "display" in given and visible is None:
+        return False
+    kind, budget = given.get("type"), given.get("budget_tokens")
+    if kind == "disabled" and len(given) == 1 and "effort" not in reasoning:
+        reasoning["effort"] = "none"
+        return True
+    if kind == "enabled" and more.keys() == {"budget_tokens"} and type(budget) is int:
+        reasoning["budget_tokens"] = budget
+    elif kind != "adaptive" or more or visible is None:
+        return False
+    if visible is not None:
+        reasoning["visible"] = visible
+    return True
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write_output(out: Wire, options: Options, mine: Wire, form: Wire, scribe: Scribe) -> None:
+    output: Wire = {}
+    additional: Wire = {}
+    if options.response_format is not None:
+        _put_format(output, options, options.response_format, form, scribe)
+    if options.reasoning is not None:
+        _put_reasoning(output, additional, options, options.reasoning, form, scribe)
+    if options.top_k is not None:
+        additional["top_k"] = options.top_k
+    put_section(out, "outputConfig", output, mine, form)
+    put_section(out, ADDITIONAL, additional, mine, form)
+
+
+def _put_format(
+    output: Wire, options: Options, given: ResponseFormat, form: Wire, scribe: Scribe
+) -> None:
+    if given.kind == "text":
+        scribe.unsaid(given, frozenset({"kind"}))
+        return
+    if given.kind != "json_schema" or given.schema is None:
+        scribe.lost(options, "response_format", "an answer follows a schema, or no rule")
+        return
+    text = form.get("schema")
+    if type(text) is not str or not same(_parse(text), given.schema):
+        text = _spell(given.schema)
+    named: Wire = {"schema": text}
+    if given.name is not None:
+        named["name"] = given.name
+    if given.description is not None:
+        named["description"] = given.description
+    output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": named}}
+    if given.strict is not None:
+        scribe.lost(options, "response_format.strict", "a schema always binds", severity="info")
+
+
+def _put_reasoning(
+    output: Wire, additional: Wire, options: Options, given: Reasoning, form: Wire, scribe: Scribe
+) -> None:
+    if given.effort == "none" and form.get("effort") != EFFORT_KEY:
+        for name in ("budget_tokens", "visible"):
+            if getattr(given, name) is not None:
+                scribe.lost(options, f"reasoning.{name}", "thinking is switched off")
+        additional[form.get("thinking") or THINKING_KEYS[0]] = {"type": "disabled"}
+        return
+    if given.effort is not None:
+        _put_effort(output, additional, options, given.effort, form, scribe)
+    thinking: Wire = {}
+    if given.budget_tokens is not None:
+        thinking = {"type": "enabled", "budget_tokens": given.budget_tokens}
+    if given.visible is not None:
+        thinking = {"type": "adaptive", **thinking, "display": DISPLAYS.write(given.visible)}
+    if thinking:
+        additional[form.get("thinking") or THINKING_KEYS[0]] = thinking
+
+
+def _put_effort(
+    output: Wire, additional: Wire, options: Options, effort: str, form: Wire, scribe: Scribe
+) -> None:
+    if form.get("effort") == EFFORT_KEY and effort in ALL_EFFORTS:
+        additional[EFFORT_KEY] = effort
+        return
+    word = EFFORTS.get(effort)
+    if word is None:
+        scribe.lost(options, "reasoning.effort")
+        return
+    if word != effort:
+        scribe.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
+    output["effort"] = word

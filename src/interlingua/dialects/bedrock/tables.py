@@ -1,0 +1,240 @@
+"""The words of Converse as data: roles, stop reasons, formats, errors, keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.ids import IdGrammar
+from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.message import Role
+from interlingua.model.metadata import StopReason
+
+NAME = "bedrock"
+TITLE = "Amazon Bedrock Converse"
+
+TRAITS = Traits(
+    family="anthropic",
+    hoists_instructions=True,
+    developer=False,
+    system_anywhere=True,
+    ids=IdGrammar("[a-zA-Z0-9_.:-]", 1, 64),
+    result_media=frozenset({"image", "document", "video"}),
+    error_flag=True,
+    results_in_user_turn=True,
+)
+
+ROLES: dict[Role, str] = {
+    Role.USER: "user",
+    Role.ASSISTANT: "assistant",
+    Role.TOOL: "user",
+    Role.SYSTEM: "system",
+    Role.DEVELOPER: "system",
+}
+"""The role of the turn in which a message is said."""
+
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "end_turn": StopReason.END_TURN,
+        "stop_sequence": StopReason.STOP_SEQUENCE,
+        "max_tokens": StopReason.MAX_TOKENS,
+        "model_context_window_exceeded": StopReason.MAX_TOKENS,
+        "tool_use": StopReason.TOOL_USE,
+        "content_filtered": StopReason.CONTENT_FILTER,
+        "guardrail_intervened": StopReason.CONTENT_FILTER,
+        "malformed_model_output": StopReason.OTHER,
+        "malformed_tool_use": StopReason.OTHER,
+    },
+    otherwise=StopReason.OTHER,
+)
+NEAR_STOP_REASONS: dict[StopReason | None, str] = {
+    StopReason.REFUSAL: "content_filtered",
+    StopReason.PAUSE: "max_tokens",
+    StopReason.OTHER: "end_turn",
+}
+"""Written before `STOP_REASONS` is asked; a reason in neither is an `end_turn`."""
+
+EFFORTS: dict[str, Effort] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "max",
+}
+"""The nearest word; `none` is said by switching thinking off."""
+DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
+"""Whether a Claude model shows its thinking."""
+THINKING_KEYS = ("thinking", "reasoning_config")
+"""Where Claude's thinking is asked for among the model's own fields; the first is written."""
+EFFORT_KEY = "reasoning_effort"
+"""What some models call the effort among their own fields."""
+
+SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
+TTLS = frozenset({"5m", "1h"})
+LONGEST_TTL = "1h"
+"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+
+IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
+    {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
+)
+DOCUMENT_FORMATS: TwoWay[str, str] = TwoWay(
+    {
+        "pdf": "application/pdf",
+        "csv": "text/csv",
+        "doc": "application/msword",
+        "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "xls": "application/vnd.ms-excel",
+        "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "html": "text/html",
+        "txt": "text/plain",
+        "md": "text/markdown",
+    }
+)
+VIDEO_FORMATS: TwoWay[str, str] = TwoWay(
+    {
+        "mkv": "video/x-matroska",
+        "mov": "video/quicktime",
+        "mp4": "video/mp4",
+        "webm": "video/webm",
+        "flv": "video/x-flv",
+        "mpeg": "video/mpeg",
+        "mpg": "video/mpeg",
+        "wmv": "video/x-ms-wmv",
+        "three_gp": "video/3gpp",
+    }
+)
+AUDIO_FORMATS: TwoWay[str, str] = TwoWay(
+    {
+        "mp3": "audio/mpeg",
+        "opus": "audio/opus",
+        "wav": "audio/wav",
+        "aac": "audio/aac",
+        "flac": "audio/flac",
+        "mp4": "audio/mp4",
+        "ogg": "audio/ogg",
+        "mkv": "audio/x-matroska",
+        "mka": "audio/x-matroska",
+        "x-aac": "audio/aac",
+        "m4a": "audio/mp4",
+        "mpeg": "audio/mpeg",
+        "mpga": "audio/mpeg",
+        "pcm": "audio/pcm",
+        "webm": "audio/webm",
+    }
+)
+NEAR_TYPES: dict[str, str] = {
+    "image/jpg": "image/jpeg",
+    "audio/mp3": "audio/mpeg",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-flac": "audio/flac",
+    "audio/L16": "audio/pcm",
+    "video/3gp": "video/3gpp",
+    "text/x-markdown": "text/markdown",
+}
+"""Other names of types that have a format."""
+STARTS: dict[str, str] = {
+    "/9j/": "image/jpeg",
+    "iVBO": "image/png",
+    "R0lG": "image/gif",
+    "UklG": "image/webp",
+    "JVBE": "application/pdf",
+}
+"""How base64 data of each type begins, for media that come without a type."""
+
+DOCUMENT_NAME = "document"
+"""A document has to have a name."""
+LONGEST_NAME = 200
+NAME_ILLEGAL = re.compile(r"[^a-zA-Z0-9()\[\]\- ]")
+SPACES = re.compile(" {2,}")
+METADATA_LEGAL = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}")
+MOST_METADATA = 16
+
+EMPTY_ERROR = "The tool failed."
+"""The text of a failed result that says nothing; without one the request is refused."""
+DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+TEXT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+DEFAULT_TOOL = "tool"
+"""The name of a tool of which history has only results without a name."""
+DEFAULT_METRICS: dict[str, Any] = {"latencyMs": 0}
+
+MARKERS = frozenset({"toolAddition", "toolRemoval"})
+"""Parts that tell the service something and say nothing: an empty text that carries them."""
+DOCUMENT_LOCATIONS = ("documentChar", "documentPage", "documentChunk")
+"""Locations of a citation that have a `documentIndex`; the first is written."""
+
+ERRORS: TwoWay[str, ErrorKind] = TwoWay(
+    {
+        "ThrottlingException": ErrorKind.RATE_LIMIT,
+        "TooManyRequestsException": ErrorKind.RATE_LIMIT,
+        "ModelNotReadyException": ErrorKind.RATE_LIMIT,
+        "ServiceQuotaExceededException": ErrorKind.RATE_LIMIT,
+        "AccessDeniedException": ErrorKind.AUTH,
+        "UnrecognizedClientException": ErrorKind.AUTH,
+        "ExpiredTokenException": ErrorKind.AUTH,
+        "InvalidSignatureException": ErrorKind.AUTH,
+        "MissingAuthenticationTokenException": ErrorKind.AUTH,
+        "InternalServerException": ErrorKind.SERVER_ERROR,
+        "ServiceUnavailableException": ErrorKind.SERVER_ERROR,
+        "ModelErrorException": ErrorKind.SERVER_ERROR,
+        "ModelStreamErrorException": ErrorKind.SERVER_ERROR,
+        "ModelTimeoutException": ErrorKind.SERVER_ERROR,
+        "ValidationException": ErrorKind.INVALID_REQUEST,
+        "ResourceNotFoundException": ErrorKind.INVALID_REQUEST,
+    },
+    otherwise=ErrorKind.OTHER,
+)
+NEAR_ERRORS: dict[ErrorKind, str] = {
+    ErrorKind.CONTEXT_OVERFLOW: "ValidationException",
+    ErrorKind.NETWORK: "ServiceUnavailableException",
+}
+"""Written before `ERRORS` is asked; a kind in neither is an `InternalServerException`."""
+HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
+    (
+        re.compile(r"input is too long|tokens? exceed|exceeds? .*(context|maximum length)", re.I),
+        ErrorKind.CONTEXT_OVERFLOW,
+    ),
+    (
+        re.compile(
+            r"security token|access denied|not authorized|don't have access|signature", re.I
+        ),
+        ErrorKind.AUTH,
+    ),
+    (re.compile(r"too many (requests|tokens)|throttl|rate exceeded", re.I), ErrorKind.RATE_LIMIT),
+)
+"""What a message without a type speaks of; an overflow is found in a `ValidationException` too."""
+
+BODY = frozenset(
+    {"modelId", "messages", "system", "inferenceConfig", "toolConfig", "outputConfig"}
+    | {"additionalModelRequestFields", "requestMetadata", "serviceTier"}
+)
+"""The keys of a request that have fields; the others are kept as they are."""
+SAID_OPTIONS = frozenset(
+    {"max_output_tokens", "temperature", "top_p", "top_k", "stop", "tool_choice"}
+    | {"response_format", "reasoning", "service_tier", "metadata", "stream"}
+)
+SAID_TOOL = frozenset(
+    {"name", "description", "input_schema", "executor", "kind", "strict", "cache", "raw"}
+)
+SAID_USAGE = frozenset(
+    {"input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens", "raw"}
+)
+COUNTS: dict[str, str] = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cached_input_tokens",
+    "cacheWriteInputTokens": "cache_creation_input_tokens",
+}
+TWINS: dict[str, str] = {
+    "cacheReadInputTokenCount": "cacheReadInputTokens",
+    "cacheWriteInputTokenCount": "cacheWriteInputTokens",
+}
+"""Keys by which the service says some counts twice."""
