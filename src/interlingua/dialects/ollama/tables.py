@@ -1,0 +1,143 @@
+"""The words of Ollama's chat as data: roles, reasons, options, errors, keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.message import Role
+from interlingua.model.metadata import StopReason
+
+NAME = "ollama"
+TITLE = "Ollama chat"
+
+TRAITS = Traits(
+    family=None,
+    developer=False,
+    system_anywhere=True,
+    optional_ids=True,
+    # The server puts a mark for each image into the text of any message, results included.
+    result_media=frozenset({"image"}),
+    error_flag=False,
+    replays_thinking=True,
+    schema_keywords=frozenset(
+        {"type", "items", "description", "enum", "properties", "required", "anyOf", "$defs"}
+    ),
+)
+
+ROLES: dict[str, Role] = {
+    "system": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "developer": Role.DEVELOPER,
+}
+"""Other words are a template's own, such as `control`: instructions that go home as they are."""
+WORDS: dict[Role, str] = {
+    Role.SYSTEM: "system",
+    Role.DEVELOPER: "system",
+    Role.USER: "user",
+    Role.ASSISTANT: "assistant",
+    Role.TOOL: "tool",
+}
+
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {
+        "stop": StopReason.END_TURN,
+        "length": StopReason.MAX_TOKENS,
+        "load": StopReason.OTHER,
+        "unload": StopReason.OTHER,
+        "": StopReason.OTHER,
+    },
+    otherwise=StopReason.OTHER,
+)
+"""`stop` beside calls is a turn that ended with them."""
+NEAR_STOP_REASONS: dict[StopReason, str] = {
+    StopReason.MAX_TOKENS: "length",
+    StopReason.PAUSE: "length",
+}
+"""A reason that is not here is a `stop`."""
+
+EFFORTS: dict[str, str] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+    "max": "max",
+}
+"""The nearest word; `none` is `think: false`."""
+
+OPTIONS: dict[str, tuple[str, type[Any]]] = {
+    "num_predict": ("max_output_tokens", int),
+    "temperature": ("temperature", float),
+    "top_p": ("top_p", float),
+    "top_k": ("top_k", float),
+    "min_p": ("min_p", float),
+    "seed": ("seed", int),
+    "repeat_penalty": ("repetition_penalty", float),
+    "presence_penalty": ("presence_penalty", float),
+    "frequency_penalty": ("frequency_penalty", float),
+}
+"""The keys of `options` that are single numbers, and their fields."""
+MOST_LOGPROBS = 20
+
+IMAGE_STARTS: dict[str, str] = {
+    "/9j/": "image/jpeg",
+    "iVBO": "image/png",
+    "R0lG": "image/gif",
+    "UklG": "image/webp",
+}
+"""How base64 data of each type begins: the wire says no type."""
+
+JOINERS: dict[Role, str] = {Role.ASSISTANT: ""}
+"""Between texts that become one: a model's go on in mid-sentence, others are paragraphs."""
+JOINER = "\n\n"
+
+DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+TEXT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+DEFAULT_MODEL = "unknown"
+DEFAULT_TIME = "1970-01-01T00:00:00Z"
+
+STATUSES: dict[int, ErrorKind] = {
+    400: ErrorKind.INVALID_REQUEST,
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    404: ErrorKind.INVALID_REQUEST,
+    429: ErrorKind.RATE_LIMIT,
+    500: ErrorKind.SERVER_ERROR,
+    502: ErrorKind.SERVER_ERROR,
+    503: ErrorKind.SERVER_ERROR,
+}
+HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = tuple(
+    [
+        (re.compile(pattern, re.IGNORECASE), kind)
+        for pattern, kind in (
+            (r"context (length|window|size)|input length exceeds", ErrorKind.CONTEXT_OVERFLOW),
+            (r"unauthori[sz]ed|forbidden|sign ?in|api key", ErrorKind.AUTH),
+            (r"too many requests|rate limit|usage limit|server busy", ErrorKind.RATE_LIMIT),
+            (r"not found|does not support|invalid|is required|missing", ErrorKind.INVALID_REQUEST),
+            (r"model runner|unexpectedly|internal server|timed out", ErrorKind.SERVER_ERROR),
+        )
+    ]
+)
+"""What an error is, by its words: the wire has no type for it."""
+
+BODY = frozenset(
+    {"model", "messages", "tools", "stream", "format", "options", "think"}
+    | {"logprobs", "top_logprobs"}
+)
+"""The keys of a request that have fields; the others are kept as they are."""
+SAID_OPTIONS = frozenset(
+    {field for field, _ in OPTIONS.values()}
+    | {"stop", "logprobs", "tool_choice", "response_format", "reasoning", "stream"}
+)
+SAID_TOOL = frozenset({"name", "description", "input_schema", "executor", "kind", "raw"})
+SAID_USAGE = frozenset({"input_tokens", "output_tokens"})
