@@ -1,0 +1,78 @@
+"""OpenRouter's chat as data: what it says in another way than OpenAI, and what it adds."""
+
+from __future__ import annotations
+
+from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.openai_chat.hosts import OPENAI_IDS, Host
+from interlingua.dialects.openai_chat.tables import (
+    SAMPLING,
+    STOP_REASONS,
+    TABLES,
+    TEXT_PARTS,
+    USER_PARTS,
+    CacheMark,
+    answering,
+)
+from interlingua.model.metadata import StopReason
+
+NAME = "openrouter"
+TITLE = "OpenRouter Chat"
+
+STOPS: TwoWay[str, StopReason] = TwoWay(
+    {**STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
+)
+
+ROUTED = TABLES._replace(
+    name=NAME,
+    provider="openrouter",
+    parts={
+        "system": TEXT_PARTS,
+        "developer": TEXT_PARTS,
+        "user": USER_PARTS | {"video_url"},
+        "assistant": frozenset({"text"}),
+        "tool": USER_PARTS | {"video_url"},
+    },
+    options=SAMPLING | {"top_k", "min_p", "repetition_penalty", "cache"},
+    words={
+        **TABLES.words,
+        "service_tier": TABLES.words["service_tier"] | {"ultrafast"},  # type: ignore[operator]  # it is a set
+        "modalities": frozenset({"text", "image", "audio"}),
+        "audio": None,
+    },
+    cache=CacheMark(
+        "cache_control",
+        {"type": "ephemeral"},
+        {"5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h", "24h": "1h"},
+        frozenset({"part", "tool", "body"}),
+    ),
+    host=Host(max_tokens="max_tokens", user="user", thinking="reasoning_details", replay="always"),
+    answer_thinking=("reasoning", "reasoning_details"),
+    plain_thinking=("reasoning", "reasoning_details"),
+    reasoning_object=True,
+    stops=STOPS,
+    issuers={},
+    fillers={**TABLES.fillers, "system_fingerprint": None},
+    null_stop=True,
+    images_out=True,
+    custom_tools=False,
+    subset_choice=False,
+    float_bias=True,
+    server_tools="openrouter:",
+    deferred_tools=True,
+    cited_content=True,
+    file_urls=True,
+    status_codes=True,
+)
+ANSWERED = answering(ROUTED)
+
+TRAITS = Traits(
+    family="openrouter",
+    developer=True,
+    system_anywhere=True,
+    ids=OPENAI_IDS,
+    error_flag=False,
+    result_media=frozenset({"image", "audio", "video", "document"}),
+    replays_thinking=True,
+)
+"""Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
+(`FORMATS` gives the dialect), and OpenRouter takes all of them back."""
