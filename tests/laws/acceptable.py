@@ -121,7 +121,11 @@ def _ollama_request(wire: Any) -> list[str]:
             found.append(f"/messages/{index}/role: {message.get('role')!r}")
         if not isinstance(message.get("content", ""), str):
             found.append(f"/messages/{index}/content: no string")
-        found += _validates(ollama.Message, message)
+        images = message.get("images", [])
+        if not isinstance(images, list) or not all(isinstance(each, str) for each in images):
+            found.append(f"/messages/{index}/images: not all base64 texts")
+        said = {key: item for key, item in message.items() if key != "images"}
+        found += _validates(ollama.Message, said)
     if wire.get("think") not in (None, True, False, "low", "medium", "high", "max"):
         found.append(f"/think: {wire['think']!r}")
     return found
