@@ -168,8 +168,12 @@ def test_history_that_the_provider_keeps_may_hold_the_call() -> None:
     out = retell(request, target(), source="anthropic")
     assert out.value.messages == request.messages
     abroad = retell(request, target(), source="openai-responses")
-    assert [(loss.path, loss.severity) for loss in abroad.report] == [("$.continues", "error")]
+    assert [(loss.path, loss.severity) for loss in abroad.report] == [
+        ("$.messages[0]", "error"),
+        ("$.continues", "error"),
+    ]
     assert abroad.value.continues is None
+    assert abroad.value.messages[0].role is il.Role.USER
 
 
 @pytest.mark.requirement("P21", "P22")

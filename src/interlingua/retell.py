@@ -105,7 +105,9 @@ class _Teller:
 
     def request(self, request: Request) -> Request:
         changes: dict[str, Any] = {}
-        messages = self.messages(request.messages, paired=request.continues is None)
+        # History that the provider keeps may hold the call of a result; abroad it is not there.
+        kept_there = request.continues is not None and self.source == self.name
+        messages = self.messages(request.messages, paired=not kept_there)
         if messages is not request.messages:
             changes["messages"] = messages
         if request.tools:

@@ -258,7 +258,8 @@ def _ollama_response(wire: Any) -> list[str]:
 
     if "error" in wire:
         return [] if isinstance(wire["error"], str) else ["an error that is no string"]
-    return _validates(ollama.ChatResponse, wire)
+    message = {key: item for key, item in wire["message"].items() if key != "images"}
+    return _validates(ollama.ChatResponse, {**wire, "message": message})
 
 
 # -- order, alternation, ids, signatures ----------------------------------------------------------
