@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from interlingua.callable_module import let_call
 from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
 from interlingua.dialects.registry import dialect as dialect_of
@@ -50,7 +52,7 @@ FAMILIES: dict[str, str | None] = {
 """Dialect to signing family: who can read the signatures that came through it."""
 
 
-class Retold(NamedTuple):
+class Retold(msgspec.Struct, frozen=True):
     """`value` is what to write; `scribe` knows which original stands behind each part of it."""
 
     value: Any
@@ -71,6 +73,9 @@ def retell(
     `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
     go back only through the very dialect that they came by, not to their whole signing family."""
     to = target if isinstance(target, Dialect) else dialect_of(target)
+    if type(value) is Request and _is_simple(value):
+        scribe = Scribe(to.name, value)
+        return Retold(value, scribe.report, scribe)
     if isinstance(value, Message):
         value = (value,)
     if isinstance(value, (list, tuple)):
@@ -80,6 +85,20 @@ def retell(
     teller = _Teller(value, to, model, source, strict_issuer)
     told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
     return Retold(told_value, teller.scribe.report, teller.scribe)
+
+
+def _is_simple(request: Request) -> bool:
+    """Whether nobody but the user has spoken yet, after the instructions: nothing to repair."""
+    if request.tools or request.continues is not None:
+        return False
+    leading = True
+    for message in request.messages:
+        role = message.role
+        if role is _USER:
+            leading = False
+        elif role is _ASSISTANT or role is _TOOL or not leading:
+            return False
+    return True
 
 
 class _Teller:

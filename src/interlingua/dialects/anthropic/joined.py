@@ -12,17 +12,37 @@ from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pu
 from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string_of
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
-from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
+
+_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
+_TURNS = {
+    Role.ASSISTANT: ("assistant", ASSISTANT),
+    Role.USER: ("user", USER),
+    Role.TOOL: ("user", USER),
+    Role.SYSTEM: ("system", SYSTEM),
+    Role.DEVELOPER: ("system", SYSTEM),
+}
+
+
+def _is_usual(message: Message) -> bool:
+    """Whether there is nothing in a message that its turn could say of it only otherwise."""
+    role = message.role
+    if role is Role.ASSISTANT or role is _SYSTEM:
+        return True
+    if role is Role.TOOL:
+        return len(message.content) == 1 and type(message.content[0]) is ToolResultBlock
+    return role is Role.USER and len(message.content) == 1 and type(message.content[0]) is TextBlock
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
     """`system` and `messages` of a body."""
     first = 0
     for message in messages:
-        if message.role is not Role.SYSTEM and message.role is not Role.DEVELOPER:
+        if message.role is not _SYSTEM and message.role is not _DEVELOPER:
             break
-        if "place" in form_of(message.metadata.provider_raw):
+        raw = message.metadata.provider_raw
+        if raw is not None and "place" in form_of(raw):
             break
         first += 1
     if first:
@@ -35,17 +55,20 @@ def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> 
 
 def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
     parts: list[Wire] = []
+    raw = None
     for message in messages:
         raw = message.metadata.provider_raw
-        _report(message, scribe)
+        if message.name is not None or message.role is not _SYSTEM:
+            _report(message, scribe)
         if raw is not None:
             scribe.unsaid_raw(message, raw, "metadata.provider_raw")
             for key in mine_of(raw):
                 if key != "$form":
                     scribe.lost(message, f"metadata.provider_raw.{NAME}.{key}", severity="info")
         parts += write_parts(message.content, SYSTEM, scribe)
-    form = form_of(messages[-1].metadata.provider_raw)
-    text = string_of(parts) if form.get("content") == "string" else None
+    text = None
+    if raw is not None and form_of(raw).get("content") == "string":
+        text = string_of(parts)
     if parts:
         out["system"] = parts if text is None else text
 
@@ -62,14 +85,9 @@ class _Turns:
 
     def add(self, message: Message) -> None:
         metadata = message.metadata
-        if message.role is Role.ASSISTANT:
-            role, place = "assistant", ASSISTANT
-        elif message.role is Role.USER or message.role is Role.TOOL:
-            role, place = "user", USER
-        else:
-            role, place = "system", SYSTEM
+        role, place = _TURNS[message.role]
         parts = write_parts(message.content, place, self.scribe)
-        if message.name is not None or metadata.diagnostics or place is not ASSISTANT:
+        if message.name is not None or metadata.diagnostics or not _is_usual(message):
             _report(message, self.scribe)
         raw = metadata.provider_raw
         if raw is not None:

@@ -9,6 +9,7 @@ from interlingua.dialects.anthropic.joined import write_messages
 from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, respell
 from interlingua.dialects.anthropic.options import OPTIONS, read_options, write_options
 from interlingua.dialects.anthropic.shape import ShapeError
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.tools import read_tools, write_tools
 from interlingua.dialects.anthropic.turns import read_system, read_turns
 from interlingua.dialects.base import Scribe, Wire
@@ -114,7 +115,8 @@ def _read_thread(thread: Any, reading: Reading) -> Continues | None:
 
 def write_request(request: Request, scribe: Scribe) -> Wire:
     raw = request.raw
-    mine, form = mine_of(raw), form_of(raw)
+    at_home = raw is not None and NAME in raw
+    mine, form = (mine_of(raw), form_of(raw)) if at_home else (_NOTHING, _NOTHING)
     out: Wire = {}
     if request.model is not None and "model" not in form.get("url", ()):
         out["model"] = request.model
@@ -128,13 +130,17 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
         _put_thread(request.continues, request, out, form, scribe)
     if request.options.raw is not None:
         put_extra(out, _but_cache(mine_of(request.options.raw)), {})
-    if raw is not None:
+    if at_home:
         put_extra(out, mine, form)
         if "anthropic_version" in form:
             out["anthropic_version"] = form["anthropic_version"]
         respell(out, form)
+    if raw is not None:
         scribe.unsaid_raw(request, raw)
     return out
+
+
+_NOTHING: Wire = {}
 
 
 def _but_cache(mine: Wire) -> Wire:

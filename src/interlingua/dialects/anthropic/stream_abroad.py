@@ -11,7 +11,15 @@ from interlingua.dialects.anthropic.kept import mine_of
 from interlingua.dialects.anthropic.parts import ANSWER
 from interlingua.dialects.anthropic.response import write_response
 from interlingua.dialects.anthropic.stream_frames import INPUT, TEXT, THINKING, Piece, spell
-from interlingua.dialects.anthropic.stream_said import QUIET, Said, call_of, cited, part_of, say
+from interlingua.dialects.anthropic.stream_said import (
+    FAILED,
+    QUIET,
+    Said,
+    call_of,
+    cited,
+    part_of,
+    say,
+)
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Scribe, Wire, encode
 from interlingua.losses import Report
@@ -133,7 +141,7 @@ class Abroad:
     def _report_late(self, message: Message, wire: Wire, scribe: Scribe) -> None:
         """What a block has to say at its start, and was not known by then."""
         parts = wire.get("content") or []
-        if [part["type"] for part in parts] != [part["type"] for part in self._opened]:
+        if [part.get("type") for part in parts] != [part.get("type") for part in self._opened]:
             return
         late = [
             part.keys() - start.keys() - _LATER
@@ -151,9 +159,9 @@ class Abroad:
     def _fail(self, event: StreamError) -> list[Frame]:
         if self._failed:
             return []
-        self._failed = True
+        self._failed, self._current = True, None
         error, partial = event.error, event.partial
-        blank = Message(Role.ASSISTANT) if partial is None else partial.replace(content=())
+        blank = FAILED if partial is None else partial.replace(content=())
         scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
         if partial is not None:
             scribe.also_known(blank, partial)
@@ -204,6 +212,8 @@ class Abroad:
                 return self._end(said, event.block)
             case ToolUseEnd() if said is not None:
                 return self._end_call(said, event)
+            case TextDelta(text="") | ThinkingDelta(text="") if said is None:
+                return []
             case TextDelta() if said is None:
                 return [*self._open(event.index, TextBlock("")), *self._piece(event)]
             case ThinkingDelta() if said is None:

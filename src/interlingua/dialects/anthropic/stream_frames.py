@@ -3,7 +3,7 @@ block are told, and what a frame's mark keeps."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from interlingua.dialects.anthropic.body import merge
 from interlingua.dialects.anthropic.tables import NAME
@@ -27,8 +27,13 @@ TEXT = Piece("text_delta", "text")
 THINKING = Piece("thinking_delta", "thinking")
 COMPACTION = Piece("compaction_delta", "content")
 INPUT = Piece("input_json_delta", "partial_json")
-PIECES: dict[Any, Piece] = {"text": TEXT, "thinking": THINKING, "compaction": COMPACTION}
-"""By the type of the block; calls of tools have `INPUT`."""
+_PIECES = {"text": TEXT, "thinking": THINKING, "compaction": COMPACTION}
+
+
+def piece_of(part: Wire) -> Piece | None:
+    """How a block that begins like this goes on; calls of tools have `INPUT`."""
+    kind = part.get("type")
+    return _PIECES.get(kind) if type(kind) is str else None
 
 
 def kept_in(mark: FrameMark | None) -> Wire:

@@ -7,8 +7,16 @@ from typing import Any
 
 from interlingua.dialects.anthropic.failure import write_failure
 from interlingua.dialects.anthropic.response import write_response
-from interlingua.dialects.anthropic.stream_frames import INPUT, PIECES, Piece, kept_in, spell
-from interlingua.dialects.anthropic.stream_said import QUIET, Said, call_of, cited, part_of, say
+from interlingua.dialects.anthropic.stream_frames import INPUT, Piece, kept_in, piece_of, spell
+from interlingua.dialects.anthropic.stream_said import (
+    FAILED,
+    QUIET,
+    Said,
+    call_of,
+    cited,
+    part_of,
+    say,
+)
 from interlingua.dialects.anthropic.tables import NAME, NEAR_STOP_REASONS, STOP_REASONS
 from interlingua.dialects.anthropic.usage import write_usage
 from interlingua.dialects.base import Wire, encode
@@ -31,13 +39,9 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.model.exchange import Response
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.metadata import MessageMetadata
 from interlingua.streams.fold import Folder
 from interlingua.streams.frames import Frame
-
-FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What an error is the answer in place of."""
 
 
 class _Held:
@@ -46,16 +50,20 @@ class _Held:
     def __init__(self, event: Event) -> None:
         self.number = event.frame.number if event.frame is not None else None
         self.rest = kept_in(event.frame)
-        self.starts = type(event) is MessageStart
+        self.start = event if type(event) is MessageStart else None
         self.folder = Folder()
         self.folder.feed(event)
 
     def frame(self) -> Frame:
         rest, message = self.rest, self.folder.message()
-        if not self.starts:
-            return _spell_change(message.metadata, rest)
+        told = message.metadata
+        if self.start is None:
+            return _spell_change(told, rest)
+        told = told.replace(
+            response_model=self.start.model, response_id=self.start.response_id
+        )  # blank ones too
         raw = {NAME: rest["message"]} if "message" in rest else None
-        wire = write_response(Response(message, raw=raw), QUIET)
+        wire = write_response(Response(message.replace(metadata=told), raw=raw), QUIET)
         beyond = {key: item for key, item in rest.items() if key != "message"}
         return spell({"type": "message_start", "message": wire}, beyond)
 
@@ -154,7 +162,7 @@ class Home:
         part = part_of(block)
         if part is None:
             return None
-        piece = piece or PIECES.get(part["type"])
+        piece = piece or piece_of(part)
         said = self._said[index] = Said(index, form.get("index", self._count), piece)
         self._count += 1
         return spell(said.opening(part), rest)
@@ -192,11 +200,13 @@ class Home:
         return Frame(rest.get("$event", "error"), encode(wire).decode())
 
     def _other(self, event: Other, rest: Wire, form: Wire) -> Frame | None:
+        if event.frame is None or NAME not in (event.frame.rest or ()):
+            return None
         if "$data" in rest:
             return Frame(rest.get("$event"), rest["$data"])
         wire = {key: item for key, item in rest.items() if key != "$event"}
         name = rest.get("$event", wire.get("type"))
-        return Frame(name if type(name) is str else None, encode(wire).decode()) if rest else None
+        return Frame(name if type(name) is str else None, encode(wire).decode())
 
 
 _STEPS: dict[type, Callable[[Home, Any, Wire, Wire], Frame | None]] = {

@@ -3,7 +3,7 @@ as such, so that both ways give the same value."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,12 +12,11 @@ from interlingua.dialects.anthropic.parts import ANSWER, read_part
 from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.stream_frames import (
     COMPACTION,
-    DELTA,
     INPUT,
-    PIECES,
     TEXT,
     THINKING,
     Piece,
+    piece_of,
 )
 from interlingua.dialects.base import Wire, encode
 from interlingua.model.blocks import Block, ToolUseBlock
@@ -49,9 +48,10 @@ class _Input(msgspec.Struct, tag="input_json_delta", forbid_unknown_fields=True,
     text: str = msgspec.field(name="partial_json")
 
 
-class PlainDelta(msgspec.Struct, tag=DELTA, forbid_unknown_fields=True, gc=False):
+class PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The frame that there are most of, with nothing unusual in it."""
 
+    type: Literal["content_block_delta"]
     index: int
     delta: _Text | _Thinking | _Input
 
@@ -78,10 +78,7 @@ class Part:
         self.block = block
         self.pieces: list[str] = []
         self.citations: list[Wire] = []
-        kind = wire.get("type")
-        self.piece = PIECES.get(kind) if type(kind) is str else None
-        if type(block) is ToolUseBlock:
-            self.piece = INPUT
+        self.piece = INPUT if type(block) is ToolUseBlock else piece_of(wire)
         self.takes, self.event = _TAKES[self.piece]
 
     def finish(self) -> tuple[Block, Diagnostic | None]:
@@ -191,3 +188,30 @@ class Answer:
             status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
         )
         return message.replace(metadata=metadata)
+
+
+def rest_of_change(wire: Wire, changes: Wire, beyond: Wire) -> tuple[Wire, Wire]:
+    """What a `message_delta` says beyond a stop reason and counts, and what it does not say."""
+    rest = dict(beyond)
+    delta = {
+        key: item
+        for key, item in changes.items()
+        if key != "stop_reason" and (key != "stop_sequence" or item is not None)
+    }
+    if delta:
+        rest["delta"] = delta
+    rest.update({key: None for key in ("delta", "usage") if key in wire and wire[key] is None})
+    without = [key for key in ("stop_reason", "stop_sequence") if key not in changes]
+    if wire.get("delta") is None:
+        without.append("delta")
+    return rest, {"without": without} if without else {}
+
+
+def spell_counts(counts: Wire, answer: Answer, rest: Wire, form: Wire) -> None:
+    """Which of the counts so far this frame says, if not all of them; and its nulls."""
+    nulls = {key: None for key, value in counts.items() if value is None and key in answer.usage}
+    answer.count_tokens(counts)
+    if counts.keys() != answer.usage.keys():
+        form["usage"] = list(counts)
+    if nulls:
+        rest["usage"] = nulls

@@ -15,7 +15,13 @@ from interlingua.dialects.anthropic.parts import ANSWER, read_part
 from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
 from interlingua.dialects.anthropic.stream_frames import DELTA, START, STOP, TEXT, THINKING
-from interlingua.dialects.anthropic.stream_parts import Answer, Part, PlainDelta
+from interlingua.dialects.anthropic.stream_parts import (
+    Answer,
+    Part,
+    PlainDelta,
+    rest_of_change,
+    spell_counts,
+)
 from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
 from interlingua.dialects.anthropic.text import read_citations
 from interlingua.dialects.anthropic.usage import read_usage
@@ -101,6 +107,8 @@ class StreamReader:
         step = _STEPS.get(kind) if type(kind) is str else None
         if kind is None and is_failure(wire):
             step = StreamReader._error
+        if self._is_over() and kind != "message_start":
+            step = None
         try:
             events = step(self, wire) if step is not None else None
         except ShapeError as odd:
@@ -180,9 +188,9 @@ class StreamReader:
         answer, events = self._begun("message_delta")
         beyond = rest_of(wire, _CHANGED) or {}
         answer.change({**beyond, **changes})
-        rest, form = _rest_of_change(wire, changes, beyond)
+        rest, form = rest_of_change(wire, changes, beyond)
         if counts is not None:
-            _spell_counts(counts, answer, rest, form)
+            spell_counts(counts, answer, rest, form)
         mark = self._mark(rest, form)
         if word is not None:
             events.append(Stop(STOP_REASONS.read(word), word, frame=mark))
@@ -206,8 +214,8 @@ class StreamReader:
         return [*events, MessageComplete(answer.response(), frame=mark)]
 
     def _error(self, wire: Wire) -> list[Event] | None:
-        response = None if self._is_over() else read_response(wire)
-        if response is None or response.error is None:
+        response = read_response(wire)
+        if response.error is None:
             return None
         mark = self._mark(response.raw[NAME] if response.raw is not None else None)
         return [self._break_off(response.error, mark)]
@@ -245,8 +253,7 @@ class StreamReader:
                 told = self._piece(part, delta, wire)
                 return None if told is None else [told]
             for key, (given, block) in _UNOPENED.items():
-                if delta.get("type") == f"{key}_delta":
-                    take(delta, key, str)
+                if delta.get("type") == f"{key}_delta" and take(delta, key, str):
                     events, part = self._open_late(index, given, block)
                     return [*events, self._text(part, key, delta, wire)]
         except ShapeError as odd:
@@ -304,33 +311,6 @@ class StreamReader:
 
     def _close(self, answer: Answer, part: Part, mark: FrameMark) -> list[Event]:
         return part.end(answer.finish(part), mark, self._within(STOP))
-
-
-def _rest_of_change(wire: Wire, changes: Wire, beyond: Wire) -> tuple[Wire, Wire]:
-    """What a `message_delta` says beyond a stop reason and counts, and what it does not say."""
-    rest = dict(beyond)
-    delta = {
-        key: item
-        for key, item in changes.items()
-        if key != "stop_reason" and (key != "stop_sequence" or item is not None)
-    }
-    if delta:
-        rest["delta"] = delta
-    rest.update({key: None for key in ("delta", "usage") if key in wire and wire[key] is None})
-    without = [key for key in ("stop_reason", "stop_sequence") if key not in changes]
-    if wire.get("delta") is None:
-        without.append("delta")
-    return rest, {"without": without} if without else {}
-
-
-def _spell_counts(counts: Wire, answer: Answer, rest: Wire, form: Wire) -> None:
-    """Which of the counts so far this frame says, if not all of them; and its nulls."""
-    nulls = {key: None for key, value in counts.items() if value is None and key in answer.usage}
-    answer.count_tokens(counts)
-    if counts.keys() != answer.usage.keys():
-        form["usage"] = list(counts)
-    if nulls:
-        rest["usage"] = nulls
 
 
 _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event] | None]] = {

@@ -13,6 +13,8 @@ from interlingua.dialects.anthropic.text import write_citation
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.model.blocks import Block, Citation, ToolUseBlock
 from interlingua.model.events import ToolUseEnd, ToolUseStart
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.streams.frames import Frame
 
 
@@ -33,6 +35,8 @@ class Quiet(Scribe):
 
 
 QUIET = Quiet(NAME)
+FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
+"""What stands beside an error where there is no message."""
 
 _encode_text = msgspec.json.Encoder().encode
 
@@ -97,5 +101,5 @@ class Said:
 
 
 def say(head: str, text: str) -> Frame:
-    """A piece of a block: the frame that there are most of."""
-    return Frame(DELTA, f"{head}{_encode_text(text).decode()}}}}}")
+    """A piece of a block: the frame that there are most of, so it is made the fastest way."""
+    return tuple.__new__(Frame, (DELTA, f"{head}{_encode_text(text).decode()}}}}}"))

@@ -13,6 +13,7 @@ from interlingua.dialects.openai_chat.shape import (
     Note,
     ShapeError,
     form_in,
+    keep_whole,
     mine_of,
     put_back,
     want,
@@ -149,7 +150,7 @@ class CallReader:
         kind = "custom" if call.get("type") == "custom" else "function"
         inner = call.get(kind)
         if inner is None:
-            return UnknownBlock({self.t.name: {**call, "$form": {"in": "tool_calls"}}})
+            return UnknownBlock(keep_whole(self.t.name, call, {"in": "tool_calls"}))
         note, taken = Note(), {kind}
         name = want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
         id = self._id(call, name, note)

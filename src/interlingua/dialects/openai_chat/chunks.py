@@ -51,7 +51,7 @@ def read_reference(part: Wire, t: Tables, note: Note) -> Fields | None:
 
 
 def write_thinking(block: ThinkingBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
-    inner = form.get("inner") or mine_of(t.name, block.raw).get("inner")
+    inner = form.get("inner", mine_of(t.name, block.raw).get("inner"))
     part: Wire = {"type": "thinking", "thinking": _inner(block.text, inner)}
     if block.signature is not None:
         part["signature"] = block.signature

@@ -13,10 +13,12 @@ from interlingua.dialects.openai_chat.shape import (
     Note,
     each,
     form_in,
+    keep_whole,
     maybe,
     mine_of,
     put_back,
     want,
+    whole,
 )
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.model.blocks import Block, Citation, TextBlock
@@ -69,7 +71,7 @@ def _read(item: Any, t: Tables) -> Citation:
     note, kind = Note(), item.get("type")
     inner = item.get(kind) if type(kind) is str else None
     if type(inner) is not dict:
-        return Citation(raw={t.name: {**item, "$form": {"whole": True}}})
+        return Citation(raw=keep_whole(t.name, item, {"whole": True}))
     taken: set[str] = set()
     start, end = _read_range(inner, kind, note, taken)
     fields: dict[str, Any] = {}
@@ -123,7 +125,7 @@ def _write(citation: Citation, offset: int, t: Tables, scribe: Scribe) -> list[W
     form = form_in(mine)
     if form.get("whole"):
         scribe.unsaid(citation, frozenset())
-        return [{key: value for key, value in mine.items() if key != "$form"}]
+        return [whole(mine)]
     kind = form.get("type") or (_USUAL if citation.url is not None else None)
     if kind is None:
         scribe.lost(citation)

@@ -20,6 +20,7 @@ from interlingua.dialects.openai_chat.shape import (
     ShapeError,
     each,
     form_in,
+    keep_whole,
     maybe,
     mine_of,
     put_back,
@@ -70,7 +71,7 @@ def _read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -
         return [RedactedThinkingBlock(item["data"], raw=note.raw(t.name))]
     if kind == "reasoning.text" or kind == "reasoning.summary":
         return [_read_text(item, kind, ordinal, t)]
-    return [UnknownBlock({t.name: {**item, "$form": {"in": "thinking"}}})]
+    return [UnknownBlock(keep_whole(t.name, item, {"in": "thinking"}))]
 
 
 def _read_text(item: Wire, kind: str, ordinal: int, t: Tables) -> Block:

@@ -38,13 +38,25 @@ KNOWN = frozenset({"content", "name", "tool_calls", *MARKS})
 def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
     if type(wires) is not list:
         raise ShapeError(".messages", "a list", wires)
-    reader = _Reading(t)
-    try:
-        for wire in wires:
+    messages: list[Message] = []
+    reader: _Reading | None = None
+    for wire in wires:
+        if type(wire) is dict and len(wire) == 2:
+            # A role and a text: most messages that people write, and all that short requests have.
+            content, word = wire.get("content"), wire.get("role")
+            if type(content) is str and content and type(word) is str and word in _SPEAKERS:
+                messages.append(Message(_SPEAKERS[word], (TextBlock(content),)))
+                continue
+        if reader is None:
+            reader = _Reading(t, messages)
+        try:
             reader.read(wire)
-    except ShapeError as odd:
-        raise odd.inside(f".messages[{len(reader.messages)}]") from None
-    return tuple(reader.messages)
+        except ShapeError as odd:
+            raise odd.inside(f".messages[{len(messages)}]") from None
+    return tuple(messages)
+
+
+_SPEAKERS = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
 
 
 @cache
@@ -54,9 +66,9 @@ def _plain(name: str) -> MessageMetadata:
 
 
 class _Reading:
-    def __init__(self, t: Tables) -> None:
+    def __init__(self, t: Tables, messages: list[Message]) -> None:
         self.t = t
-        self.messages: list[Message] = []
+        self.messages = messages
         self.calls = OpenCalls()
         self.plain = _plain(t.name)
         self.usual: dict[tuple[str, ...], MessageMetadata] = {}

@@ -74,7 +74,7 @@ def _read_spelled(
     wire: Wire, option: str, t: Tables, note: Note, taken: set[str], fields: Fields
 ) -> None:
     kind, keys = SPELLINGS[option]
-    given = [key for key in keys if wire.get(key) is not None]
+    given = [key for key in keys if key in wire and wire[key] is not None]
     value: Any = want(wire[given[0]], kind, f".{given[0]}")
     fields[option] = value
     given = [key for key in given if wire[key] == value and type(wire[key]) is not bool]

@@ -16,9 +16,11 @@ from interlingua.dialects.openai_chat.shape import (
     ShapeError,
     each,
     form_in,
+    keep_whole,
     maybe,
     mine_of,
     put_back,
+    whole,
 )
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.model.blocks import (
@@ -64,14 +66,14 @@ def read_part(part: Any, granted: Parts, t: Tables) -> Block:
         fields = read(part, t, note)
         if fields is not None:
             return _finish(block, fields, part, keys, granted, t, note)
-    return UnknownBlock({t.name: part})
+    return UnknownBlock(keep_whole(t.name, part, {}))
 
 
 def _finish(
     block: Any, fields: Fields, part: Wire, keys: Parts, granted: Parts, t: Tables, note: Note
 ) -> Block:
     """The block of a part, with its cache mark and what else it said."""
-    if part["type"] not in granted:
+    if part["type"] not in granted or block is RefusalBlock:  # which is a key as a rule
         note.form["part"] = part["type"]
     taken = {"type"} | {key for key in keys if part.get(key) is not None}
     cache = read_cache(part, t, "part", note.form, taken)
@@ -198,7 +200,7 @@ def write_unknown(block: UnknownBlock, t: Tables, scribe: Scribe) -> list[Any]:
         return []
     if block.cache is not None:
         scribe.lost(block, "cache")
-    return [{key: value for key, value in mine.items() if key != "$form"}]
+    return [whole(mine)]
 
 
 def _write_other(block: Block, granted: Parts, t: Tables, scribe: Scribe) -> list[Any]:

@@ -49,11 +49,14 @@ def _read(wire: Wire, t: Tables) -> Request:
         want(model, str, ".model")
         taken.add("model")
     messages = read_messages(wire.get("messages"), t)
-    tools = _read_tools(wire, t, taken)
+    tools: tuple[ToolDefinition, ...] = ()
+    if "tools" in wire or "functions" in wire:
+        tools = _read_tools(wire, t, taken)
     options = _NO_OPTIONS
     if len(wire) > len(taken):
         options = read_options(wire, t, note, taken)
-        note.leave(wire, taken, KNOWN)
+        if len(wire) > len(taken):
+            note.leave(wire, taken, KNOWN)
     return Request(messages, model, tools, options, raw=note.raw(t.name))
 
 

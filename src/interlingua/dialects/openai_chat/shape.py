@@ -91,7 +91,9 @@ class Note:
         for key, value in wire.items():
             if key in taken:
                 continue
-            if key in known and nothing(value):
+            if key == "$form":  # nobody sends this, but whatever was sent goes home
+                self.form["own"] = value
+            elif key in known and nothing(value):
                 self.form.setdefault("empty", {})[key] = value
             else:
                 self.rest[key] = value
@@ -134,6 +136,8 @@ def put_back(wire: Wire, mine: Wire | None, fillers: Mapping[str, Any] = NOTHING
     for key in form.get("absent", ()):
         if key in wire and key in fillers and wire[key] == fillers[key]:
             del wire[key]
+    if "own" in form:
+        wire["$form"] = form["own"]
     return wire
 
 
@@ -146,6 +150,22 @@ def _put(wire: Wire, key: str, value: Any, fillers: Mapping[str, Any]) -> None:
         for name, item in value.items():
             _put(inner, name, item, NOTHING)
         wire[key] = inner
+
+
+def keep_whole(name: str, wire: Wire, form: Wire) -> Raw:
+    """An object that no field took anything of, as a `raw`."""
+    if "$form" in wire:
+        form = {**form, "own": wire["$form"]}
+    return {name: {**wire, "$form": form}} if form else {name: wire}
+
+
+def whole(mine: Wire) -> Wire:
+    """The object that `keep_whole` kept."""
+    form = mine.get("$form")
+    if form is None:
+        return mine
+    wire = {key: value for key, value in mine.items() if key != "$form"}
+    return {**wire, "$form": form["own"]} if "own" in form else wire
 
 
 def mine_of(name: str, raw: Raw | None) -> Wire:

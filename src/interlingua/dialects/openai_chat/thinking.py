@@ -21,6 +21,7 @@ from interlingua.dialects.openai_chat.shape import (
     ShapeError,
     each,
     form_in,
+    keep_whole,
     maybe,
     mine_of,
     put_back,
@@ -84,7 +85,7 @@ def _read(item: Any, t: Tables) -> Block:
         return ThinkingBlock(item["thinking"], signature, **_beside(item, t, taken))
     if kind == "redacted_thinking" and type(item.get("data")) is str:
         return RedactedThinkingBlock(item["data"], **_beside(item, t, {"type", "data"}))
-    return UnknownBlock({t.name: {**item, "$form": {"in": "thinking"}}})
+    return UnknownBlock(keep_whole(t.name, item, {"in": "thinking"}))
 
 
 def _beside(item: Wire, t: Tables, taken: set[str]) -> dict[str, Any]:

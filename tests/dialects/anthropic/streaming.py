@@ -1,0 +1,191 @@
+"""Small streams of the Messages API, and the questions that most tests ask of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+import interlingua as il
+from interlingua.dialects.anthropic import DIALECT
+from interlingua.losses import Report
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    StreamError,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from interlingua.streams.frames import Frame
+from tests.laws import laws
+
+Json = dict[str, Any]
+
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+
+def frame(wire: Any) -> Frame:
+    return Frame(wire.get("type"), json.dumps(wire))
+
+
+def begun(**more: Any) -> Json:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-5",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "output_tokens": 1},
+    }
+    return {"type": "message_start", "message": {**message, **more}}
+
+
+def ended(word: str | None = "end_turn", tokens: int = 3, **more: Any) -> list[Json]:
+    delta = {"stop_reason": word, "stop_sequence": None}
+    return [
+        {"type": "message_delta", "delta": delta, "usage": {"output_tokens": tokens}, **more},
+        {"type": "message_stop"},
+    ]
+
+
+def block(index: int, start: Json, *deltas: Json) -> list[Json]:
+    """A block from its start to its end."""
+    return [
+        {"type": "content_block_start", "index": index, "content_block": start},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def words(*pieces: str) -> list[Json]:
+    return [{"type": "text_delta", "text": piece} for piece in pieces]
+
+
+def thoughts(*pieces: str) -> list[Json]:
+    return [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+
+
+def given(*pieces: str) -> list[Json]:
+    return [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+
+
+def signed(signature: str) -> Json:
+    return {"type": "signature_delta", "signature": signature}
+
+
+def called(name: str = "get_weather", id: str = "toolu_1", **more: Any) -> Json:
+    return {"type": "tool_use", "id": id, "name": name, "input": {}, **more}
+
+
+TEXT: Json = {"type": "text", "text": ""}
+THINKING: Json = {"type": "thinking", "thinking": "", "signature": ""}
+
+
+def talk(*blocks: list[Json], **more: Any) -> list[Json]:
+    """A whole stream of these blocks."""
+    return [begun(), *(each for told in blocks for each in told), *ended(**more)]
+
+
+def read(frames: Iterable[Any]) -> list[Event]:
+    reader = DIALECT.stream_reader()
+    events: list[Event] = []
+    for each in frames:
+        events += reader.feed(each if isinstance(each, Frame) else frame(each))
+    events += reader.close()
+    assert disorder(events) == []
+    return events
+
+
+def write(events: Iterable[Event]) -> tuple[list[Json], Report]:
+    """What is written, as JSON; the names are checked here."""
+    writer = DIALECT.stream_writer()
+    frames: list[Frame] = []
+    for event in events:
+        frames += writer.feed(event)
+    frames += writer.close()
+    wires = [json.loads(each.data) for each in frames]
+    assert [each.event for each in frames] == [wire.get("type", "error") for wire in wires]
+    return wires, writer.report
+
+
+def goes_home(wires: list[Json]) -> list[Event]:
+    """The events, once the frames are known to go home, by way of a store too."""
+    events = read(wires)
+    for told in (events, _decode(msgspec.json.encode(events))):
+        written, report = write(told)
+        assert laws.difference(wires, written) is None
+        assert list(report) == []
+    return events
+
+
+def abroad(events: Iterable[Event]) -> tuple[list[Json], Report]:
+    """What is written for events that carry no marks of this wire; blocks stand in a row."""
+    wires, report = write([event.replace(frame=None) for event in events])
+    assert in_a_row(wires)
+    return wires, report
+
+
+def in_a_row(wires: list[Json]) -> bool:
+    is_open, last = False, -1
+    for wire in wires:
+        kind = wire["type"].removeprefix("content_block_")
+        expected = {"start": (False, last + 1), "delta": (True, last), "stop": (True, last)}
+        if kind in expected and (is_open, wire["index"]) != expected[kind]:
+            return False
+        if kind in ("message_delta", "message_stop") and is_open:
+            return False
+        is_open = kind == "start" if kind in ("start", "stop") else is_open
+        last += kind == "start"
+    return True
+
+
+def fold(wires: list[Json]) -> il.Response:
+    return il.fold(read(wires))
+
+
+def whole(*content: Json, **more: Any) -> il.Response:
+    """The same answer in one body."""
+    message = begun()["message"]
+    usage = {"input_tokens": 10, "output_tokens": 3}
+    body = {**message, "content": list(content), "stop_reason": "end_turn", "usage": usage}
+    return DIALECT.read_response({**body, **more})
+
+
+def disorder(events: list[Event]) -> list[str]:
+    """Where events break the law of their order."""
+    problems: list[str] = []
+    opened: set[int] = set()
+    under_way, seen = False, set()
+    for event in events:
+        if isinstance(event, MessageStart):
+            if under_way:
+                problems.append("a message inside another")
+            under_way, opened, seen = True, set(), set()
+        elif isinstance(event, StreamError):
+            under_way = False
+        elif not isinstance(event, Other) and not under_way:
+            problems.append(f"{type(event).__name__} outside a message")
+        if isinstance(event, BlockStart | ToolUseStart):
+            if event.index in seen:
+                problems.append("an index twice")
+            opened.add(event.index)
+            seen.add(event.index)
+        elif hasattr(event, "index") and event.index not in opened:
+            problems.append(f"{type(event).__name__} outside a block")
+        if isinstance(event, BlockEnd | ToolUseEnd):
+            opened.discard(event.index)
+        if isinstance(event, MessageComplete):
+            under_way = False
+            if opened:
+                problems.append("a block that nothing closed")
+    if not isinstance(events[-1], MessageComplete | StreamError):
+        problems.append("no end")
+    return problems
