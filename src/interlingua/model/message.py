@@ -46,7 +46,8 @@ PLACEMENT: dict[Role, frozenset[str]] = {
 provider itself ran; a tool message holds exactly one result."""
 
 Content = str | Block | Iterable[str | Block]
-_NO_METADATA = MessageMetadata()
+NO_METADATA = MessageMetadata()
+"""What is known of a message of which nothing is known; the very object that is the default."""
 
 
 class Message(Value, frozen=True):
@@ -57,7 +58,7 @@ class Message(Value, frozen=True):
     name: str | None = None
     id: str | None = None
     session_id: str | None = None
-    metadata: MessageMetadata = _NO_METADATA
+    metadata: MessageMetadata = NO_METADATA
     created_at: datetime | None = None
     schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
 
@@ -83,7 +84,7 @@ class Message(Value, frozen=True):
 
     @classmethod
     def assistant(cls, content: Content, metadata: MessageMetadata | None = None) -> Message:
-        return cls(Role.ASSISTANT, blocks_of(content), metadata=metadata or _NO_METADATA)
+        return cls(Role.ASSISTANT, blocks_of(content), metadata=metadata or NO_METADATA)
 
     @classmethod
     def tool_result(

@@ -13,9 +13,9 @@ from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from interlingua.model.message import Message, Role
+from interlingua.model.message import NO_METADATA, Message, Role
 
-_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
+_SYSTEM, _DEVELOPER, _USER = Role.SYSTEM, Role.DEVELOPER, Role.USER
 _TURNS = {
     Role.ASSISTANT: ("assistant", ASSISTANT),
     Role.USER: ("user", USER),
@@ -23,6 +23,17 @@ _TURNS = {
     Role.SYSTEM: ("system", SYSTEM),
     Role.DEVELOPER: ("system", SYSTEM),
 }
+
+
+def _plain_text(message: Message) -> str | None:
+    """The text of a message that has nothing else to say."""
+    content = message.content
+    if len(content) != 1 or message.name is not None or message.metadata is not NO_METADATA:
+        return None
+    block = content[0]
+    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
+        return None
+    return block.text if block.signature is None and not block.citations else None
 
 
 def _is_usual(message: Message) -> bool:
@@ -56,6 +67,9 @@ def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> 
 def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
     parts: list[Wire] = []
     raw = None
+    if len(messages) == 1 and (said := _plain_text(messages[0])) and messages[0].role is _SYSTEM:
+        out["system"] = [{"type": "text", "text": said}]
+        return
     for message in messages:
         raw = message.metadata.provider_raw
         if message.name is not None or message.role is not _SYSTEM:
@@ -85,6 +99,9 @@ class _Turns:
 
     def add(self, message: Message) -> None:
         metadata = message.metadata
+        if message.role is _USER and self.role != "user" and (text := _plain_text(message)):
+            self._open("user", [{"type": "text", "text": text}])
+            return
         role, place = _TURNS[message.role]
         parts = write_parts(message.content, place, self.scribe)
         if message.name is not None or metadata.diagnostics or not _is_usual(message):

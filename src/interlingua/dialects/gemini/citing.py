@@ -79,6 +79,7 @@ class Citing:
                 continue
             index = self.chunks.index(citation, form.get("chunk"))
             if before is not None and form.get("with") and _same_place(before, citation):
+                self._bytes(citation, spot)  # for what it reports
                 if index is not None:
                     self.supports[-1][1].setdefault("groundingChunkIndices", []).append(index)
                 continue

@@ -8,6 +8,7 @@ from typing import Any
 from interlingua.dialects.base import Wire
 from interlingua.dialects.gemini import calls as _calls
 from interlingua.dialects.gemini import media as _media
+from interlingua.dialects.gemini import results as _results
 from interlingua.dialects.gemini.spelling import SNAKE, Place, Taking, account, dress, mine
 from interlingua.dialects.gemini.tables import NAME, PARTS, SIGNATURE
 from interlingua.dialects.gemini.turn import Calls, Turn
@@ -39,11 +40,21 @@ def read_parts(parts: list[Any], place: Place, calls: Calls) -> list[Block]:
     for index, part in enumerate(parts):
         if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:
             blocks.append(TextBlock(text))
-        elif (block := _calls.quickly(part, calls)) is not None:
+        elif (block := _quickly(part, calls)) is not None:
             blocks.append(block)
         else:
             _read_part(part, (place, index), calls, blocks)
     return blocks
+
+
+def _quickly(part: Any, calls: Calls) -> Block | None:
+    """A call or result in its plain spelling."""
+    if type(part) is dict:
+        if type(inner := part.get("functionCall")) is dict:
+            return _calls.quick_call(inner, part, calls)
+        if type(inner := part.get("functionResponse")) is dict and len(part) == 1:
+            return _results.quick_result(inner, calls)
+    return None
 
 
 def _read_part(part: Any, place: Place, calls: Calls, blocks: list[Block]) -> None:
@@ -100,11 +111,11 @@ _READERS: dict[str, Callable[[Taking, Calls], Block]] = {
     "inlineData": lambda part, calls: _media.read_inline(part),
     "fileData": lambda part, calls: _media.read_file(part),
     "functionCall": _calls.read_call,
-    "functionResponse": _calls.read_result,
+    "functionResponse": _results.read_result,
     "executableCode": _calls.read_code,
-    "codeExecutionResult": _calls.read_code_result,
+    "codeExecutionResult": _results.read_code_result,
     "toolCall": _calls.read_tool_call,
-    "toolResponse": _calls.read_tool_response,
+    "toolResponse": _results.read_tool_response,
 }
 
 # -- writing --------------------------------------------------------------------------------------
@@ -171,10 +182,10 @@ _WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
     RedactedThinkingBlock: _drop_redacted,
     RefusalBlock: _write_refusal,
     ToolUseBlock: _calls.write_call,
-    ToolResultBlock: _calls.write_result,
+    ToolResultBlock: _results.write_result,
     ImageBlock: _media.write_media,
     AudioBlock: _media.write_media,
     VideoBlock: _media.write_media,
     DocumentBlock: _media.write_media,
-    UnknownBlock: _calls.write_unknown,
+    UnknownBlock: _results.write_unknown,
 }

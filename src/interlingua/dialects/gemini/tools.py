@@ -169,8 +169,8 @@ def _account(tool: ToolDefinition, scribe: Scribe) -> None:
 
 def _write_built_in(tool: ToolDefinition, scribe: Scribe) -> Any:
     """The settings of a built-in tool; None for one that is not known here."""
-    rest = mine(tool.raw)[0]
-    if not rest and tool.kind not in BUILT_IN:
+    settings = mine(tool.raw)[0].get(tool.kind, {} if tool.kind in BUILT_IN else None)
+    if type(settings) not in (dict, list):
         scribe.lost(tool, None, "a tool that another provider defines", severity="error")
         return None
     scribe.unsaid(tool, _SAID_BUILT_IN)
@@ -179,4 +179,4 @@ def _write_built_in(tool: ToolDefinition, scribe: Scribe) -> Any:
         scribe.lost(tool, None, reason, kind="approximated")
     if tool.executor != ("client" if tool.kind in CLIENT_KINDS else "provider"):
         scribe.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
-    return next(iter(rest.values()), {})
+    return settings

@@ -74,7 +74,16 @@ def _read_spelled(
     wire: Wire, option: str, t: Tables, note: Note, taken: set[str], fields: Fields
 ) -> None:
     kind, keys = SPELLINGS[option]
-    given = [key for key in keys if key in wire and wire[key] is not None]
+    first, second = wire.get(keys[0]), wire.get(keys[1])
+    if first is None or second is None:
+        alone, only = (keys[0], first) if second is None else (keys[1], second)
+        if type(only) is kind:  # the usual case: said once, and rightly
+            fields[option] = only
+            taken.add(alone)
+            if alone != _usual(option, t):
+                note.form[option] = [alone]
+            return
+    given = [key for key in keys if wire.get(key) is not None]
     value: Any = want(wire[given[0]], kind, f".{given[0]}")
     fields[option] = value
     given = [key for key in given if wire[key] == value and type(wire[key]) is not bool]
