@@ -141,11 +141,9 @@ class _Teller:
 
     def response(self, response: Response) -> Response:
         message = self.with_ids((self.assistant(response.message),))[0]
+        if not response.alternatives:
+            return response if message is response.message else response.replace(message=message)
         others = [self.with_ids((self.assistant(each),))[0] for each in response.alternatives]
-        if message is response.message and all(
-            new is old for new, old in zip(others, response.alternatives, strict=True)
-        ):
-            return response
         return response.replace(message=message, alternatives=tuple(others))
 
     def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
@@ -225,10 +223,14 @@ class _Teller:
         content = message.content
         if self.is_readable(message):
             return message if self.traits.call_signature is None else self.signed(message)
-        told = [new for block in content if (new := self.model_block(block, message)) is not None]
-        if len(told) == len(content) and all(
-            new is old for new, old in zip(told, content, strict=True)
-        ):
+        told: list[Block] = []
+        changed = False
+        for block in content:
+            new = block if _is_plain(block) else self.model_block(block, message)
+            changed = changed or new is not block
+            if new is not None:
+                told.append(new)
+        if not changed:
             return self.signed(message)
         if not told:
             reason = "nothing of it can be said; a placeholder stands in its place"
@@ -239,11 +241,9 @@ class _Teller:
     def is_readable(self, message: Message) -> bool:
         """Whether the target can take all of it as it is; the usual case, so it is quick."""
         for block in message.content:
-            kind = type(block)
-            if kind is TextBlock or kind is ToolUseBlock:
-                if block.signature is None and (kind is TextBlock or block.executor == "client"):  # type: ignore[union-attr]  # by its kind
-                    continue
-            elif kind is ThinkingBlock and block.raw is None and self.is_issuer_of(message):
+            if _is_plain(block):
+                continue
+            if type(block) is ThinkingBlock and block.raw is None and self.is_issuer_of(message):
                 continue
             return False
         return True
@@ -276,7 +276,8 @@ class _Teller:
                 return block
 
     def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
-        if self.is_issuer(message, block):
+        own = self.is_issuer_of(message) if block.raw is None else self.is_issuer(message, block)
+        if own:
             return block
         if (self.traits.replays_thinking or self.answering) and block.text:
             return self.unsigned(block) if block.signature is not None else block
@@ -564,6 +565,14 @@ def _calls(message: Message) -> list[ToolUseBlock]:
 
 
 _NOTHING = TextBlock("")
+
+
+def _is_plain(block: Block) -> bool:
+    """Whether there is nothing in a block that only its issuer could read."""
+    kind = type(block)
+    if kind is TextBlock:
+        return block.signature is None  # type: ignore[union-attr]  # by its kind
+    return kind is ToolUseBlock and block.signature is None and block.executor == "client"  # type: ignore[union-attr]  # by its kind
 
 
 def _has_other_media(message: Message, allowed: frozenset[str]) -> bool:

@@ -106,6 +106,8 @@ def _read_logprobs(wire: Wire, fields: Wire, kept: Kept) -> None:
         fields["logprobs"] = most or 0
         if most == 0:
             kept.spelled["top_logprobs"] = 0
+        if most is not None and most > MOST_LOGPROBS:
+            kept.form["odd"] = True
         return
     if wanted is False:
         kept.spelled["logprobs"] = False

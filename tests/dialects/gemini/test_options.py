@@ -1,0 +1,295 @@
+"""Options and tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interlingua.dialects.gemini import DIALECT
+from interlingua.model.exchange import (
+    EFFORTS,
+    Options,
+    Reasoning,
+    Request,
+    ResponseFormat,
+    ToolChoice,
+)
+from interlingua.model.tools import SideEffects, ToolDefinition
+from tests.dialects.gemini.wires import Wire, body, losses, read, write
+
+SCHEMA: Wire = {"type": "object", "properties": {"$ref": {"type": "string"}}, "$id": "x"}
+OPENAPI: Wire = {"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}}
+
+
+def config(**config: Any) -> Options:
+    return read(body(generationConfig=config)).options
+
+
+def told(**options: Any) -> tuple[Wire, list[tuple[str, str]]]:
+    wire, report = write(options=Options(**options))
+    return wire, losses(report)
+
+
+def tools(*entries: Wire) -> tuple[ToolDefinition, ...]:
+    return read(body(tools=list(entries))).tools
+
+
+def write_tools(*tools: ToolDefinition) -> tuple[Any, list[tuple[str, str]]]:
+    written = DIALECT.write_request(Request(tools=tools))
+    return written.wire.get("tools"), losses(written.report)
+
+
+# -- generationConfig -----------------------------------------------------------------------------
+
+
+def test_numbers_and_lists_are_options() -> None:
+    options = config(
+        temperature=1,
+        topP=0.5,
+        topK=40.0,
+        candidateCount=2,
+        maxOutputTokens=100.0,
+        stopSequences=["END"],
+        seed=7,
+        presencePenalty=-1,
+        frequencyPenalty=0.5,
+    )
+    assert options == Options(
+        temperature=1,
+        top_p=0.5,
+        top_k=40,
+        n=2,
+        max_output_tokens=100,
+        stop=("END",),
+        seed=7,
+        presence_penalty=-1,
+        frequency_penalty=0.5,
+    )
+
+
+@pytest.mark.parametrize("blank", [{}, {"temperature": None}, {"speechConfig": {}}, None])
+def test_a_blank_config_goes_home(blank: Any) -> None:
+    assert read(body(generationConfig=blank)).options == Options()
+
+
+@pytest.mark.parametrize(
+    ("wire", "count"),
+    [
+        ({"responseLogprobs": True}, 0),
+        ({"responseLogprobs": True, "logprobs": 0}, 0),
+        ({"response_logprobs": True, "logprobs": 5}, 5),
+        ({"responseLogprobs": False}, None),
+        ({"logprobs": 3}, None),
+    ],
+)
+def test_log_probabilities_are_those_asked_for(wire: Wire, count: int | None) -> None:
+    assert config(**wire).logprobs == count
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"),
+    [
+        ({"responseMimeType": "text/plain"}, "text"),
+        ({"responseMimeType": "application/json"}, "json"),
+        ({"responseMimeType": "application/json", "responseSchema": OPENAPI}, "json_schema"),
+        ({"responseMimeType": "text/x.enum", "response_schema": OPENAPI}, "json_schema"),
+        ({"responseJsonSchema": SCHEMA}, "json_schema"),
+        ({"responseMimeType": "image/png"}, "text"),
+    ],
+)
+def test_the_format_is_a_type_and_a_schema(wire: Wire, kind: str) -> None:
+    assert config(**wire).response_format.kind == kind  # type: ignore[union-attr]
+
+
+def test_a_schema_is_written_as_json_schema() -> None:
+    wire, lost = told(response_format=ResponseFormat("json_schema", "city", SCHEMA, True))
+    assert wire["generationConfig"] == {
+        "responseMimeType": "application/json",
+        "responseJsonSchema": SCHEMA,
+    }
+    assert lost == [("dropped", f"$.options.response_format.{name}") for name in ("name", "strict")]
+    assert told(response_format=ResponseFormat("json_schema"))[1] == [
+        ("approximated", "$.options.response_format.kind")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wire", "reasoning"),
+    [
+        ({"thinkingBudget": 0}, Reasoning("none")),
+        ({"thinkingBudget": 512, "includeThoughts": True}, Reasoning(None, 512, True)),
+        ({"thinkingBudget": -1}, None),
+        ({"thinkingLevel": "high"}, Reasoning("high")),
+        (
+            {"thinking_level": "MINIMAL", "include_thoughts": False},
+            Reasoning("minimal", None, False),
+        ),
+        ({"thinkingLevel": "LOW", "thinkingBudget": 0}, Reasoning("low", 0)),
+        ({"thinkingLevel": "THINKING_LEVEL_UNSPECIFIED"}, None),
+        ({}, None),
+    ],
+)
+def test_thinking_is_reasoning(wire: Wire, reasoning: Reasoning | None) -> None:
+    assert config(thinkingConfig=wire).reasoning == reasoning
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_every_effort_is_said_or_clamped_with_a_report(effort: Any) -> None:
+    wire, lost = told(reasoning=Reasoning(effort))
+    if effort == "none":
+        assert wire["generationConfig"] == {"thinkingConfig": {"thinkingBudget": 0}}
+    clamped = effort in ("xhigh", "max")
+    assert lost == ([("approximated", "$.options.reasoning.effort")] if clamped else [])
+    if clamped:
+        assert wire["generationConfig"]["thinkingConfig"] == {"thinkingLevel": "HIGH"}
+
+
+def test_modalities_are_lower_case_here() -> None:
+    assert config(responseModalities=["TEXT", "IMAGE"]).modalities == ("text", "image")
+    assert config(responseModalities=["Text"]).modalities == ("text",)
+    assert told(modalities=("text",))[0]["generationConfig"] == {"responseModalities": ["TEXT"]}
+
+
+def test_tier_and_labels_stand_beside_the_config() -> None:
+    options = read(body(serviceTier="flex", labels={"team": "a"})).options
+    assert (options.service_tier, options.metadata) == ("flex", {"team": "a"})
+    assert read(body(serviceTier="PRIORITY")).options.service_tier == "priority"
+    assert read(body(service_tier="warp")).options.service_tier == "warp"
+    assert told(service_tier="default")[0]["serviceTier"] == "standard"
+    assert told(service_tier="warp")[1] == [("dropped", "$.options.service_tier")]
+
+
+def test_options_without_a_place_are_reported() -> None:
+    assert told(user="u", verbosity="low", parallel_tool_calls=False)[1] == [
+        ("dropped", f"$.options.{name}") for name in ("verbosity", "parallel_tool_calls", "user")
+    ]
+
+
+# -- the choice of tools --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wire", "choice"),
+    [
+        ({"mode": "AUTO"}, ToolChoice()),
+        ({"mode": "any"}, ToolChoice("any")),
+        ({"mode": "NONE"}, ToolChoice("none")),
+        ({"mode": "VALIDATED"}, ToolChoice()),
+        ({"mode": "ANY", "allowedFunctionNames": ["f"]}, ToolChoice("any", ("f",))),
+        ({"mode": "VALIDATED", "allowed_function_names": ["f"]}, ToolChoice("auto", ("f",))),
+        ({"mode": "AUTO", "allowedFunctionNames": ["f"]}, ToolChoice("auto", ("f",))),
+        ({"allowedFunctionNames": ["f"]}, ToolChoice("auto", ("f",))),
+        ({"mode": "ANY", "allowedFunctionNames": []}, ToolChoice("any")),
+        ({"mode": None}, None),
+        ({"mode": "SOMETHING"}, None),
+        ({}, None),
+    ],
+)
+def test_the_mode_is_the_choice(wire: Wire, choice: ToolChoice | None) -> None:
+    request = read(body(toolConfig={"functionCallingConfig": wire}))
+    assert request.options.tool_choice == choice
+    other = request.options.replace(tool_choice=ToolChoice("none"))
+    changed = DIALECT.write_request(request.replace(options=other)).wire["toolConfig"]
+    assert changed["functionCallingConfig"]["mode"] == "NONE"
+
+
+def test_auto_among_some_tools_is_validated() -> None:
+    wire, lost = told(tool_choice=ToolChoice("auto", ("f",)))
+    calling = {"mode": "VALIDATED", "allowedFunctionNames": ["f"]}
+    assert (wire["toolConfig"], lost) == ({"functionCallingConfig": calling}, [])
+
+
+@pytest.mark.parametrize("wire", [{}, {"includeServerSideToolInvocations": True}, None])
+def test_other_tool_configs_go_home(wire: Any) -> None:
+    assert read(body(tool_config=wire)).options.tool_choice is None
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "schema"),
+    [
+        ("parameters", OPENAPI),
+        ("parametersJsonSchema", SCHEMA),
+        ("parameters_json_schema", SCHEMA),
+    ],
+)
+@pytest.mark.requirement("P45")
+def test_a_schema_is_kept_as_the_wire_had_it(key: str, schema: Wire) -> None:
+    declaration = {"name": "f", "description": "F.", key: schema, "behavior": "BLOCKING"}
+    [tool] = tools({"functionDeclarations": [declaration]})
+    assert (tool.name, tool.description, tool.input_schema) == ("f", "F.", schema)
+
+
+@pytest.mark.requirement("P45")
+def test_a_schema_from_elsewhere_is_sent_whole_as_json_schema() -> None:
+    tool = ToolDefinition("f", "F.", SCHEMA, output_schema={"type": "string"})
+    wire, lost = write_tools(tool)
+    assert lost == []
+    assert wire[0]["functionDeclarations"] == [
+        {
+            "name": "f",
+            "description": "F.",
+            "parametersJsonSchema": SCHEMA,
+            "responseJsonSchema": {"type": "string"},
+        }
+    ]
+
+
+def test_declarations_share_one_entry_unless_they_did_not() -> None:
+    f, g = {"name": "f"}, {"name": "g", "response": OPENAPI}
+    wire, _ = write_tools(ToolDefinition("f"), ToolDefinition("g"))
+    assert wire == [{"functionDeclarations": [f, {"name": "g"}]}]
+    for entries in (
+        [{"functionDeclarations": [f, g]}],
+        [{"functionDeclarations": [f]}, {"function_declarations": [g]}],
+        [{"functionDeclarations": [f], "googleSearch": {}}, {"functionDeclarations": [g]}],
+        [{}, {"functionDeclarations": [f], "codeExecution": None}, {"functionDeclarations": []}],
+        [{"googleSearch": {}, "urlContext": {}}, {"functionDeclarations": [], "retrieval": {}}],
+    ):
+        tools(*entries)
+
+
+@pytest.mark.parametrize("given", [[], None, {"functionDeclarations": [{"name": "f"}]}])
+def test_odd_lists_of_tools_go_home(given: Any) -> None:
+    assert len(read(body(tools=given)).tools) == bool(given)
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "executor"),
+    [
+        ({"googleSearch": {}}, "googleSearch", "provider"),
+        ({"google_search": {"excludeDomains": ["x"]}}, "googleSearch", "provider"),
+        ({"mcpServers": [{"name": "m"}]}, "mcpServers", "provider"),
+        ({"computerUse": {"environment": "BROWSER"}}, "computerUse", "client"),
+        ({"somethingNew": {"a": 1}}, "somethingNew", "provider"),
+    ],
+)
+def test_built_in_tools_are_known_by_their_key(entry: Wire, kind: str, executor: str) -> None:
+    [tool] = tools(entry)
+    assert (tool.kind, tool.name, tool.executor) == (kind, kind, executor)
+    assert tool.raw is not None
+    assert "gemini" in tool.raw
+
+
+def test_other_tools_are_reported() -> None:
+    wire, lost = write_tools(
+        ToolDefinition("note", kind="custom"),
+        ToolDefinition("web_search", kind="web_search_20260101", executor="provider"),
+        ToolDefinition("search", kind="googleSearch", executor="provider"),
+        ToolDefinition("f", strict=True, side_effects=SideEffects.READ),
+    )
+    assert [list(entry) for entry in wire] == [
+        ["functionDeclarations"],
+        ["googleSearch"],
+        ["functionDeclarations"],
+    ]
+    assert lost == [
+        ("downgraded", "$.tools[0].kind"),
+        ("dropped", "$.tools[1]"),
+        ("approximated", "$.tools[2]"),
+        ("dropped", "$.tools[3].side_effects"),
+        ("dropped", "$.tools[3].strict"),
+    ]
