@@ -64,7 +64,9 @@ def test_losses_can_be_forbidden() -> None:
     with pytest.raises(il.LossError, match="seed") as caught:
         result.report.require_lossless()
     assert caught.value.path == "$.options.seed"
-    il.convert(CHAT, source="openai-chat", target="gemini", model="gemini-2.5-flash").report.require_lossless()
+    il.convert(
+        CHAT, source="openai-chat", target="gemini", model="gemini-2.5-flash"
+    ).report.require_lossless()
 
 
 @pytest.mark.requirement("S002-29")

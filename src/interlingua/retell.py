@@ -73,7 +73,7 @@ def retell(
     `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
     go back only through the very dialect that they came by, not to their whole signing family."""
     to = target if isinstance(target, Dialect) else dialect_of(target)
-    if type(value) is Request and _is_simple(value):
+    if _is_simple(value):
         scribe = Scribe(to.name, value)
         return Retold(value, scribe.report, scribe)
     if isinstance(value, Message):
@@ -87,12 +87,15 @@ def retell(
     return Retold(told_value, teller.scribe.report, teller.scribe)
 
 
-def _is_simple(request: Request) -> bool:
-    """Whether nobody but the user has spoken yet, after the instructions: nothing to repair."""
-    if request.tools or request.continues is not None:
+def _is_simple(value: Any) -> bool:
+    """Whether nobody but the user has spoken yet, after the instructions, or it is an answer of
+    plain text: nothing to repair."""
+    if type(value) is Response:
+        return not value.alternatives and all(map(_is_plain_text, value.message.content))
+    if type(value) is not Request or value.tools or value.continues is not None:
         return False
     leading = True
-    for message in request.messages:
+    for message in value.messages:
         role = message.role
         if role is _USER:
             leading = False
@@ -565,6 +568,10 @@ def _calls(message: Message) -> list[ToolUseBlock]:
 
 
 _NOTHING = TextBlock("")
+
+
+def _is_plain_text(block: Block) -> bool:
+    return type(block) is TextBlock and block.signature is None
 
 
 def _is_plain(block: Block) -> bool:

@@ -82,6 +82,7 @@ class Dialect:
         self._read_request, self._write_request = request
         self._read_response, self._write_response = response
         self._stream = stream
+        self._request, self._response = f"{name} request", f"{name} response"
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -91,16 +92,16 @@ class Dialect:
     ) -> Request:
         """`model` and `stream` are for dialects that say them in the URL."""
         try:
-            return self._read_request(parse(wire, f"{self.name} request"), model, stream)
+            return self._read_request(parse(wire, self._request), model, stream)
         except RecursionError:
-            raise DepthError(f"{self.name} request", codec.STORED_DEPTH) from None
+            raise DepthError(self._request, codec.STORED_DEPTH) from None
 
     def read_response(self, wire: Wire | bytes | str) -> Response:
         """An error body reads as an empty message of status `error`."""
         try:
-            return self._read_response(parse(wire, f"{self.name} response"))
+            return self._read_response(parse(wire, self._response))
         except RecursionError:
-            raise DepthError(f"{self.name} response", codec.STORED_DEPTH) from None
+            raise DepthError(self._response, codec.STORED_DEPTH) from None
 
     def write_request(self, request: Request, scribe: Scribe | None = None) -> Written:
         scribe = scribe or Scribe(self.name, request)

@@ -195,13 +195,15 @@ def test_media_that_does_not_come_along_is_reported(source: Any) -> None:
 def test_documents_are_sent_with_a_legal_name() -> None:
     bare = DocumentBlock(Source("base64", PDF), "application/pdf")
     named = bare.replace(name="Q3_report.pdf", title="Q3")
-    wire, report = write(Message.user([bare, named]))
-    first, second = (part["document"] for part in wire["messages"][0]["content"])
+    titled = bare.replace(title="Q3")
+    wire, report = write(Message.user([bare, named, titled]))
+    first, second, third = (part["document"] for part in wire["messages"][0]["content"])
     assert first == {"name": "document", "format": "pdf", "source": {"bytes": PDF}}
-    assert second["name"] == "Q3-report-pdf"
+    assert (second["name"], third["name"]) == ("Q3-report-pdf", "Q3")
     assert losses(report) == [
-        ("approximated", "$.messages[0].content[1].name"),
         ("dropped", "$.messages[0].content[1].title"),
+        ("approximated", "$.messages[0].content[1].name"),
+        ("moved", "$.messages[0].content[2].title"),
     ]
 
 

@@ -58,7 +58,7 @@ _SAID = frozenset({"source", "media_type", "cache", "raw"})
 IMAGE = Kind("image", ImageBlock, IMAGE_FORMATS, _SAID)
 VIDEO = Kind("video", VideoBlock, VIDEO_FORMATS, _SAID)
 AUDIO = Kind("audio", AudioBlock, AUDIO_FORMATS, _SAID)
-DOCUMENT = Kind("document", DocumentBlock, DOCUMENT_FORMATS, _SAID | {"name", "context"})
+DOCUMENT = Kind("document", DocumentBlock, DOCUMENT_FORMATS, _SAID | {"name", "title", "context"})
 KINDS: dict[type[Any], Kind] = {kind.block: kind for kind in (IMAGE, VIDEO, AUDIO, DOCUMENT)}
 
 
@@ -219,14 +219,20 @@ def _near_type(media_type: str, kind: Kind) -> str | None:
 def _put_document(out: Wire, block: DocumentBlock, form: Wire, scribe: Scribe) -> None:
     if block.context is not None:
         out["context"] = block.context
-    if block.name is None:
+    given = block.name
+    if block.title is not None:
+        if given is None:
+            scribe.lost(block, "title", "said as its name", kind="moved", severity="info")
+            given = block.title
+        else:
+            scribe.lost(block, "title")
+    if given is None:
         if "name" not in form.get("absent", ()):
             out["name"] = DOCUMENT_NAME
         return
-    name = block.name if form.get("odd") else legal_name(block.name)
-    if name != block.name:
+    out["name"] = name = given if form.get("odd") else legal_name(given)
+    if name != block.name is not None:
         scribe.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
-    out["name"] = name
 
 
 def legal_name(name: str) -> str:

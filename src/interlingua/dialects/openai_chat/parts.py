@@ -216,7 +216,7 @@ def _write_other(block: Block, granted: Parts, t: Tables, scribe: Scribe) -> lis
 
 
 def _write_text(block: TextBlock, t: Tables, scribe: Scribe, form: Wire) -> Any:
-    if form.get("part") == "string" and block.cache is None:
+    if form.get("part") == "string" and (block.cache is None or "message_cache" in form):
         return block.text
     return {"type": "text", "text": block.text}
 
