@@ -6,6 +6,7 @@ from typing import Any
 
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.losses import Report
+from interlingua.model.blocks import Block
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from tests.laws import acceptable, laws
@@ -63,6 +64,11 @@ def read_answer(wire: dict[str, Any]) -> Response:
     assert laws.home(DIALECT, "response", wire) == []
     assert laws.pure(DIALECT, "response", wire) == []
     return DIALECT.read_response(wire)
+
+
+def block_of(part: Any, role: str = "user") -> Block:
+    """The block that a part reads as."""
+    return read(body({"role": role, "content": [part]}, toolConfig=TOOLS)).messages[0].content[0]
 
 
 def write(*messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:

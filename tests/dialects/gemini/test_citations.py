@@ -10,7 +10,7 @@ from interlingua.dialects.gemini import DIALECT
 from interlingua.model.blocks import Citation, TextBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
-from tests.dialects.gemini.wires import Wire, answer, losses, read_answer, text
+from tests.dialects.gemini.wires import Wire, answer, losses, read_answer, text, write
 
 WEB: list[Wire] = [
     {"web": {"uri": "https://a.example", "title": "A", "domain": "a.example"}},
@@ -50,9 +50,9 @@ def rewritten(response: Response, block: int, at: int, **change: Any) -> Respons
     content[block] = text.replace(citations=tuple(cited))
     changed = response.replace(message=response.message.replace(content=tuple(content)))
     written = DIALECT.write_response(changed)
-    assert not written.report
+    assert all(".raw." in loss.path for loss in written.report)
     back = DIALECT.read_response(written.wire)
-    assert citations(back, block) == tuple(cited)
+    assert set(citations(back, block)) == set(cited)
     return back
 
 
@@ -187,8 +187,6 @@ def test_citations_from_elsewhere_are_supports_and_share_their_chunks() -> None:
 
 
 def test_citations_in_a_history_are_reported() -> None:
-    from tests.dialects.gemini.wires import write
-
     block = TextBlock("Hi", citations=(Citation(url="https://a.example"),))
     told = losses(write(Message.assistant([block]))[1])
     assert told == [("dropped", "$.messages[0].content[0].citations")]

@@ -85,7 +85,9 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def mutated(wire: Any, chance: random.Random) -> Any:
     wire = copy.deepcopy(wire)
-    path = chance.choice(list(places(wire)))
+    path = chance.choice(list(places(wire)) or [()])
+    if not path:
+        return wire
     inside = wire
     for step in path[:-1]:
         inside = inside[step]
@@ -106,7 +108,7 @@ def mutated(wire: Any, chance: random.Random) -> Any:
 def test_a_changed_wire_reads_and_goes_home_or_is_refused(kind: str, seed: int) -> None:
     chance = random.Random(f"{kind}{seed}")
     read = DIALECT.read_request if kind == "request" else DIALECT.read_response
-    refused = 0
+    refused: list[str] = []
     for _ in range(150):
         wire = chance.choice(REQUESTS if kind == "request" else RESPONSES)
         for _ in range(chance.choice((1, 1, 2))):
@@ -114,13 +116,13 @@ def test_a_changed_wire_reads_and_goes_home_or_is_refused(kind: str, seed: int) 
         try:
             value: Any = read(wire)
         except ReadError as odd:
-            assert odd.path.startswith("$")
-            refused += 1
+            refused.append(odd.path)
             continue
         write: Any = DIALECT.write_request if kind == "request" else DIALECT.write_response
         assert same(write(value).wire, wire), wire
         assert not write(value).report
-    assert refused < 130
+    assert 0 < len(refused) < 130
+    assert all(path.startswith("$") for path in refused)
 
 
 @pytest.mark.parametrize("wire", [*REQUESTS, *RESPONSES])

@@ -231,7 +231,7 @@ def _put_document(out: Wire, block: DocumentBlock, form: Wire, scribe: Scribe) -
             out["name"] = DOCUMENT_NAME
         return
     out["name"] = name = given if form.get("odd") else legal_name(given)
-    if name != block.name is not None:
+    if block.name is not None and block.name != name:
         scribe.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
 
 

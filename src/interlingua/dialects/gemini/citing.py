@@ -9,6 +9,7 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.gemini.grounding import CHUNK_KEYS
 from interlingua.dialects.gemini.spelling import mine, spell
 from interlingua.dialects.gemini.spots import Spot, in_bytes, locate, spots_of
+from interlingua.dialects.gemini.tables import NAME
 from interlingua.model.blocks import Block, Citation, TextBlock
 
 _SAID = frozenset({"cited_text", "url", "title", "start", "end"})
@@ -77,17 +78,26 @@ class Citing:
                 wire = self._source(citation, spot, rest, form)
                 self.sources.append((form.get("at"), spell(wire, form)))
                 continue
+            if form.get("source"):
+                self._tell_source(citation, rest)
+                rest = form = {}
             index = self.chunks.index(citation, form.get("chunk"))
             if before is not None and form.get("with") and _same_place(before, citation):
                 self._bytes(citation, spot)  # for what it reports
                 if index is not None:
                     self.supports[-1][1].setdefault("groundingChunkIndices", []).append(index)
                 continue
-            self.supports.append((form.get("at"), self._support(citation, spot, index)))
+            self.supports.append((form.get("at"), self._support(citation, spot, index, rest, form)))
             before = citation
 
-    def _support(self, citation: Citation, spot: Spot | None, index: int | None) -> Wire:
-        rest, form = mine(citation.raw)
+    def _tell_source(self, citation: Citation, rest: Wire) -> None:
+        """A source that cites a text is a support now, which has no place for the rest of it."""
+        for key in rest:
+            self.scribe.lost(citation, f"raw.{NAME}.{key}", "no part of a support", severity="info")
+
+    def _support(
+        self, citation: Citation, spot: Spot | None, index: int | None, rest: Wire, form: Wire
+    ) -> Wire:
         support = dict(rest)
         inner = form.get("segment") or {}
         segment = self._segment(citation, spot, rest.get("segment") or {}, inner)
