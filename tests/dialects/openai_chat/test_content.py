@@ -140,7 +140,8 @@ def test_video_goes_home_only() -> None:
     block = part_of(part)
     assert block == VideoBlock(Source("url", "https://example.com/a.mp4"))
     assert said(block) == ([part], [])
-    assert said(VideoBlock(block.source))[1][0] == ("dropped", "$.messages[0].content[0]")
+    foreign = VideoBlock(Source("url", "https://example.com/a.mp4"))
+    assert said(foreign)[1][0] == ("dropped", "$.messages[0].content[0]")
 
 
 def test_speech_of_the_assistant_is_named_by_its_id() -> None:

@@ -342,7 +342,10 @@ def test_hosts_have_other_names_for_what_was_cached(keys: dict[str, Any]) -> Non
 
 
 def test_an_edit_changes_a_count_wherever_it_is_repeated() -> None:
-    details = {"prompt_tokens_details": {"cached_tokens": 4}, "prompt_cache_hit_tokens": 4}
+    details: dict[str, Any] = {
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "prompt_cache_hit_tokens": 4,
+    }
     response = read_answer(answer(usage=counted(**details)))
     counts = response.message.metadata.usage
     assert counts is not None

@@ -67,12 +67,7 @@ def kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
 
 
 def write_failure(response: Response, error: ProviderError, scribe: Scribe) -> Wire:
-    for block in response.message.content:
-        scribe.dropped(block, "an error body has no message")
-    if response.message.metadata.usage is not None:
-        scribe.lost(response.message, "metadata.usage", "an error body has no message")
-    for other in response.alternatives:
-        scribe.lost(other, None, "an error body has no message")
+    _tell_message(response, scribe)
     rest, form = mine(error.raw)
     if error.raw is not None:
         scribe.unsaid(error, _SAID)
@@ -87,6 +82,16 @@ def write_failure(response: Response, error: ProviderError, scribe: Scribe) -> W
     if kind_of(error.message, word, status) is not error.kind:
         scribe.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
     return {"error": wire}
+
+
+def _tell_message(response: Response, scribe: Scribe) -> None:
+    reason = "an error body has no message"
+    for block in response.message.content:
+        scribe.dropped(block, reason)
+    if response.message.metadata.usage is not None:
+        scribe.lost(response.message, "metadata.usage", reason)
+    for other in response.alternatives:
+        scribe.lost(other, None, reason)
 
 
 def _write_error(

@@ -10,7 +10,7 @@ from interlingua.dialects.gemini.content import read_parts, write_parts
 from interlingua.dialects.gemini.contents import finish_content, take_some, tell_message
 from interlingua.dialects.gemini.failures import read_failure, write_failure
 from interlingua.dialects.gemini.grounding import read_citations
-from interlingua.dialects.gemini.spelling import SNAKE, Place, Taking, WrongShapeError, mine, spell
+from interlingua.dialects.gemini.spelling import SNAKE, Taking, WrongShapeError, mine, spell
 from interlingua.dialects.gemini.tables import MODEL, NAME, NEAREST_STOPS, STOP_REASONS
 from interlingua.dialects.gemini.turn import Calls, Turn
 from interlingua.dialects.gemini.usage import read_usage, write_usage
@@ -78,18 +78,8 @@ def _read_candidate(
     index = candidate.take("index", int, due=True)
     if index is not None and index != position:
         candidate.left["index"] = index
-    blocks: list[Block] = []
-    if (content := candidate.inside("content", due=True)) is not None:
-        role = content.take("role", str, due=True)
-        if role not in (None, MODEL):
-            content.form["role"] = role
-        parts = take_some(content)
-        calls = Calls(f"{origin}/{position}" if position else origin, model=True)
-        place: Place = (content.place, "parts")
-        blocks = read_parts(parts, place, calls)
-        candidate.absorb("content", content)
-        if candidate.has("groundingMetadata") or candidate.has("citationMetadata"):
-            blocks = read_citations(candidate, blocks, parts)
+    calls = Calls(f"{origin}/{position}" if position else origin, model=True)
+    blocks = _read_content(candidate, calls)
     word = _take_finish(candidate)
     metadata = MessageMetadata(
         protocol=NAME,
@@ -99,6 +89,21 @@ def _read_candidate(
         **shared,
     )
     return Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
+
+
+def _read_content(candidate: Taking, calls: Calls) -> list[Block]:
+    content = candidate.inside("content", due=True)
+    if content is None:
+        return []
+    role = content.take("role", str, due=True)
+    if role not in (None, MODEL):
+        content.form["role"] = role
+    parts = take_some(content)
+    blocks = read_parts(parts, (content.place, "parts"), calls)
+    candidate.absorb("content", content)
+    if candidate.has("groundingMetadata") or candidate.has("citationMetadata"):
+        blocks = read_citations(candidate, blocks, parts)
+    return blocks
 
 
 def _take_finish(candidate: Taking) -> Scalar | None:
