@@ -112,6 +112,18 @@ def test_foreign_signatures_on_text_and_calls_go_and_the_rest_stays() -> None:
     ]
 
 
+@pytest.mark.requirement("P8")
+def test_an_aggregator_gets_back_what_it_was_given_and_so_does_the_issuer_it_names() -> None:
+    detail = {"openrouter": {"format": "anthropic-claude-v1"}}
+    message = assistant(SIGNED.replace(raw=detail), call(), protocol="openrouter")
+    history = [USER, message, result()]
+    assert told(history, target("openrouter", family="openrouter")).value[1] == message
+    assert told(history, target()).value[1] == message
+    assert losses(told(history, target("gemini", family="google"))) == [
+        ("dropped", "$.messages[1].content[0]")
+    ]
+
+
 @pytest.mark.requirement("S002-86")
 def test_redacted_thinking_stays_with_its_issuer() -> None:
     message = assistant(il.RedactedThinkingBlock("xx"), il.TextBlock("a"), protocol="anthropic")

@@ -152,23 +152,30 @@ class _Teller:
     def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
         told: list[Message] = []
         left_out: set[str] = set()
+        allowed = self.traits.result_media
         leading = True
-        changed = calls = False
+        changed = calls = media = False
         for message in messages:
             role = message.role
             new: Message | None = message
             if role is _ASSISTANT:
                 leading = False
-                ids = [block.id for block in message.content if type(block) is ToolUseBlock]
-                calls = calls or bool(ids)
-                if self.is_said(message):
-                    left_out.difference_update(ids)
+                status = message.metadata.status
+                if (status is _COMPLETE or status is _PARTIAL) and not left_out:
+                    calls = True
                     new = self.assistant(message)
                 else:
-                    left_out.update(ids)
-                    new = None
+                    ids = [block.id for block in message.content if type(block) is ToolUseBlock]
+                    calls = True
+                    if self.is_said(message):
+                        left_out.difference_update(ids)
+                        new = self.assistant(message)
+                    else:
+                        left_out.update(ids)
+                        new = None
             elif role is _TOOL:
                 leading, calls = False, True
+                media = media or _has_other_media(message, allowed)
                 if left_out and self.goes_with_its_call(message, left_out):
                     new = None
             elif role is _USER:
@@ -181,7 +188,8 @@ class _Teller:
         out = tuple(told) if changed else messages
         if calls:
             out = self.with_ids(self.paired(out) if paired else out)
-            out = self.hoisted(out)
+            if media:
+                out = self.hoisted(out)
         return out
 
     # -- turns ------------------------------------------------------------------------------------
@@ -297,7 +305,10 @@ class _Teller:
         """Whether the target can verify what this block carries: same signing family and model, or
         unknown on either side."""
         metadata = message.metadata
-        protocol = issuer_in_wire(block) or metadata.protocol or self.source
+        named = issuer_in_wire(block)
+        if named is not None and self.name == "openrouter":
+            return True  # an aggregator hands on what it was given; the format names the reader
+        protocol = named or metadata.protocol or self.source
         if protocol is None:
             return self.traits.family is not None
         family = FAMILIES.get(protocol, protocol)

@@ -155,7 +155,10 @@ class Written(msgspec.Struct, frozen=True):
 
     def json(self) -> bytes:
         """The wire as bytes."""
-        return encode(self.wire)
+        try:
+            return _encode(self.wire)
+        except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
+            return encode(self.wire)  # which says what is wrong
 
 
 _encode = msgspec.json.Encoder().encode

@@ -63,6 +63,8 @@ class Message(Value, frozen=True):
     schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
 
     def __post_init__(self) -> None:
+        if type(self.content) is tuple and type(self.role) is Role and self.created_at is None:
+            return  # as readers make them
         if type(self.content) is not tuple:
             msgspec.structs.force_setattr(self, "content", blocks_of(self.content))
         if type(self.role) is not Role:

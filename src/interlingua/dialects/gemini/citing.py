@@ -63,8 +63,8 @@ class Citing:
     def __init__(self, parts: list[Wire], kept: Wire, scribe: Scribe) -> None:
         self.spots = spots_of(parts)
         self.scribe = scribe
-        self.supports: list[tuple[Any, Wire]] = []
-        self.sources: list[tuple[Any, Wire]] = []
+        self.supports: list[tuple[Wire, Wire]] = []
+        self.sources: list[tuple[Wire, Wire]] = []
         chunks = kept.get("groundingChunks")
         self.chunks = _Chunks(chunks if type(chunks) is list else [])
 
@@ -76,7 +76,7 @@ class Citing:
             rest, form = mine(citation.raw)
             if form.get("source") and citation.cited_text is None:
                 wire = self._source(citation, spot, rest, form)
-                self.sources.append((form.get("at"), spell(wire, form)))
+                self.sources.append((wire, form))
                 continue
             if form.get("source"):
                 self._tell_source(citation, rest)
@@ -85,9 +85,9 @@ class Citing:
             if before is not None and form.get("with") and _same_place(before, citation):
                 self._bytes(citation, spot)  # for what it reports
                 if index is not None:
-                    self.supports[-1][1].setdefault("groundingChunkIndices", []).append(index)
+                    self.supports[-1][0].setdefault("groundingChunkIndices", []).append(index)
                 continue
-            self.supports.append((form.get("at"), self._support(citation, spot, index, rest, form)))
+            self.supports.append((self._support(citation, spot, index, rest, form), form))
             before = citation
 
     def _tell_source(self, citation: Citation, rest: Wire) -> None:
@@ -107,7 +107,7 @@ class Citing:
             support["groundingChunkIndices"] = [index]
         elif form.get("chunkless"):
             support["groundingChunkIndices"] = []
-        return spell(support, form)
+        return support
 
     def _segment(self, citation: Citation, spot: Spot | None, kept: Wire, form: Wire) -> Wire:
         segment = dict(kept)
@@ -205,7 +205,7 @@ def write_citations(
         candidate["citationMetadata"] = spell(out, inner)
 
 
-def _ordered(found: list[tuple[Any, Wire]]) -> list[Wire]:
-    if all(type(at) is int for at, _ in found):
-        found = sorted(found, key=lambda each: each[0])
-    return [wire for _, wire in found]
+def _ordered(found: list[tuple[Wire, Wire]]) -> list[Wire]:
+    if all(type(form.get("at")) is int for _, form in found):
+        found = sorted(found, key=lambda each: each[1]["at"])
+    return [spell(wire, form) for wire, form in found]

@@ -16,9 +16,8 @@ from interlingua.dialects.openai_chat.shape import (
     form_in,
     mine_of,
     put_back,
-    want,
 )
-from interlingua.dialects.openai_chat.tables import TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tables import NAME, TABLES, Tables, at_host
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.model.exchange import Options, Request
 from interlingua.model.tools import ToolDefinition
@@ -27,7 +26,10 @@ _AT_HOSTS = {name: at_host(TABLES, host) for name, host in HOSTS.items()}
 
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
-    return read_body(wire, TABLES)
+    try:
+        return _read(wire, TABLES)
+    except ShapeError as odd:
+        raise odd.error(f"{NAME} request") from None
 
 
 def write_request(request: Request, scribe: Scribe, host: str | None = None) -> Wire:
@@ -37,16 +39,19 @@ def write_request(request: Request, scribe: Scribe, host: str | None = None) -> 
 
 def read_body(wire: Any, t: Tables) -> Request:
     try:
-        return _read(want(wire, dict, ""), t)
+        return _read(wire, t)
     except ShapeError as odd:
         raise odd.error(f"{t.name} request") from None
 
 
 def _read(wire: Wire, t: Tables) -> Request:
+    if type(wire) is not dict:
+        raise ShapeError("", "an object", wire)
     note, taken = Note(), {"messages"}
     model = wire.get("model")
     if model is not None:
-        want(model, str, ".model")
+        if type(model) is not str:
+            raise ShapeError(".model", "a string", model)
         taken.add("model")
     messages = read_messages(wire.get("messages"), t)
     tools: tuple[ToolDefinition, ...] = ()
