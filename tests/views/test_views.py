@@ -111,3 +111,9 @@ def test_losses_of_a_request_are_placed_in_the_request(name: str) -> None:
     message = Message(Role.USER, (), session_id="s")
     report = view(name).write_request(Request((message,))).report
     assert [loss.path for loss in report] == ["$.messages[0].session_id"]
+
+
+def test_the_command_line_knows_the_names_of_all_views() -> None:
+    from interlingua.cli.formats import VIEW_NAMES
+
+    assert tuple(VIEWS) == VIEW_NAMES

@@ -13,25 +13,25 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 
 CANONICAL = "canonical"
+VIEW_NAMES = ("flat", "parts", "camel", "openai-ui")
+"""Known without loading the views."""
 
 
 def names() -> list[str]:
     """Every format's name."""
-    from interlingua.views import VIEWS
-
-    return [*dialects(), *VIEWS, CANONICAL]
+    return [*dialects(), *VIEW_NAMES, CANONICAL]
 
 
 def read(data: bytes, source: str, kind: str, model: str | None = None) -> Request | Response:
     """Bytes of any format as a request (messages alone are one) or a response."""
-    from interlingua.views import VIEWS
-
     if source in dialects():
         from interlingua.dialects.registry import dialect
 
         reader = dialect(source)
         return reader.read_request(data, model) if kind == "request" else reader.read_response(data)
-    if source in VIEWS:
+    if source in VIEW_NAMES:
+        from interlingua.views import VIEWS
+
         return VIEWS[source].read_request(codec.parse(data, source))
     if source == CANONICAL:
         return _read_canonical(data, kind)
@@ -46,11 +46,9 @@ def _read_canonical(data: bytes, kind: str) -> Request | Response:
 
 def write(value: Request | Response, target: str, source: str) -> Written:
     """A request or response in any format, retold first where that is another one."""
-    from interlingua.views import VIEWS
-
     if target in dialects():
         return _write_dialect(value, target, source)
-    if target in VIEWS:
+    if target in VIEW_NAMES:
         return _write_view(value, target)
     if target == CANONICAL:
         return Written(codec.parse(codec.dumps(value), CANONICAL), Report(CANONICAL))

@@ -4,6 +4,7 @@ keeps account of what a writer could not say."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -65,24 +66,38 @@ class Traits(NamedTuple):
 
 
 class Dialect:
-    """One wire format, two ways. The functions are pure: no I/O, no state between calls."""
+    """One wire format, two ways. The functions are pure: no I/O, no state between calls.
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        traits: Traits,
-        request: tuple[Callable[..., Request], Callable[[Request, Scribe], Any]],
-        response: tuple[Callable[[Wire], Response], Callable[[Response, Scribe], Any]],
-        stream: tuple[Callable[[], StreamReader], Callable[[], StreamWriter]] | None = None,
-    ) -> None:
+    `folder` is the package that has them, in modules `request`, `response`, `stream_reader` and
+    `stream_writer`; each module is loaded when it is first needed."""
+
+    def __init__(self, name: str, title: str, traits: Traits, folder: str) -> None:
         self.name = name
         self.title = title
         self.traits = traits
-        self._read_request, self._write_request = request
-        self._read_response, self._write_response = response
-        self._stream = stream
+        self._folder = folder
         self._request, self._response = f"{name} request", f"{name} response"
+
+    # The real functions take these places as soon as one of them is called.
+
+    def _read_request(self, *args: Any) -> Request:
+        read: Callable[..., Request] = self._load("request", "read_request")
+        return read(*args)
+
+    def _write_request(self, *args: Any) -> Any:
+        return self._load("request", "write_request")(*args)
+
+    def _read_response(self, *args: Any) -> Response:
+        read: Callable[..., Response] = self._load("response", "read_response")
+        return read(*args)
+
+    def _write_response(self, *args: Any) -> Any:
+        return self._load("response", "write_response")(*args)
+
+    def _load(self, module: str, function: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(import_module(f"{self._folder}.{module}"), function)
+        self.__dict__[f"_{function}"] = found
+        return found
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -117,16 +132,21 @@ class Dialect:
 
     def stream_reader(self) -> StreamReader:
         """A new reader of one stream."""
-        return self._streams()[0]()
+        reader: StreamReader = self._stream("reader")()
+        return reader
 
     def stream_writer(self) -> StreamWriter:
         """A new writer of one stream."""
-        return self._streams()[1]()
+        writer: StreamWriter = self._stream("writer")()
+        return writer
 
-    def _streams(self) -> tuple[Callable[[], StreamReader], Callable[[], StreamWriter]]:
-        if self._stream is None:
+    def _stream(self, side: str) -> Any:
+        from importlib.util import find_spec
+
+        module = f"{self._folder}.stream_{side}"
+        if find_spec(module) is None:
             raise DetectError(f"{self.name} has no streams yet")
-        return self._stream
+        return getattr(import_module(module), f"Stream{side.capitalize()}")
 
 
 class StreamReader(Protocol):

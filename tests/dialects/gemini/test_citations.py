@@ -70,6 +70,11 @@ def test_a_support_of_several_chunks_is_several_citations() -> None:
     assert (two.start, two.end, two.url, two.title) == (0, 3, "https://b.example", None)
 
 
+def test_a_support_in_snake_case_is_spelled_so_again() -> None:
+    odd = {"segment": {"end_index": 3}, "grounding_chunk_indices": [0, 1]}
+    assert len(citations(grounded(odd))) == 2
+
+
 def test_what_citations_hold_is_nowhere_else() -> None:
     response = grounded(support(None, 3, 0), webSearchQueries=["föhn"])
     kept = response.message.metadata.provider_raw

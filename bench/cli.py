@@ -1,0 +1,72 @@
+"""The command line: what it costs to start, what a second core brings, and what a large file
+takes of memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import workloads
+from bench.measure import ROOT, Row, shown
+
+START = 150.0
+"""Milliseconds over `python -c pass` for a small file."""
+CORES = 1.7
+LINES = 400
+MEMORY = 150.0
+"""Megabytes that the largest process may take, however long the file."""
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    yield _start_row(10 if quick else 30)
+    with tempfile.TemporaryDirectory() as folder:
+        line = workloads.encoded(workloads.chat_request(workloads.small(200))) + b"\n"
+        path = Path(folder) / "lines.jsonl"
+        path.write_bytes(line * LINES)
+        yield _cores_row(path, 3 if quick else 5)
+        yield _memory_row(path)
+
+
+def _start_row(runs: int) -> Row:
+    small = workloads.request("W1")
+    bare = min(_seconds([sys.executable, "-c", "pass"], b"") for _ in range(runs))
+    ours = min(_seconds(_convert(), small) for _ in range(runs))
+    return Row("convert a small file", shown(bare), (ours - bare) * 1000, START, "ms over")
+
+
+def _cores_row(path: Path, runs: int) -> Row:
+    """How many times as fast two workers are as one; more is better, so the row shows 1.7 / it."""
+    times = {
+        jobs: min(
+            _seconds([*_convert(), str(path), "--lines", "--jobs", jobs]) for _ in range(runs)
+        )
+        for jobs in ("1", "2")
+    }
+    gain = times["1"] / times["2"]
+    floor = f"{shown(times['1'])} on one, {gain:.2f} x"
+    return Row("--lines on two cores, 1.7 / gain", floor, CORES / gain, 1.0)
+
+
+def _memory_row(path: Path) -> Row:
+    _seconds([*_convert(), str(path), "--lines", "--jobs", "2"])
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    size = f"{path.stat().st_size / 1e6:.0f} MB of lines"
+    return Row("--lines, largest process", size, peak, MEMORY, "MB")
+
+
+def _convert() -> list[str]:
+    known = ["--from", "openai-chat", "--to", "anthropic"]
+    return [sys.executable, "-m", "interlingua", "convert", *known]
+
+
+def _seconds(command: list[str], data: bytes | None = None) -> float:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    begun = time.perf_counter()
+    subprocess.run(command, input=data, env=environment, check=True, capture_output=True)
+    return time.perf_counter() - begun
