@@ -108,10 +108,13 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
             kept_facts[path] = True
         else:
             problems.append(f"lost without a word: {path} = {str(fact)[:120]}")
+    whole = Counter(fact for _, _, fact in said)
+    arrived = Counter(fact for _, fact in facts(back))
+    all_there = {path for _, path, fact in said if arrived[fact] >= whole[fact]}
     problems += [
         f"false alarm: {loss}"
         for loss in losses
-        if loss.kind == "dropped" and ".raw." not in loss.path and kept_facts.get(loss.path)
+        if loss.kind == "dropped" and kept_facts.get(loss.path) and loss.path in all_there
     ]
     return problems
 
