@@ -36,6 +36,7 @@ NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
 # Bound once: looking up an enum's member costs as much as a whole step.
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
+_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
 
 OWN_KINDS = frozenset({"function", "custom"})
@@ -150,47 +151,69 @@ class _Teller:
         return response.replace(message=message, alternatives=tuple(others))
 
     def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
+        if self.is_clean(messages):
+            return messages
         told: list[Message] = []
         left_out: set[str] = set()
-        allowed = self.traits.result_media
         leading = True
-        changed = calls = media = False
+        changed = False
         for message in messages:
             role = message.role
             new: Message | None = message
             if role is _ASSISTANT:
-                leading = False
-                status = message.metadata.status
-                if (status is _COMPLETE or status is _PARTIAL) and not left_out:
-                    calls = True
+                ids = {block.id for block in message.content if type(block) is ToolUseBlock}
+                if self.is_said(message):
+                    left_out -= ids
                     new = self.assistant(message)
                 else:
-                    ids = [block.id for block in message.content if type(block) is ToolUseBlock]
-                    calls = True
-                    if self.is_said(message):
-                        left_out.difference_update(ids)
-                        new = self.assistant(message)
-                    else:
-                        left_out.update(ids)
-                        new = None
-            elif role is _TOOL:
-                leading, calls = False, True
-                media = media or _has_other_media(message, allowed)
-                if left_out and self.goes_with_its_call(message, left_out):
+                    left_out |= ids
                     new = None
-            elif role is _USER:
-                leading = False
-            elif not leading and not self.traits.system_anywhere:
+            elif role is _TOOL and left_out and self.goes_with_its_call(message, left_out):
+                new = None
+            elif role in _INSTRUCTS and not leading and not self.traits.system_anywhere:
                 new = self.marked(message)
+            leading = leading and role in _INSTRUCTS
             changed = changed or new is not message
             if new is not None:
                 told.append(new)
         out = tuple(told) if changed else messages
-        if calls:
-            out = self.with_ids(self.paired(out) if paired else out)
-            if media:
-                out = self.hoisted(out)
-        return out
+        return self.hoisted(self.with_ids(self.paired(out) if paired else out))
+
+    def is_clean(self, messages: tuple[Message, ...]) -> bool:
+        """Whether there is nothing to repair: the usual history, found out in one go."""
+        if self.traits.call_signature is not None:
+            return False
+        legal, ordered = self.traits.ids.matcher(), self.traits.ordered_results
+        waiting: list[str] = []
+        seen: set[str] = set()
+        leading = True
+        for message in messages:
+            role, content = message.role, message.content
+            if role is _TOOL:
+                block = content[0] if len(content) == 1 else None
+                if type(block) is not ToolResultBlock or block.tool_use_id not in waiting:
+                    return False
+                if ordered and waiting[0] != block.tool_use_id:
+                    return False
+                waiting.remove(block.tool_use_id)
+                if any(type(part) is not TextBlock for part in block.content):
+                    return False
+                continue
+            if waiting:
+                return False
+            if role is _ASSISTANT:
+                if message.metadata.status is not _COMPLETE or not self.is_readable(message):
+                    return False
+                for each in content:
+                    if type(each) is ToolUseBlock:
+                        if each.id in seen or legal(each.id) is None:
+                            return False
+                        seen.add(each.id)
+                        waiting.append(each.id)
+            elif role is not _USER and not leading and not self.traits.system_anywhere:
+                return False
+            leading = leading and role in _INSTRUCTS
+        return not waiting
 
     # -- turns ------------------------------------------------------------------------------------
 

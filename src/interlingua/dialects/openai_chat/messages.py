@@ -50,6 +50,14 @@ def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
         if reader is None:
             reader = _Reading(t, messages)
         try:
+            if type(wire) is dict:
+                word = wire.get("role")
+                if word == "tool":
+                    messages.append(reader.result(wire))
+                    continue
+                if word == "assistant" and (plain := reader.plain_turn(wire)) is not None:
+                    messages.append(plain)
+                    continue
             reader.read(wire)
         except ShapeError as odd:
             raise odd.inside(f".messages[{len(messages)}]") from None
@@ -81,7 +89,7 @@ class _Reading:
         if role is _ASSISTANT:
             self.messages.append(self._assistant(wire))
         elif role is _TOOL:
-            self.messages.append(self._result(wire))
+            self.messages.append(self.result(wire))
         elif role is not None:
             self.messages.append(_read_turn(wire, word, role, self.t))
         else:
@@ -92,9 +100,6 @@ class _Reading:
             content = wire.get("content")
             if type(content) is str and content:
                 return Message(Role.ASSISTANT, (TextBlock(content),), metadata=self.plain)
-        plain = self._plain_turn(wire)
-        if plain is not None:
-            return plain
         content, name, protocol, note, diagnostics = read_assistant(
             wire, self.t, len(self.messages)
         )
@@ -102,7 +107,7 @@ class _Reading:
             Role.ASSISTANT, content, name, metadata=self._metadata(protocol, note, diagnostics)
         )
 
-    def _plain_turn(self, wire: Wire) -> Message | None:
+    def plain_turn(self, wire: Wire) -> Message | None:
         """The usual turn of an agent: text, calls, perhaps signed thinking; None for all others."""
         content, calls = wire.get("content"), wire.get("tool_calls")
         thoughts = wire.get("thinking_blocks")
@@ -147,7 +152,7 @@ class _Reading:
             self.usual[key] = MessageMetadata(protocol=protocol, provider_raw=raw)
         return self.usual[key]
 
-    def _result(self, wire: Wire) -> Message:
+    def result(self, wire: Wire) -> Message:
         id, content = wire.get("tool_call_id"), wire.get("content")
         if (
             len(wire) == 3
@@ -158,7 +163,8 @@ class _Reading:
             and not content.startswith(ERROR_MARK)
             and wire["role"] == "tool"
         ):
-            return Message.of_result(ToolResultBlock(id, (TextBlock(content),)))
+            block = ToolResultBlock(id, (TextBlock(content),))
+            return Message(_TOOL, (block,), metadata=MessageMetadata(parent_tool_use_id=id))
         return Message.of_result(read_result(wire, self.t, self.messages, self.calls))
 
 

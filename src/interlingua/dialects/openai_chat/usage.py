@@ -235,7 +235,13 @@ def write_usage(usage: Usage, t: Tables, scribe: Scribe) -> Wire | None:
 def _write_plainly(usage: Usage, scribe: Scribe) -> Wire:
     fresh, output = usage.input_tokens or 0, usage.output_tokens or 0
     cached, written = usage.cached_input_tokens, usage.cache_creation_input_tokens
-    if usage.estimated or any(getattr(usage, field) is not None for field in _OURS):
+    if (
+        usage.estimated
+        or usage.cost_usd is not None
+        or usage.cost_breakdown is not None
+        or usage.pricing_version is not None
+        or usage.latency_ms is not None
+    ):
         scribe.unsaid(usage, _SAID)
     prompt = fresh + (cached or 0) + (written or 0)
     wire: Wire = {PROMPT: prompt, COMPLETION: output, TOTAL: prompt + output}
@@ -267,7 +273,6 @@ def _still_says(wire: Wire, usage: Usage, t: Tables) -> bool:
     return read == usage
 
 
-_OURS = ("cost_usd", "cost_breakdown", "pricing_version", "latency_ms")
 _SAID = frozenset(
     {
         "input_tokens",
