@@ -144,7 +144,9 @@ class _Teller:
         return request.replace(**changes) if changes else request
 
     def response(self, response: Response) -> Response:
-        message = self.with_ids((self.assistant(response.message),))[0]
+        message = self.assistant(response.message)
+        if any(type(block) is ToolUseBlock for block in message.content):
+            message = self.with_ids((message,))[0]
         if not response.alternatives:
             return response if message is response.message else response.replace(message=message)
         others = [self.with_ids((self.assistant(each),))[0] for each in response.alternatives]
@@ -255,8 +257,6 @@ class _Teller:
         """The message without signatures and thinking that the target cannot verify, and without
         what another vendor ran."""
         content = message.content
-        if self.is_readable(message):
-            return message if self.traits.call_signature is None else self.signed(message)
         told: list[Block] = []
         changed = False
         for block in content:
