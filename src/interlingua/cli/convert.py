@@ -84,7 +84,7 @@ def _lines(
     total = Path(file).stat().st_size if file != "-" else None
     failed = losses = count = 0
     with _open(file) as lines, _progress(total) as bar:
-        for done in convert_lines(lines, job, jobs):
+        for done in convert_lines(lines, job, jobs, None if file == "-" else file):
             sys.stdout.buffer.write(done.output)
             for number, problem in done.failed:
                 click.echo(f"line {number}: {shown(problem)}", err=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -35,9 +36,22 @@ class Job(NamedTuple):
 
 
 class Batch(NamedTuple):
+    """Whole lines: the bytes themselves, or where a worker finds them."""
+
     first: int
     """The number of its first line, counted from 1."""
-    lines: list[bytes]
+    size: int
+    data: bytes | None
+    path: str | None = None
+    offset: int = 0
+
+    def lines(self) -> list[bytes]:
+        data = self.data
+        if data is None:
+            with Path(self.path or "").open("rb") as file:
+                file.seek(self.offset)
+                data = file.read(self.size)
+        return data.split(b"\n")
 
 
 class Done(NamedTuple):
@@ -48,14 +62,17 @@ class Done(NamedTuple):
     losses: int
 
 
-def convert_lines(lines: Iterable[bytes], job: Job, jobs: int | None = None) -> Iterator[Done]:
-    """The converted batches in the order of the lines."""
+def convert_lines(
+    file: IO[bytes], job: Job, jobs: int | None = None, path: str | None = None
+) -> Iterator[Done]:
+    """The converted batches in the order of the lines. With a `path` the workers read the file
+    themselves."""
     workers = jobs or os.cpu_count() or 1
     if workers == 1:
-        yield from (convert_batch(batch, job) for batch in batches(lines))
+        yield from (convert_batch(batch, job) for batch in batches(file))
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield from _in_order(pool.submit, batches(lines), job, workers * AHEAD)
+        yield from _in_order(pool.submit, batches(file, path), job, workers * AHEAD)
 
 
 def _in_order(
@@ -74,17 +91,15 @@ def _in_order(
             future.cancel()
 
 
-def batches(lines: Iterable[bytes]) -> Iterator[Batch]:
+def batches(file: IO[bytes], path: str | None = None) -> Iterator[Batch]:
     """Lines together until they are worth a journey."""
-    first, size, held = 1, 0, []
-    for number, line in enumerate(lines, 1):
-        held.append(line)
-        size += len(line)
-        if size >= BATCH:
-            yield Batch(first, held)
-            first, size, held = number + 1, 0, []
-    if held:
-        yield Batch(first, held)
+    first, offset = 1, 0
+    while data := file.read(BATCH):
+        if not data.endswith(b"\n"):
+            data += file.readline()
+        yield Batch(first, len(data), None if path else data, path, offset)
+        first += data.count(b"\n")
+        offset += len(data)
 
 
 def convert_batch(batch: Batch, job: Job) -> Done:
@@ -92,9 +107,11 @@ def convert_batch(batch: Batch, job: Job) -> Done:
     out: list[bytes] = []
     failed: list[tuple[int, str]] = []
     lost = 0
-    for number, line in enumerate(batch.lines, batch.first):
-        if not line.strip():
+    count = 0
+    for number, line in enumerate(batch.lines(), batch.first):
+        if not line or line.isspace():
             continue
+        count += 1
         try:
             wire, losses = _convert(line, job)
         except InterlinguaError as odd:
@@ -105,7 +122,7 @@ def convert_batch(batch: Batch, job: Job) -> Done:
             told = b"[]" if not losses else _encode(losses)
             out.append(b'{"ok":true,"wire":%b,"losses":%b,"error":null}' % (wire, told))
     output = b"\n".join(out) + b"\n" if out else b""
-    return Done(output, len(batch.lines), sum(map(len, batch.lines)), failed, lost)
+    return Done(output, count, batch.size, failed, lost)
 
 
 def _convert(line: bytes, job: Job) -> tuple[bytes, list[Any]]:
