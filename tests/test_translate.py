@@ -164,3 +164,14 @@ def test_a_number_that_json_cannot_hold_is_refused_before_it_changes() -> None:
 def test_an_unknown_dialect_is_named_with_those_there_are() -> None:
     with pytest.raises(il.DetectError, match="anthropic"):
         il.convert(CHAT, "nonsense", "anthropic")
+
+
+def test_a_block_that_stands_in_two_places_is_told_of_at_both() -> None:
+    sound = il.AudioBlock(il.Source("base64", "UklGRg=="), "audio/wav")
+    heard = il.Message.user([sound, il.TextBlock("and"), sound])
+    assert [loss.path for loss in il.plan([heard, heard], "anthropic")] == [
+        "$.messages[0].content[0]",
+        "$.messages[0].content[2]",
+        "$.messages[1].content[0]",
+        "$.messages[1].content[2]",
+    ]

@@ -294,7 +294,7 @@ class Scribe:
     A value is found by identity in the value that was to be said, so that writers need no paths;
     `also_known` says which original stands behind a value that retelling made."""
 
-    __slots__ = ("_aliases", "_critical", "_looked", "_origin", "_places", "dialect", "report")
+    __slots__ = ("_aliases", "_critical", "_origin", "_places", "_told", "dialect", "report")
 
     def __init__(
         self, dialect: str, origin: Request | Response | None = None, report: Report | None = None
@@ -302,10 +302,10 @@ class Scribe:
         self.dialect = dialect
         self.report = report if report is not None else Report(dialect)
         self._origin = origin
-        self._places: dict[int, tuple[str, Message | None]] | None = None
+        self._places: dict[int, list[tuple[str, Message | None]]] | None = None
         self._aliases: dict[int, tuple[Any, Any]] | None = None
         self._critical: list[int] | None = None
-        self._looked = 0
+        self._told: dict[tuple[int, str | None], int] | None = None
 
     def also_known(self, new: Value, original: Value) -> None:
         """`new` stands for `original` of the value that was to be said."""
@@ -319,14 +319,19 @@ class Scribe:
                 value = self._aliases[id(value)][1]
         return value
 
-    def path(self, value: Any) -> tuple[str, Message | None]:
+    def path(self, value: Any, field: str | None = None) -> tuple[str, Message | None]:
+        """Where a value stands. One that stands in several places is told of once for each."""
         value = self.original(value)
+        told = self._told
+        if told is None:
+            told = self._told = {}
+        times = told[id(value), field] = told.get((id(value), field), -1) + 1
         if self._places is None:
-            if self._looked < _FEW and (place := _place(self._origin, value)) is not None:
-                self._looked += 1
+            if len(told) <= _FEW and not times and (place := _place(self._origin, value)):
                 return place
             self._places = _places(self._origin)
-        return self._places.get(id(value), ("$", None))
+        places = self._places.get(id(value))
+        return places[min(times, len(places) - 1)] if places else ("$", None)
 
     def unsaid(self, value: Value, said: frozenset[str]) -> None:
         """Report every field that holds something and is not among those said, and all of `raw`
@@ -358,7 +363,7 @@ class Scribe:
         severity: Severity = "warning",
     ) -> None:
         """A loss at a value, or at one of its fields."""
-        path, message = self.path(value)
+        path, message = self.path(value, field)
         self.report.add(
             kind,
             f"{path}.{field}" if field else path,
@@ -421,9 +426,9 @@ def _place(origin: Any, value: Any) -> tuple[str, Message | None] | None:
     return None
 
 
-def _places(origin: Any) -> dict[int, tuple[str, Message | None]]:
-    """Every part of a value by identity: its path, and the message it belongs to."""
-    places: dict[int, tuple[str, Message | None]] = {}
+def _places(origin: Any) -> dict[int, list[tuple[str, Message | None]]]:
+    """Every part of a value by identity: its paths, and the message it belongs to."""
+    places: dict[int, list[tuple[str, Message | None]]] = {}
 
     def note(value: Any, path: str, message: Message | None) -> None:
         if isinstance(value, tuple):
@@ -431,7 +436,7 @@ def _places(origin: Any) -> dict[int, tuple[str, Message | None]]:
                 note(item, f"{path}[{index}]", message)
         elif isinstance(value, Value):
             message = value if isinstance(value, Message) else message
-            places.setdefault(id(value), (path, message))
+            places.setdefault(id(value), []).append((path, message))
             for name in value.__struct_fields__:
                 item = getattr(value, name)
                 if isinstance(item, (tuple, Value)) and item != ():
