@@ -294,9 +294,6 @@ class ItemWriter:
                 self.scribe.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = OUTPUT_OF.get(call_type, "function_call_output")
-            if made and not spelling:
-                reason = "a result stands by itself here"
-                self.scribe.lost(block, None, reason, kind="moved", severity="info")
         id = block.tool_use_id
         if spelling.get("by") == "item":
             id = self.item_ids.get(id) or id
