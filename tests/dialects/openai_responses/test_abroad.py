@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.dialects.base import Written
 from interlingua.dialects.openai_responses import DIALECT
+from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message
 from interlingua.retell import retell
 from tests.laws import acceptable, laws, strategies
 
@@ -81,3 +84,11 @@ def test_edits_win(value: Any, chance: Any) -> None:
 @some
 def test_what_was_said_is_repeated_when_the_history_grows(request: Request) -> None:
     assert laws.stable_prefix(DIALECT, retell(request, DIALECT).value) == []
+
+
+@pytest.mark.xfail(reason="a hosted result without its call is said as a result of its own, untold")
+def test_a_hosted_result_that_must_stand_by_itself_is_told_of() -> None:
+    call = ToolUseBlock("call_1", "web_search", {}, executor="provider")
+    result = ToolResultBlock("call_1", (), True, cache=Cache(), raw={"openai-responses": {"x": 1}})
+    value = Request((Message.user("a"), Message.assistant([call, result, "b"])), "m")
+    assert missing(value, laws.write(DIALECT, value)) == []
