@@ -97,12 +97,46 @@ def spelled(text: str, input: dict[str, Any]) -> bool:
 
 def to_text(input: dict[str, Any]) -> str:
     """`input` as compact JSON; `WriteError` where JSON, or `recover`, could not say it again."""
+    if _is_usual(input, MAX_DEPTH):
+        try:
+            return _encode(input).decode()
+        except ValueError:  # half a surrogate pair
+            pass
     if (flaw := _flaw(input)) is not None:
         raise WriteError("tool input", *flaw)
     try:
-        return msgspec.json.encode(input).decode()
+        return _encode(input).decode()
     except (TypeError, ValueError, RecursionError) as error:
         raise WriteError("tool input", problem=str(error)) from error
+
+
+_encode = msgspec.json.Encoder().encode
+_HUGE = 2**63
+
+
+def _is_usual(value: Any, levels: int) -> bool:
+    """Whether all of an object or a list is of JSON's own types, finite and not too deep; long
+    strings cost nothing."""
+    if type(value) is dict:
+        for key in value:
+            if type(key) is not str:
+                return False
+        items: Any = value.values()
+    else:
+        items = value
+    for item in items:
+        kind = type(item)
+        if kind is str or kind is bool or item is None:
+            continue
+        if kind is dict or kind is list:
+            if levels == 1 or not _is_usual(item, levels - 1):
+                return False
+        elif kind is int:
+            if not -_HUGE < item < _HUGE:
+                return False
+        elif kind is not float or not isfinite(item):
+            return False
+    return True
 
 
 def same(one: Any, other: Any) -> bool:

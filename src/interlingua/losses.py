@@ -33,12 +33,11 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.severity}: {self.kind}{what} at {self.path}: {self.reason}"
 
 
-class Report:
+class Report(msgspec.Struct, eq=False):
     """Collects losses; `target` names the dialect or view that could not say them."""
 
-    def __init__(self, target: str, losses: list[Loss] | None = None) -> None:
-        self.target = target
-        self.losses: list[Loss] = losses if losses is not None else []
+    target: str
+    losses: list[Loss] = []
 
     def add(
         self,
@@ -102,6 +101,9 @@ class Report:
         if not isinstance(other, Report):
             return NotImplemented
         return self.target == other.target and self.losses == other.losses
+
+    def __ne__(self, other: object) -> bool:  # msgspec's own compares identity
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]  # a report grows
 

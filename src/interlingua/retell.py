@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.callable_module import let_call
 from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.ids import IdGrammar
-from interlingua.losses import Report
+from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
@@ -34,6 +35,7 @@ from interlingua.schemas import narrow
 
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
+UNVERIFIED = "only its issuer can verify it"
 # Bound once: looking up an enum's member costs as much as a whole step.
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -73,10 +75,14 @@ def retell(
 
     `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
     go back only through the very dialect that they came by, not to their whole signing family."""
-    to = target if isinstance(target, Dialect) else dialect_of(target)
-    if _is_simple(value):
-        scribe = Scribe(to.name, value)
-        return Retold(value, scribe.report, scribe)
+    to = dialect_of(target) if isinstance(target, str) else target
+    if type(value) is Response:
+        answer = _plain_answer(value, to, model, source, strict_issuer)
+        if answer is not None:
+            return answer
+    elif type(value) is Request and _is_simple(value):
+        report = Report(to.name)
+        return Retold(value, report, Scribe(to.name, value, report))
     if isinstance(value, Message):
         value = (value,)
     if isinstance(value, (list, tuple)):
@@ -88,21 +94,57 @@ def retell(
     return Retold(told_value, teller.scribe.report, teller.scribe)
 
 
-def _is_simple(value: Any) -> bool:
-    """Whether nobody but the user has spoken yet, after the instructions, or it is an answer of
-    plain text: nothing to repair."""
-    if type(value) is Response:
-        return not value.alternatives and all(map(_is_plain_text, value.message.content))
-    if type(value) is not Request or value.tools or value.continues is not None:
+def _is_simple(request: Request) -> bool:
+    """Whether nobody but the user has spoken yet, after the instructions: nothing to repair."""
+    if request.tools or request.continues is not None:
         return False
     leading = True
-    for message in value.messages:
+    for message in request.messages:
         role = message.role
         if role is _USER:
             leading = False
         elif role is _ASSISTANT or role is _TOOL or not leading:
             return False
     return True
+
+
+def _plain_answer(
+    response: Response, to: Dialect, model: str | None, source: str | None, strict_issuer: bool
+) -> Retold | None:
+    """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
+    and thinking, of which a signature may have to go. None for all others."""
+    traits, message = to.traits, response.message
+    if response.alternatives or traits.call_signature is not None:
+        return None
+    signed: list[int] = []
+    ids: list[str] = []
+    content: Any = message.content
+    for index, block in enumerate(content):
+        kind = type(block)
+        if kind is ToolUseBlock:
+            if block.signature is not None or block.executor != "client":
+                return None
+            ids.append(block.id)
+        elif kind is ThinkingBlock:
+            if block.raw is not None or not block.text:
+                return None
+            if block.signature is not None:
+                signed.append(index)
+        elif kind is not TextBlock or block.signature is not None:
+            return None
+    if ids and not (len(ids) == len(set(ids)) and all(map(to.legal_id, ids))):
+        return None
+    losses: list[Loss] = []
+    protocol = message.metadata.protocol or source
+    if signed and not _can_verify(to, model, message, protocol, strict_issuer):
+        told = list(content)
+        for index in signed:
+            told[index] = replace(told[index], signature=None)
+            path = f"$.message.content[{index}].signature"
+            losses.append(Loss("dropped", path, UNVERIFIED, "warning", "thinking", message.id))
+        response = replace(response, message=replace(message, content=tuple(told)))
+    report = Report(to.name, losses)
+    return Retold(response, report, Scribe(to.name, response, report))
 
 
 class _Teller:
@@ -116,6 +158,7 @@ class _Teller:
         source: str | None,
         strict_issuer: bool,
     ) -> None:
+        self.target = target
         self.name = target.name
         self.traits: Traits = target.traits
         self.model = model
@@ -124,7 +167,7 @@ class _Teller:
         self.answering = isinstance(value, Response)
         """A response goes to a client, who may see the thinking but cannot verify it."""
         self.issuers: dict[int, bool] = {}
-        self.scribe = Scribe(target.name, value)
+        self.scribe = Scribe(target.name, value, Report(target.name))
 
     def request(self, request: Request) -> Request:
         changes: dict[str, Any] = {}
@@ -185,12 +228,13 @@ class _Teller:
         """Whether there is nothing to repair: the usual history, found out in one go."""
         if self.traits.call_signature is not None:
             return False
-        legal, ordered = self.traits.ids.matcher(), self.traits.ordered_results
+        legal, ordered = self.target.legal_id, self.traits.ordered_results
         waiting: list[str] = []
         seen: set[str] = set()
         leading = True
         for message in messages:
-            role, content = message.role, message.content
+            role = message.role
+            content: Any = message.content
             if role is _TOOL:
                 block = content[0] if len(content) == 1 else None
                 if type(block) is not ToolResultBlock or block.tool_use_id not in waiting:
@@ -198,20 +242,30 @@ class _Teller:
                 if ordered and waiting[0] != block.tool_use_id:
                     return False
                 waiting.remove(block.tool_use_id)
-                if any(type(part) is not TextBlock for part in block.content):
-                    return False
+                for part in block.content:
+                    if type(part) is not TextBlock:
+                        return False
                 continue
             if waiting:
                 return False
             if role is _ASSISTANT:
-                if message.metadata.status is not _COMPLETE or not self.is_readable(message):
+                if message.metadata.status is not _COMPLETE:
                     return False
-                for each in content:
-                    if type(each) is ToolUseBlock:
-                        if each.id in seen or legal(each.id) is None:
+                for block in content:
+                    kind = type(block)
+                    if kind is ToolUseBlock:
+                        id = block.id
+                        if block.signature is not None or block.executor != "client":
                             return False
-                        seen.add(each.id)
-                        waiting.append(each.id)
+                        if id in seen or legal(id) is None:
+                            return False
+                        seen.add(id)
+                        waiting.append(id)
+                    elif kind is ThinkingBlock:
+                        if block.raw is not None or not self.is_issuer_of(message):
+                            return False
+                    elif kind is not TextBlock or block.signature is not None:
+                        return False
             elif role is not _USER and not leading and not self.traits.system_anywhere:
                 return False
             leading = leading and role in _INSTRUCTS
@@ -272,16 +326,6 @@ class _Teller:
             told = [TextBlock(PLACEHOLDER)]
         return self.signed(self.known(message.replace(content=tuple(told)), message))
 
-    def is_readable(self, message: Message) -> bool:
-        """Whether the target can take all of it as it is; the usual case, so it is quick."""
-        for block in message.content:
-            if _is_plain(block):
-                continue
-            if type(block) is ThinkingBlock and block.raw is None and self.is_issuer_of(message):
-                continue
-            return False
-        return True
-
     def is_issuer_of(self, message: Message) -> bool:
         """`is_issuer` for blocks that name no issuer themselves; messages share their metadata."""
         metadata = message.metadata
@@ -319,7 +363,7 @@ class _Teller:
         return None
 
     def unsigned(self, block: Any) -> Any:
-        self.scribe.lost(block, "signature", "only its issuer can verify it")
+        self.scribe.lost(block, "signature", UNVERIFIED)
         new = block.replace(signature=None)
         self.scribe.also_known(new, block)
         return new
@@ -327,20 +371,11 @@ class _Teller:
     def is_issuer(self, message: Message, block: Block) -> bool:
         """Whether the target can verify what this block carries: same signing family and model, or
         unknown on either side."""
-        metadata = message.metadata
         named = issuer_in_wire(block)
         if named is not None and self.name == "openrouter":
             return True  # an aggregator hands on what it was given; the format names the reader
-        protocol = named or metadata.protocol or self.source
-        if protocol is None:
-            return self.traits.family is not None
-        family = FAMILIES.get(protocol, protocol)
-        if self.strict_issuer and protocol != self.name:
-            return False
-        if family is None or family != self.traits.family:
-            return False
-        made_by = _bare(metadata.model or metadata.response_model)
-        return made_by is None or self.model is None or made_by == _bare(self.model)
+        protocol = named or message.metadata.protocol or self.source
+        return _can_verify(self.target, self.model, message, protocol, self.strict_issuer)
 
     def is_home(self, message: Message, block: Any) -> bool:
         """Whether the target's own dialect made this block."""
@@ -513,6 +548,22 @@ class _Teller:
         return new
 
 
+def _can_verify(
+    to: Dialect, model: str | None, message: Message, protocol: str | None, strict_issuer: bool
+) -> bool:
+    """Whether `to` and its model are those that signed, as far as they are known."""
+    family = to.traits.family
+    if protocol is None:
+        return family is not None
+    if family is None or family != FAMILIES.get(protocol, protocol):
+        return False
+    if strict_issuer and protocol != to.name:
+        return False
+    metadata = message.metadata
+    made_by = _bare(metadata.model or metadata.response_model)
+    return made_by is None or model is None or made_by == _bare(model)
+
+
 def issuer_in_wire(block: Block) -> str | None:
     """The dialect that a block's own wire names as the issuer (OpenRouter's `format`)."""
     raw = getattr(block, "raw", None)
@@ -602,10 +653,6 @@ def _calls(message: Message) -> list[ToolUseBlock]:
 
 
 _NOTHING = TextBlock("")
-
-
-def _is_plain_text(block: Block) -> bool:
-    return type(block) is TextBlock and block.signature is None
 
 
 def _is_plain(block: Block) -> bool:

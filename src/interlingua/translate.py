@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from interlingua.dialects.base import Dialect, Written
+from interlingua.dialects.registry import _LOADED
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
@@ -27,7 +28,8 @@ def convert(
 
     `data` is parsed JSON, bytes or text. `model` is the target's name for the model where that
     differs; for dialects that say the model in the URL it is what the URL said."""
-    reader, writer = dialect_of(source), dialect_of(target)
+    reader = _LOADED.get(source) or dialect_of(source)
+    writer = _LOADED.get(target) or dialect_of(target)
     if kind == "request":
         request = reader.read_request(data, model, stream)
         if model is not None and request.model != model:

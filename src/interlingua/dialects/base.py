@@ -75,6 +75,7 @@ class Dialect:
         self.name = name
         self.title = title
         self.traits = traits
+        self.legal_id = traits.ids.matcher()
         self._folder = folder
         self._request, self._response = f"{name} request", f"{name} response"
 
@@ -107,26 +108,34 @@ class Dialect:
     ) -> Request:
         """`model` and `stream` are for dialects that say them in the URL."""
         try:
-            return self._read_request(parse(wire, self._request), model, stream)
+            try:
+                body = _decode(wire) if isinstance(wire, bytes) else parse(wire, self._request)
+            except (msgspec.DecodeError, UnicodeError):
+                body = parse(wire, self._request)  # which says what is wrong
+            return self._read_request(body, model, stream)
         except RecursionError:
             raise DepthError(self._request, codec.STORED_DEPTH) from None
 
     def read_response(self, wire: Wire | bytes | str) -> Response:
         """An error body reads as an empty message of status `error`."""
         try:
-            return self._read_response(parse(wire, self._response))
+            try:
+                body = _decode(wire) if isinstance(wire, bytes) else parse(wire, self._response)
+            except (msgspec.DecodeError, UnicodeError):
+                body = parse(wire, self._response)  # which says what is wrong
+            return self._read_response(body)
         except RecursionError:
             raise DepthError(self._response, codec.STORED_DEPTH) from None
 
     def write_request(self, request: Request, scribe: Scribe | None = None) -> Written:
-        scribe = scribe or Scribe(self.name, request)
+        scribe = scribe or Scribe(self.name, request, Report(self.name))
         wire = self._write_request(request, scribe)
         if scribe._critical is not None:
             scribe.refuse_critical()
         return Written(wire, scribe.report, request.model, request.options.stream)
 
     def write_response(self, response: Response, scribe: Scribe | None = None) -> Written:
-        scribe = scribe or Scribe(self.name, response)
+        scribe = scribe or Scribe(self.name, response, Report(self.name))
         wire = self._write_response(response, scribe)
         return Written(wire, scribe.report, response.message.metadata.response_model, None)
 
@@ -288,24 +297,19 @@ def fresh_input(total: int | None, cached: int | None, written: int | None) -> i
     return None if total is None else max(total - (cached or 0) - (written or 0), 0)
 
 
-class Scribe:
+class Scribe(msgspec.Struct, eq=False):
     """What a writer carries along: it finds the path of whatever could not be said.
 
     A value is found by identity in the value that was to be said, so that writers need no paths;
     `also_known` says which original stands behind a value that retelling made."""
 
-    __slots__ = ("_aliases", "_critical", "_origin", "_places", "_told", "dialect", "report")
-
-    def __init__(
-        self, dialect: str, origin: Request | Response | None = None, report: Report | None = None
-    ) -> None:
-        self.dialect = dialect
-        self.report = report if report is not None else Report(dialect)
-        self._origin = origin
-        self._places: dict[int, list[tuple[str, Message | None]]] | None = None
-        self._aliases: dict[int, tuple[Any, Any]] | None = None
-        self._critical: list[int] | None = None
-        self._told: dict[tuple[int, str | None], int] | None = None
+    dialect: str
+    origin: Request | Response | None
+    report: Report
+    _places: dict[int, list[tuple[str, Message | None]]] | None = None
+    _aliases: dict[int, tuple[Any, Any]] | None = None
+    _critical: list[int] | None = None
+    _told: dict[tuple[int, str | None], int] | None = None
 
     def also_known(self, new: Value, original: Value) -> None:
         """`new` stands for `original` of the value that was to be said."""
@@ -327,9 +331,9 @@ class Scribe:
             told = self._told = {}
         times = told[id(value), field] = told.get((id(value), field), -1) + 1
         if self._places is None:
-            if len(told) <= _FEW and not times and (place := _place(self._origin, value)):
+            if len(told) <= _FEW and not times and (place := _place(self.origin, value)):
                 return place
-            self._places = _places(self._origin)
+            self._places = _places(self.origin)
         places = self._places.get(id(value))
         return places[min(times, len(places) - 1)] if places else ("$", None)
 
@@ -394,6 +398,22 @@ class Scribe:
         if self._critical:
             losses = [self.report.losses[index] for index in self._critical]
             raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
+
+
+class Quiet(Scribe):
+    """Keeps no account: the losses of a stream are counted once, when all of it is known."""
+
+    def lost(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def dropped(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def unsaid(self, *_: Any) -> None:
+        pass
+
+    def unsaid_raw(self, *_: Any) -> None:
+        pass
 
 
 def _is_critical(message: Message, block: Any) -> bool:

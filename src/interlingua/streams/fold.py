@@ -157,8 +157,10 @@ class Folder:
 
     def _start(self, event: MessageStart) -> None:
         self._of(event.choice).role = event.role
-        self._model = event.model or self._model
-        self._response_id = event.response_id or self._response_id
+        if event.model is not None:
+            self._model = event.model
+        if event.response_id is not None:
+            self._response_id = event.response_id
 
     def _block_start(self, event: BlockStart) -> None:
         self._of(event.choice).blocks[event.index] = _Open(event.block)
@@ -258,7 +260,13 @@ def _unfold_block(block: Block, index: int, choice: int) -> list[Event]:
         text = block.raw_arguments if block.raw_arguments is not None else to_text(block.input)
         return [
             ToolUseStart(
-                index, block.id, block.name, block.executor, block.call_type, choice=choice
+                index,
+                block.id,
+                block.name,
+                block.executor,
+                block.call_type,
+                block.raw,
+                choice=choice,
             ),
             ToolUseInputDelta(index, text, choice=choice),
             ToolUseEnd(

@@ -18,7 +18,7 @@ from tests.dialects.openai_chat.wires import assistant, losses, made, result, te
 
 def sent(host: str, *messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:
     request = Request(messages, "model", **more)
-    scribe = Scribe("openai-chat", request)
+    scribe = Scribe("openai-chat", request, Report("openai-chat"))
     return write_request(request, scribe, host), scribe.report
 
 

@@ -79,7 +79,7 @@ def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:
 
 
 def write_tool_result(block: ToolResultBlock, place: Place, scribe: Scribe) -> Wire | None:
-    form = form_of(block.raw)
+    form: Wire = _NOTHING if block.raw is None else form_of(block.raw)
     kind = form.get("type")
     if type(kind) is str and kind != "tool_result":
         return hosted.write_result(block, kind, scribe)
@@ -94,3 +94,6 @@ def write_tool_result(block: ToolResultBlock, place: Place, scribe: Scribe) -> W
     if block.raw is None and block.cache is None:
         return out
     return finish(out, block, scribe)
+
+
+_NOTHING: Wire = {}

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from interlingua.dialects.anthropic.calls import note_recovered
 from interlingua.dialects.anthropic.content import write_parts
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, put_back
@@ -15,7 +17,8 @@ from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import NO_METADATA, Message, Role
 
-_SYSTEM, _DEVELOPER, _USER = Role.SYSTEM, Role.DEVELOPER, Role.USER
+_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
 _TURNS = {
     Role.ASSISTANT: ("assistant", ASSISTANT),
     Role.USER: ("user", USER),
@@ -39,25 +42,35 @@ def _plain_text(message: Message) -> str | None:
 def _is_usual(message: Message) -> bool:
     """Whether there is nothing in a message that its turn could say of it only otherwise."""
     role = message.role
-    if role is Role.ASSISTANT or role is _SYSTEM:
+    if role is _ASSISTANT or role is _SYSTEM:
         return True
-    if role is Role.TOOL:
+    if role is _TOOL:
         return len(message.content) == 1 and type(message.content[0]) is ToolResultBlock
-    return role is Role.USER and len(message.content) == 1 and type(message.content[0]) is TextBlock
+    return role is _USER and len(message.content) == 1 and type(message.content[0]) is TextBlock
 
 
 def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
     """`system` and `messages` of a body."""
     first = 0
     for message in messages:
-        if message.role is not _SYSTEM and message.role is not _DEVELOPER:
+        role = message.role
+        if role is not _SYSTEM and role is not _DEVELOPER:
             break
         raw = message.metadata.provider_raw
         if raw is not None and "place" in form_of(raw):
             break
         first += 1
     if first:
-        _write_system(messages[:first], out, scribe)
+        plain = _plain_text(messages[0]) if first == 1 else None
+        if plain and messages[0].role is _SYSTEM:
+            out["system"] = [{"type": "text", "text": plain}]
+        else:
+            _write_system(messages[:first], out, scribe)
+    if first + 1 == len(messages) and messages[first].role is _USER:  # the first question
+        text = _plain_text(messages[first])
+        if text:
+            out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+            return
     writer = _Turns(scribe)
     for message in messages[first:] if first else messages:
         writer.add(message)
@@ -67,9 +80,6 @@ def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> 
 def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
     parts: list[Wire] = []
     raw = None
-    if len(messages) == 1 and (said := _plain_text(messages[0])) and messages[0].role is _SYSTEM:
-        out["system"] = [{"type": "text", "text": said}]
-        return
     for message in messages:
         raw = message.metadata.provider_raw
         if message.name is not None or message.role is not _SYSTEM:
@@ -87,24 +97,25 @@ def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> N
         out["system"] = parts if text is None else text
 
 
-class _Turns:
+class _Turns(msgspec.Struct):
     """The turns so far. A turn in list form may be joined, one that is a string may not."""
 
-    def __init__(self, scribe: Scribe) -> None:
-        self.turns: list[Any] = []
-        self.scribe = scribe
-        self.role: str | None = None
-        """Of the last turn, if it may be joined; `parts` is its content."""
-        self.parts: list[Wire] = []
+    scribe: Scribe
+    turns: list[Any] = []
+    role: str | None = None
+    """Of the last turn, if it may be joined; `parts` is its content."""
+    parts: list[Wire] = []
 
     def add(self, message: Message) -> None:
-        metadata = message.metadata
-        if message.role is _USER and self.role != "user" and (text := _plain_text(message)):
-            self._open("user", [{"type": "text", "text": text}])
+        metadata, by = message.metadata, message.role
+        if by is _USER and self.role != "user" and (text := _plain_text(message)):
+            self.role, self.parts = "user", [{"type": "text", "text": text}]
+            self.turns.append({"role": "user", "content": self.parts})
             return
-        role, place = _TURNS[message.role]
+        role, place = _TURNS[by]
         parts = write_parts(message.content, place, self.scribe)
-        if message.name is not None or metadata.diagnostics or not _is_usual(message):
+        usual = by is _ASSISTANT or _is_usual(message)
+        if message.name is not None or metadata.diagnostics or not usual:
             _report(message, self.scribe)
         raw = metadata.provider_raw
         if raw is not None:
@@ -117,7 +128,8 @@ class _Turns:
             if role == self.role:
                 self.parts.extend(parts)
             else:
-                self._open(role, parts)
+                self.role, self.parts = role, parts
+                self.turns.append({"role": role, "content": parts})
 
     def _open(self, role: str, parts: list[Wire]) -> None:
         self.turns.append({"role": role, "content": parts})

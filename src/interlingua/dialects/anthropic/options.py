@@ -145,7 +145,10 @@ def read_options(wire: Wire, reading: Reading) -> None:
 
 
 def write_options(options: Options, out: Wire, form: Wire, mine: Wire, scribe: Scribe) -> None:
-    _put_max_tokens(options, out, form)
+    if options.max_output_tokens is not None:
+        out["max_tokens"] = options.max_output_tokens
+    else:
+        _put_max_tokens(options, out, form)
     if astuple(options)[1:] == _NOTHING:
         return
     if options.stop is not None:
@@ -163,9 +166,7 @@ def write_options(options: Options, out: Wire, form: Wire, mine: Wire, scribe: S
 
 
 def _put_max_tokens(options: Options, out: Wire, form: Wire) -> None:
-    if options.max_output_tokens is not None:
-        out["max_tokens"] = options.max_output_tokens
-    elif "max_tokens" not in (*form.get("without", ()), *form.get("spelled", ())):
+    if "max_tokens" not in (*form.get("without", ()), *form.get("spelled", ())):
         reasoning = options.reasoning
         budget = reasoning.budget_tokens if reasoning is not None else None
         # The budget for thinking has to be less than the limit.

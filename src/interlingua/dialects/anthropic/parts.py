@@ -36,11 +36,12 @@ WRITERS: dict[type[Block], Callable[[Any, Place, Scribe], Wire | None]] = {}
 
 def read_parts(parts: list[Any], place: Place) -> tuple[Block, ...]:
     blocks: list[Block] = []
+    holds = place.holds
     try:
         for part in parts:
             kind = part.get("type") if type(part) is dict else None
             read = READERS.get(kind) if type(kind) is str else None
-            if read is not None and (place.holds is None or kind in place.holds):
+            if read is not None and (holds is None or kind in holds):
                 blocks.append(read(part, place))
             else:
                 blocks.append(read_part(part, place))

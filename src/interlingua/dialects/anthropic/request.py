@@ -6,7 +6,7 @@ from typing import Any
 
 from interlingua.dialects.anthropic.body import Reading, put_extra
 from interlingua.dialects.anthropic.joined import write_messages
-from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, respell
+from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack, respell
 from interlingua.dialects.anthropic.options import OPTIONS, read_options, write_options
 from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import NAME
@@ -118,24 +118,25 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
     at_home = raw is not None and NAME in raw
     mine, form = (mine_of(raw), form_of(raw)) if at_home else (_NOTHING, _NOTHING)
     out: Wire = {}
-    if request.model is not None and "model" not in form.get("url", ()):
-        out["model"] = request.model
+    model, options = request.model, request.options
+    if model is not None and (not at_home or "model" not in form.get("url", ())):
+        out["model"] = model
     write_messages(request.messages, out, scribe)
     if request.tools:
         tools = write_tools(request.tools, scribe)
         if tools:
             out["tools"] = tools
-    write_options(request.options, out, form, mine, scribe)
+    write_options(options, out, form, mine, scribe)
     if request.continues is not None:
         _put_thread(request.continues, request, out, form, scribe)
-    if request.options.raw is not None:
-        put_extra(out, _but_cache(mine_of(request.options.raw)), {})
+    if options.raw is not None:
+        put_extra(out, _but_cache(mine_of(options.raw)), {})
     if at_home:
         put_extra(out, mine, form)
         if "anthropic_version" in form:
             out["anthropic_version"] = form["anthropic_version"]
         respell(out, form)
-    if raw is not None:
+    if raw is not None and is_foreign(raw):
         scribe.unsaid_raw(request, raw)
     return out
 

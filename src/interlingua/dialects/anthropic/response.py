@@ -19,11 +19,12 @@ from interlingua.dialects.anthropic.tables import (
 )
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
+_ASSISTANT = Role.ASSISTANT
 _KNOWN = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _WRITTEN = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 """What the writer writes by itself, beside the content."""
@@ -33,44 +34,36 @@ def read_response(wire: Any) -> Response:
     try:
         if type(wire) is not dict:
             raise ShapeError("", "an object", wire)
-        return read_failure(wire) if is_failure(wire) else _read(wire)
+        if ("content" not in wire or wire.get("type") == "error") and is_failure(wire):
+            return read_failure(wire)
+        content = wire.get("content")
+        if type(content) is not list:
+            raise ShapeError(".content", "a list", content)
+        try:
+            blocks = read_parts(content, ANSWER)
+        except ShapeError as odd:
+            raise odd.inside(".content") from None
+        usage, diagnostics = read_usage(wire.get("usage"))
+        id, model, word = wire.get("id"), wire.get("model"), wire.get("stop_reason")
+        if id is not None and type(id) is not str:
+            raise ShapeError(".id", "a string", id)
+        if model is not None and type(model) is not str:
+            raise ShapeError(".model", "a string", model)
+        if type(word) is dict or type(word) is list:
+            raise ShapeError(".stop_reason", "a string", word)
+        metadata = MessageMetadata(
+            protocol=NAME,
+            response_model=model,
+            response_id=id,
+            usage=usage,
+            stop_reason=STOP_REASONS.read(word) if word is not None else None,
+            raw_stop_reason=word,
+            diagnostics=diagnostics,
+        )
+        raw = None if wire.keys() == _PLAIN and _is_plain(wire) else _rest(wire)
+        return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
     except ShapeError as odd:
         raise odd.error("response") from None
-
-
-def _read(wire: Wire) -> Response:
-    blocks = _read_content(wire)
-    usage, diagnostics = read_usage(wire.get("usage"))
-    word = wire.get("stop_reason")
-    if type(word) is dict or type(word) is list:
-        raise ShapeError(".stop_reason", "a string", word)
-    metadata = MessageMetadata(
-        protocol=NAME,
-        response_model=_string(wire, "model"),
-        response_id=_string(wire, "id"),
-        usage=usage,
-        stop_reason=STOP_REASONS.read(word) if word is not None else None,
-        raw_stop_reason=word,
-        diagnostics=diagnostics,
-    )
-    return Response(Message(Role.ASSISTANT, blocks, metadata=metadata), raw=_rest(wire))
-
-
-def _read_content(wire: Wire) -> tuple[Block, ...]:
-    content = wire.get("content")
-    if type(content) is not list:
-        raise ShapeError(".content", "a list", content)
-    try:
-        return read_parts(content, ANSWER)
-    except ShapeError as odd:
-        raise odd.inside(".content") from None
-
-
-def _string(wire: Wire, key: str) -> str | None:
-    value = wire.get(key)
-    if value is not None and type(value) is not str:
-        raise ShapeError(f".{key}", "a string", value)
-    return value
 
 
 _AS_WRITTEN: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
@@ -94,9 +87,7 @@ def _is_plain(wire: Wire) -> bool:
 
 
 def _rest(wire: Wire) -> dict[str, Any] | None:
-    """What is beyond the fields; as a rule nothing."""
-    if wire.keys() == _PLAIN and _is_plain(wire):
-        return None
+    """What is beyond the fields."""
     rest: Wire = {}
     form: Wire = {}
     spelled: Wire = {}

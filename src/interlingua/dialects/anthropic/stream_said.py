@@ -10,31 +10,15 @@ from interlingua.dialects.anthropic.parts import ANSWER, WRITERS
 from interlingua.dialects.anthropic.stream_frames import DELTA, START, STOP, Piece
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import write_citation
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Quiet, Wire
+from interlingua.losses import Report
 from interlingua.model.blocks import Block, Citation, ToolUseBlock
 from interlingua.model.events import ToolUseEnd, ToolUseStart
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 from interlingua.streams.frames import Frame
 
-
-class Quiet(Scribe):
-    """Keeps no account: the losses of a stream are counted once, when all of it is known."""
-
-    def lost(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def dropped(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def unsaid(self, *_: Any) -> None:
-        pass
-
-    def unsaid_raw(self, *_: Any) -> None:
-        pass
-
-
-QUIET = Quiet(NAME)
+QUIET = Quiet(NAME, None, Report(NAME))
 FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
 """What stands beside an error where there is no message."""
 

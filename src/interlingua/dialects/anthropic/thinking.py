@@ -24,10 +24,10 @@ _REDACTED = frozenset({"type", "data", "cache_control"})
 
 def read_thinking(part: Wire, place: Place) -> ThinkingBlock:
     """Empty text is legal: the model thought, and only the signature was to be shown."""
-    text = take(part, "thinking", str)
-    signature = part.get("signature")
-    if len(part) == 3 and type(signature) is str and signature:
+    text, signature = part.get("thinking"), part.get("signature")
+    if len(part) == 3 and type(signature) is str and signature and type(text) is str:
         return ThinkingBlock(text, signature)
+    text = take(part, "thinking", str)
     form: Wire = {}
     spelled: Wire = {}
     cache = read_cache(part, spelled, form)

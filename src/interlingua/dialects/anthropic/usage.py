@@ -26,10 +26,12 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         return None, ()
     if type(wire) is not dict:
         raise ShapeError(".usage", "an object", wire)
-    if len(wire) == len(_COUNTS):
-        plain = [n for key in _COUNTS if type(n := wire.get(key)) is int and n >= 0]
-        if len(plain) == len(_COUNTS):
-            return Usage(plain[0], plain[1], plain[2], plain[3]), ()
+    if len(wire) == 4:
+        fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
+        read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
+        whole = type(fresh) is type(output) is type(read) is type(made) is int
+        if whole and min(fresh, output, read, made) >= 0:  # type: ignore[type-var, operator]  # integers
+            return Usage(fresh, output, read, made), ()
     rest: Wire = {}
     form: Wire = {}
     spelled: Wire = {}

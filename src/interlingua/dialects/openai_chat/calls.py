@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import arguments
+from interlingua.arguments import to_text
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import (
@@ -64,18 +65,35 @@ def _is_compact(text: str, value: JsonObject) -> bool:
 
 def write_arguments(block: ToolUseBlock) -> str:
     """The text that was read while it still says the input; else the input as compact JSON."""
-    text = block.raw_arguments
-    if text is not None and _says(text, block.input):
+    given, text = block.input, block.raw_arguments
+    if text is not None and _says(text, given):
         return text
+    return write_input(given)
+
+
+def write_input(given: JsonObject) -> str:
+    """The input as compact JSON. For a short text it is quicker to look at what was written than at
+    each value; numbers that JSON cannot hold are written as null."""
     try:
-        data = _encode(block.input)
-        # Numbers that JSON cannot hold are written as null; the slow way names their place.
-        whole = b"null" not in data or _decode(data) == block.input
-        if whole and data.count(b"{") + data.count(b"[") <= arguments.MAX_DEPTH:
-            return data.decode()
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        pass
-    return arguments.to_text(block.input)
+        text = _encode(given).decode()
+    except (TypeError, ValueError, RecursionError):
+        return to_text(given)  # which says what is wrong
+    size = len(text)
+    if size > _LONG or "null" in text:
+        return to_text(given)
+    if size > _SHALLOW:
+        for item in given.values():
+            if type(item) is str and size - len(item) < _SHALLOW:
+                break  # the rest is too short to be deep
+        else:
+            if text.count("{") + text.count("[") > arguments.MAX_DEPTH:
+                return to_text(given)
+    return text
+
+
+_LONG = 1024
+_SHALLOW = 2 * arguments.MAX_DEPTH
+"""So many brackets it takes to be too deep."""
 
 
 def _says(text: str, input: JsonObject) -> bool:
@@ -239,7 +257,8 @@ def read_google(wire: Wire, note: Note) -> str | None:
 
 def write_plain_call(block: ToolUseBlock) -> Wire:
     """A function call with nothing special about it."""
-    function = {"name": block.name, "arguments": write_arguments(block)}
+    text = write_arguments(block) if block.raw_arguments is not None else write_input(block.input)
+    function = {"name": block.name, "arguments": text}
     return {"id": block.id, "type": "function", "function": function}
 
 

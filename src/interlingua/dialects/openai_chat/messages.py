@@ -44,8 +44,9 @@ def read_messages(wires: Any, t: Tables) -> tuple[Message, ...]:
         if type(wire) is dict and len(wire) == 2:
             # A role and a text: most messages that people write, and all that short requests have.
             content, word = wire.get("content"), wire.get("role")
-            if type(content) is str and content and type(word) is str and word in _SPEAKERS:
-                messages.append(Message(_SPEAKERS[word], (TextBlock(content),)))
+            role = _SPEAKERS.get(word) if type(word) is str else None
+            if role is not None and type(content) is str and content:
+                messages.append(Message(role, (TextBlock(content),)))
                 continue
         if reader is None:
             reader = _Reading(t, messages)

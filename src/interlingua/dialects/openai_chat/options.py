@@ -33,14 +33,14 @@ SIMPLE: dict[str, type] = {
     "stream": bool,
 }
 """Options that the wire calls by the same name."""
-SPELLINGS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "max_output_tokens": (int, ("max_completion_tokens", "max_tokens")),
-    "seed": (int, ("seed", "random_seed")),
-    "user": (str, ("safety_identifier", "user")),
+SPELLINGS: dict[str, tuple[type, str, str, str]] = {
+    "max_output_tokens": (int, "max_completion_tokens", "max_tokens", "max_tokens"),
+    "seed": (int, "seed", "random_seed", "seed"),
+    "user": (str, "safety_identifier", "user", "user"),
 }
-"""Options with several names."""
+"""Options with two names, and the field of a `Host` that says which is its own."""
 KNOWN = frozenset(
-    {*SIMPLE, *(key for _, keys in SPELLINGS.values() for key in keys), *sampling.READERS}
+    {*SIMPLE, *(key for spelled in SPELLINGS.values() for key in spelled[1:3]), *sampling.READERS}
     | {"top_logprobs", "tool_choice"}
     | {"function_call", "response_format", "reasoning", "reasoning_effort", "thinking"}
     | {"metadata", "tools", "functions", "model", "cache_control"}
@@ -60,9 +60,15 @@ def read_options(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Options:
         if read is _SIMPLE:
             fields[key] = want(value, SIMPLE[key], f".{key}")
             taken.add(key)
-        elif type(read) is str:
-            if read not in fields:
-                _read_spelled(wire, read, t, note, taken, fields)
+        elif type(read) is tuple:
+            option, kind, other, usual = read
+            if type(value) is kind and wire.get(other) is None:
+                fields[option] = value  # said once, and rightly
+                taken.add(key)
+                if getattr(t.host, usual) != key:
+                    note.form[option] = [key]
+            elif option not in fields:
+                _read_spelled(wire, option, t, note, taken, fields)
         else:
             read(wire, t, note, taken, fields)
     if not fields.keys() <= t.options:
@@ -73,30 +79,14 @@ def read_options(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Options:
 def _read_spelled(
     wire: Wire, option: str, t: Tables, note: Note, taken: set[str], fields: Fields
 ) -> None:
-    kind, keys = SPELLINGS[option]
-    first, second = wire.get(keys[0]), wire.get(keys[1])
-    if first is None or second is None:
-        alone, only = (keys[0], first) if second is None else (keys[1], second)
-        if type(only) is kind:  # the usual case: said once, and rightly
-            fields[option] = only
-            taken.add(alone)
-            if alone != _usual(option, t):
-                note.form[option] = [alone]
-            return
-    given = [key for key in keys if wire.get(key) is not None]
+    kind, first, second, usual = SPELLINGS[option]
+    given = [key for key in (first, second) if wire.get(key) is not None]
     value: Any = want(wire[given[0]], kind, f".{given[0]}")
     fields[option] = value
     given = [key for key in given if wire[key] == value and type(wire[key]) is not bool]
     taken.update(given)
-    if given != [_usual(option, t)]:
+    if given != [getattr(t.host, usual)]:
         note.form[option] = given
-
-
-def _usual(option: str, t: Tables) -> str | None:
-    host = t.host
-    if option == "max_output_tokens":
-        return host.max_tokens
-    return host.seed if option == "seed" else host.user
 
 
 def _read_metadata(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
@@ -153,7 +143,8 @@ def _read_choices(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fi
 _SIMPLE = object()
 _BY_KEY: dict[str, Any] = {
     **dict.fromkeys(SIMPLE, _SIMPLE),
-    **{key: option for option, (_, keys) in SPELLINGS.items() for key in keys},
+    **{one: (option, kind, two, own) for option, (kind, one, two, own) in SPELLINGS.items()},
+    **{two: (option, kind, one, own) for option, (kind, one, two, own) in SPELLINGS.items()},
     **dict.fromkeys(("reasoning", "reasoning_effort", "thinking"), _read_reasoning),
     **dict.fromkeys(MARKS, _read_cache),
     **sampling.READERS,
@@ -199,7 +190,7 @@ _FIELDS = tuple([field for field in Options.__struct_fields__ if field != "raw"]
 def _write_spelled(
     options: Options, option: str, value: Any, t: Tables, scribe: Scribe, form: Wire, wire: Wire
 ) -> None:
-    keys = form.get(option) or [_usual(option, t)]
+    keys = form.get(option) or [getattr(t.host, SPELLINGS[option][3])]
     if keys == [None]:
         scribe.lost(options, option)
     else:

@@ -17,7 +17,7 @@ from interlingua.dialects.openai_chat.shape import (
     mine_of,
     put_back,
 )
-from interlingua.dialects.openai_chat.tables import NAME, TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tables import TABLES, Tables, at_host
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.model.exchange import Options, Request
 from interlingua.model.tools import ToolDefinition
@@ -25,44 +25,37 @@ from interlingua.model.tools import ToolDefinition
 _AT_HOSTS = {name: at_host(TABLES, host) for name, host in HOSTS.items()}
 
 
-def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
+def read_request(
+    wire: Any, model: str | None = None, stream: bool | None = None, t: Tables = TABLES
+) -> Request:
+    """`t` are the tables of this dialect, or of a neighbour."""
     try:
-        return _read(wire, TABLES)
+        if type(wire) is not dict:
+            raise ShapeError("", "an object", wire)
+        note, taken = Note(), {"messages"}
+        model = wire.get("model")
+        if model is not None:
+            if type(model) is not str:
+                raise ShapeError(".model", "a string", model)
+            taken.add("model")
+        messages = read_messages(wire.get("messages"), t)
+        tools: tuple[ToolDefinition, ...] = ()
+        if "tools" in wire or "functions" in wire:
+            tools = _read_tools(wire, t, taken)
+        options = _NO_OPTIONS
+        if len(wire) > len(taken):
+            options = read_options(wire, t, note, taken)
+            if len(wire) > len(taken):
+                note.leave(wire, taken, KNOWN)
+        raw = note.raw(t.name) if note.form or note.rest else None
+        return Request(messages, model, tools, options, raw=raw)
     except ShapeError as odd:
-        raise odd.error(f"{NAME} request") from None
+        raise odd.error(f"{t.name} request") from None
 
 
 def write_request(request: Request, scribe: Scribe, host: str | None = None) -> Wire:
     """`host` is one of `HOSTS`; without one the request is for OpenAI itself."""
     return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, scribe)
-
-
-def read_body(wire: Any, t: Tables) -> Request:
-    try:
-        return _read(wire, t)
-    except ShapeError as odd:
-        raise odd.error(f"{t.name} request") from None
-
-
-def _read(wire: Wire, t: Tables) -> Request:
-    if type(wire) is not dict:
-        raise ShapeError("", "an object", wire)
-    note, taken = Note(), {"messages"}
-    model = wire.get("model")
-    if model is not None:
-        if type(model) is not str:
-            raise ShapeError(".model", "a string", model)
-        taken.add("model")
-    messages = read_messages(wire.get("messages"), t)
-    tools: tuple[ToolDefinition, ...] = ()
-    if "tools" in wire or "functions" in wire:
-        tools = _read_tools(wire, t, taken)
-    options = _NO_OPTIONS
-    if len(wire) > len(taken):
-        options = read_options(wire, t, note, taken)
-        if len(wire) > len(taken):
-            note.leave(wire, taken, KNOWN)
-    return Request(messages, model, tools, options, raw=note.raw(t.name))
 
 
 _NO_OPTIONS = Options()

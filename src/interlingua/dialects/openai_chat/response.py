@@ -7,10 +7,9 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.assistant import Said, read_assistant
 from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
-from interlingua.dialects.openai_chat.quick import write_assistant
+from interlingua.dialects.openai_chat.quick import write_assistant, write_plain_choice
 from interlingua.dialects.openai_chat.runs import read_run, write_run
 from interlingua.dialects.openai_chat.shape import (
-    NOTHING,
     Note,
     ShapeError,
     each,
@@ -140,7 +139,8 @@ def write_answer(response: Response, t: Tables, scribe: Scribe) -> Wire:
     if metadata.response_model is not None:
         wire["model"] = metadata.response_model
     if not response.alternatives and not mine:
-        wire["choices"] = [_write_choice(0, message, t, scribe)]
+        choice = write_plain_choice(message, t, scribe)
+        wire["choices"] = [_write_choice(0, message, t, scribe) if choice is None else choice]
     elif form_in(mine).get("choices") == "none" and not message.content:
         wire["choices"] = []
     else:
@@ -161,11 +161,6 @@ def _fillers(wire: Wire, t: Tables) -> Wire:
 
 
 def _write_choice(index: int, message: Message, t: Tables, scribe: Scribe) -> Wire:
-    metadata = message.metadata
-    if metadata.provider_raw is None and not index and metadata.status is MessageStatus.COMPLETE:
-        said = write_assistant(message, t, scribe)
-        word = write_stop(message, t, scribe, NOTHING)
-        return {"index": 0, "message": said, "finish_reason": word}
     mine = mine_of(t.name, message.metadata.provider_raw)
     form = form_in(mine).get("choice", {})
     word = write_stop(message, t, scribe, form)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from interlingua.dialects.base import Wire
 from interlingua.errors import ReadError, found
 from interlingua.model.base import Raw
@@ -77,14 +79,11 @@ def nothing(value: Any) -> bool:
     return value is None or value == "" or value == [] or value == {}
 
 
-class Note:
+class Note(msgspec.Struct):
     """What an object said beyond its fields."""
 
-    __slots__ = ("form", "rest")
-
-    def __init__(self) -> None:
-        self.rest: Wire = {}
-        self.form: Wire = {}
+    rest: Wire = {}
+    form: Wire = {}
 
     def leave(self, wire: Wire, taken: Collection[str], known: Collection[str]) -> None:
         """Keep all keys but those `taken`; known ones that hold nothing are spelling."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.request import read_body, write_body
+from interlingua.dialects.openai_chat import request as chat
 from interlingua.dialects.openrouter.tables import ROUTED
 from interlingua.model.exchange import Request
 
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
-    return read_body(wire, ROUTED)
+    return chat.read_request(wire, t=ROUTED)
 
 
 def write_request(request: Request, scribe: Scribe) -> Wire:
-    return write_body(request, ROUTED, scribe)
+    return chat.write_body(request, ROUTED, scribe)
