@@ -7,10 +7,13 @@ reported with its number, and the rest is converted.
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from io import BytesIO
 from itertools import islice
+from multiprocessing import get_start_method
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -38,28 +41,34 @@ class Job(NamedTuple):
 class Batch(NamedTuple):
     """Whole lines: the bytes themselves, or where a worker finds them."""
 
-    first: int
-    """The number of its first line, counted from 1."""
     size: int
     data: bytes | None
     path: str | None = None
     offset: int = 0
 
-    def lines(self) -> list[bytes]:
-        data = self.data
-        if data is None:
-            with Path(self.path or "").open("rb") as file:
-                file.seek(self.offset)
-                data = file.read(self.size)
-        return data.split(b"\n")
+    def lines(self) -> Iterator[bytes]:
+        if self.data is not None:
+            yield from BytesIO(self.data)
+            return
+        left = self.size
+        with Path(self.path or "").open("rb") as file:
+            file.seek(self.offset)
+            while left > 0 and (line := file.readline()):
+                left -= len(line)
+                yield line
 
 
 class Done(NamedTuple):
+    """A converted batch. Its lines are numbered from 0 in a worker, and from 1 in the whole file
+    once it is back."""
+
     output: bytes
     lines: int
     size: int
     failed: list[tuple[int, str]]
     losses: int
+    ends: int
+    """How many lines end in it, blank ones too."""
 
 
 def convert_lines(
@@ -68,61 +77,110 @@ def convert_lines(
     """The converted batches in the order of the lines. With a `path` the workers read the file
     themselves."""
     workers = jobs or os.cpu_count() or 1
-    if workers == 1:
-        yield from (convert_batch(batch, job) for batch in batches(file))
-        return
+    first = 1
+    for done in _in_one(file, job) if workers == 1 else _in_many(file, job, workers, path):
+        yield done._replace(failed=[(first + line, problem) for line, problem in done.failed])
+        first += done.ends
+
+
+def _in_one(file: IO[bytes], job: Job) -> Iterator[Done]:
+    return (convert_batch(batch, job) for batch in batches(file))
+
+
+def _in_many(file: IO[bytes], job: Job, workers: int, path: str | None) -> Iterator[Done]:
+    """Workers put their output where this process can see it, since a pipe is slow."""
+    todo = stretches(file, path) if path else batches(file)
+    under_way: deque[tuple[Future[Done], int | None]] = deque()
+    desks = [_desk() for _ in range(workers * AHEAD)]
+    _prepare(job)
     with ProcessPoolExecutor(workers) as pool:
-        yield from _in_order(pool.submit, batches(file, path), job, workers * AHEAD)
+        try:
+            for batch, desk in zip(islice(todo, len(desks)), desks, strict=False):
+                under_way.append((pool.submit(convert_batch, batch, job, desk), desk))
+            while under_way:
+                future, desk = under_way.popleft()
+                yield _fetched(future.result(), desk)
+                for batch in islice(todo, 1):
+                    under_way.append((pool.submit(convert_batch, batch, job, desk), desk))
+        finally:
+            for future, _ in under_way:
+                future.cancel()
+            for desk in desks:
+                if desk is not None:
+                    os.close(desk)
 
 
-def _in_order(
-    submit: Callable[..., Future[Done]], todo: Iterator[Batch], job: Job, ahead: int
-) -> Iterator[Done]:
-    under_way: deque[Future[Done]] = deque()
-    try:
-        for batch in islice(todo, ahead):
-            under_way.append(submit(convert_batch, batch, job))
-        while under_way:
-            yield under_way.popleft().result()
-            for batch in islice(todo, 1):
-                under_way.append(submit(convert_batch, batch, job))
-    finally:
-        for future in under_way:
-            future.cancel()
+def _prepare(job: Job) -> None:
+    """Load what workers need before they are made, so that they inherit it."""
+    from interlingua.dialects.registry import dialect
+
+    for name in {job.source, job.target} - {"auto"}:
+        dialect(name).load(job.kind)
 
 
-def batches(file: IO[bytes], path: str | None = None) -> Iterator[Batch]:
+def _desk() -> int | None:
+    """A file in memory that workers inherit; None where there is no such thing."""
+    if sys.platform != "linux" or get_start_method() != "fork":
+        return None
+    return os.memfd_create("lines")
+
+
+def _fetched(done: Done, desk: int | None) -> Done:
+    if desk is None:
+        return done
+    size = os.fstat(desk).st_size
+    return done._replace(output=os.pread(desk, size, 0))
+
+
+def batches(file: IO[bytes]) -> Iterator[Batch]:
     """Lines together until they are worth a journey."""
-    first, offset = 1, 0
     while data := file.read(BATCH):
         if not data.endswith(b"\n"):
             data += file.readline()
-        yield Batch(first, len(data), None if path else data, path, offset)
-        first += data.count(b"\n")
-        offset += len(data)
+        yield Batch(len(data), data)
 
 
-def convert_batch(batch: Batch, job: Job) -> Done:
-    """All lines of a batch; blank lines give nothing."""
-    out: list[bytes] = []
+def stretches(file: IO[bytes], path: str) -> Iterator[Batch]:
+    """The same of a file that others can open: only the ends are looked for."""
+    start, size = 0, os.fstat(file.fileno()).st_size
+    while start < size:
+        file.seek(start + BATCH - 1)
+        file.readline()
+        end = min(file.tell(), size)
+        yield Batch(end - start, None, path, start)
+        start = end
+
+
+def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
+    """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
     failed: list[tuple[int, str]] = []
-    lost = 0
-    count = 0
-    for number, line in enumerate(batch.lines(), batch.first):
-        if not line or line.isspace():
-            continue
-        count += 1
-        try:
-            wire, losses = _convert(line, job)
-        except InterlinguaError as odd:
-            failed.append((number, str(odd)))
-            out.append(_encode({"ok": False, "wire": None, "losses": [], "error": str(odd)}))
-        else:
-            lost += len(losses)
-            told = b"[]" if not losses else _encode(losses)
-            out.append(b'{"ok":true,"wire":%b,"losses":%b,"error":null}' % (wire, told))
-    output = b"\n".join(out) + b"\n" if out else b""
-    return Done(output, count, batch.size, failed, lost)
+    lost = count = ends = 0
+    with BytesIO() if desk is None else open(desk, "wb", closefd=False) as out:
+        out.seek(0)
+        for line in batch.lines():
+            if not line.isspace():
+                count += 1
+                try:
+                    wire, losses = _convert(line, job)
+                except InterlinguaError as odd:
+                    failed.append((ends, str(odd)))
+                    flaw: dict[str, Any] = {
+                        "ok": False,
+                        "wire": None,
+                        "losses": [],
+                        "error": str(odd),
+                    }
+                    out.write(_encode(flaw) + b"\n")
+                else:
+                    lost += len(losses)
+                    told = b"[]" if not losses else _encode(losses)
+                    out.writelines(
+                        (b'{"ok":true,"wire":', wire, b',"losses":', told, b',"error":null}\n')
+                    )
+            ends += 1
+        out.truncate()  # the desk was used before
+        output = out.getvalue() if isinstance(out, BytesIO) else b""
+    return Done(output, count, batch.size, failed, lost, ends)
 
 
 def _convert(line: bytes, job: Job) -> tuple[bytes, list[Any]]:

@@ -100,6 +100,10 @@ class Dialect:
         self.__dict__[f"_{function}"] = found
         return found
 
+    def load(self, kind: str) -> None:
+        """Have the code for requests or responses at hand."""
+        import_module(f"{self._folder}.{kind}")
+
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
 
