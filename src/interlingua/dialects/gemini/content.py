@@ -47,6 +47,15 @@ def read_parts(parts: list[Any], place: Place, calls: Calls) -> list[Block]:
     return blocks
 
 
+def read_part(part: Any, place: Place, calls: Calls) -> list[Block]:
+    """One part: several blocks if it is of several kinds."""
+    if (block := _quickly(part, calls)) is not None:
+        return [block]
+    blocks: list[Block] = []
+    _read_part(part, place, calls, blocks)
+    return blocks
+
+
 def _quickly(part: Any, calls: Calls) -> Block | None:
     """A call or result in its plain spelling."""
     if type(part) is dict:
@@ -125,7 +134,7 @@ def write_parts(message: Message, turn: Turn, parts: list[Wire]) -> int:
     """Add a message's parts to those of its content; gives how many blocks were said."""
     said = 0
     for block in message.content:
-        part = _WRITERS[type(block)](block, turn)
+        part = WRITERS[type(block)](block, turn)
         if part is None:
             turn.placed.append(-1)
             continue
@@ -176,7 +185,7 @@ def _drop_redacted(block: RedactedThinkingBlock, turn: Turn) -> None:
     turn.scribe.dropped(block, f"{NAME} has no encrypted thinking of its own")
 
 
-_WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
+WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
     TextBlock: _write_text,
     ThinkingBlock: _write_thinking,
     RedactedThinkingBlock: _drop_redacted,

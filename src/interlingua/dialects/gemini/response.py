@@ -78,9 +78,16 @@ def _read_candidate(
     index = candidate.take("index", int, due=True)
     if index is not None and index != position:
         candidate.left["index"] = index
-    calls = Calls(f"{origin}/{position}" if position else origin, model=True)
-    blocks = _read_content(candidate, calls)
-    word = _take_finish(candidate)
+    calls = calls_of(origin, position)
+    content = take_candidate_content(candidate)
+    blocks: list[Block] = []
+    if content is not None:
+        parts = take_some(content)
+        blocks = read_parts(parts, (content.place, "parts"), calls)
+        candidate.absorb("content", content)
+        if candidate.has("groundingMetadata") or candidate.has("citationMetadata"):
+            blocks = read_citations(candidate, blocks, parts)
+    word = take_finish(candidate)
     metadata = MessageMetadata(
         protocol=NAME,
         stop_reason=None if word is None else stop_reason(word, blocks),
@@ -91,22 +98,22 @@ def _read_candidate(
     return Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
 
 
-def _read_content(candidate: Taking, calls: Calls) -> list[Block]:
+def calls_of(origin: Any, position: int) -> Calls:
+    """Ids for the calls of one candidate; `origin` is the id of the response, or 0."""
+    return Calls(f"{origin}/{position}" if position else origin, model=True)
+
+
+def take_candidate_content(candidate: Taking) -> Taking | None:
+    """The content, whose role is settled; its parts are still there."""
     content = candidate.inside("content", due=True)
-    if content is None:
-        return []
-    role = content.take("role", str, due=True)
-    if role not in (None, MODEL):
-        content.form["role"] = role
-    parts = take_some(content)
-    blocks = read_parts(parts, (content.place, "parts"), calls)
-    candidate.absorb("content", content)
-    if candidate.has("groundingMetadata") or candidate.has("citationMetadata"):
-        blocks = read_citations(candidate, blocks, parts)
-    return blocks
+    if content is not None:
+        role = content.take("role", str, due=True)
+        if role not in (None, MODEL):
+            content.form["role"] = role
+    return content
 
 
-def _take_finish(candidate: Taking) -> Scalar | None:
+def take_finish(candidate: Taking) -> Scalar | None:
     """The wire's word for the end; a number from clients that keep the enum's numbers."""
     key = "finishReason" if "finishReason" in candidate.left else SNAKE["finishReason"]
     word = candidate.left.get(key)

@@ -20,6 +20,38 @@ TOTAL = "totalTokenCount"
 _COUNTS = (PROMPT, CACHED, CANDIDATES, THOUGHTS)
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 _SAID = frozenset(_FIELDS)
+_SNAKES = frozenset(SNAKE[name] for name in (*_COUNTS, TOTAL))
+_NONE = object()
+
+
+def quick_usage(wire: Wire) -> Usage | None:
+    """Counts in the plain spelling that nearly all have; None for any other."""
+    rest = wire.copy()
+    prompt, total = rest.pop(PROMPT, None), rest.pop(TOTAL, None)
+    spoken, thoughts = rest.pop(CANDIDATES, _NONE), rest.pop(THOUGHTS, _NONE)
+    cached = rest.pop(CACHED, _NONE)
+    if type(prompt) is not int or type(total) is not int or prompt < 0:
+        return None
+    output = reasoned = read = None
+    if spoken is not _NONE:
+        if type(spoken) is not int or spoken < 0:
+            return None
+        output = spoken
+    if thoughts is not _NONE:
+        if type(thoughts) is not int or thoughts < 0 or output is None:
+            return None
+        output, reasoned = output + thoughts, thoughts
+    if cached is not _NONE:
+        if type(cached) is not int or not 0 <= cached <= prompt:
+            return None
+        read = cached
+    if total != prompt + (output or 0) + (count(rest.get(TOOLS)) or 0):
+        return None
+    if not rest:
+        return Usage(prompt - (read or 0), output, read, None, reasoned)
+    if not _SNAKES.isdisjoint(rest):
+        return None
+    return Usage(prompt - (read or 0), output, read, None, reasoned, raw={NAME: rest})
 
 
 def read_usage(wire: Taking) -> tuple[Usage, tuple[Diagnostic, ...]]:
@@ -100,6 +132,31 @@ def write_usage(usage: Usage, scribe: Scribe) -> Wire:
     elif counts and not form.get("totalless"):
         out[TOTAL] = total
     return spell(out, {key: form[key] for key in ("null", "snake") if key in form})
+
+
+def spell_usage(usage: Usage) -> Wire | None:
+    """The same in the plain case; None for any other, where a look at the losses is due."""
+    raw, prompt, output = usage.raw, usage.input_tokens, usage.output_tokens
+    kept = None if raw is None else raw.get(NAME)
+    if prompt is None or usage.cache_creation_input_tokens is not None:
+        return None
+    if kept is not None and (type(kept) is not dict or "$form" in kept):
+        return None
+    out: Wire = {} if kept is None else kept.copy()
+    cached, thoughts = usage.cached_input_tokens, usage.reasoning_tokens
+    if cached is not None:
+        out[CACHED] = cached
+        prompt += cached
+    out[PROMPT] = prompt
+    total = prompt + (output or 0) + (count(out.get(TOOLS)) or 0)
+    if output is not None:
+        out[CANDIDATES] = output
+    if thoughts is not None:
+        if output is None or thoughts > output:
+            return None
+        out[CANDIDATES], out[THOUGHTS] = output - thoughts, thoughts
+    out[TOTAL] = total
+    return out
 
 
 def _fits(wire: Any, usage: Usage) -> bool:
