@@ -143,11 +143,12 @@ class ItemReader(Turns):
         spelling: Wire = {}
         id = self.answered_id(item, word, kind, index, spelling)
         call = self.calls.get(id)
-        if OUTPUT_OF.get(call.call_type if call else None) != word:
+        made = self.all_made or kind.provider or (call is not None and call.executor == "provider")
+        if OUTPUT_OF.get(call.call_type if call else None) != word or (made and call is None):
             spelling["item"] = {"type": word}
         block = read_result(item, word, id, spelling)
         self.answered.add(id)
-        if self.all_made or kind.provider or (call is not None and call.executor == "provider"):
+        if made:
             self.made(block)
         else:
             self.flush()

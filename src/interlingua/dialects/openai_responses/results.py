@@ -16,7 +16,7 @@ from interlingua.dialects.openai_responses.outputs import (
 from interlingua.dialects.openai_responses.spelling import form, is_ours, put_back, raw_of, spare
 from interlingua.dialects.openai_responses.tables import NAME, OUTPUTS, OutputKind
 from interlingua.errors import ReadError, found
-from interlingua.model.blocks import Cache, ResultBlock, TextBlock, ToolResultBlock
+from interlingua.model.blocks import Cache, ResultBlock, TextBlock, ToolResultBlock, UnknownBlock
 
 _MIXED = ("function_call_output", "custom_tool_call_output")
 _ITEM_KEYS = ("id", "status", "execution")
@@ -182,7 +182,8 @@ def _write_parts(block: ToolResultBlock, scribe: Scribe) -> list[Wire]:
         if part is not None:
             parts.append(part)
             last = each
-    if last is not None and parts[-1].pop(_BREAKPOINT, None) is not None:
+    carries = last is not None and type(last) is not UnknownBlock
+    if carries and parts[-1].pop(_BREAKPOINT, None) is not None:
         scribe.lost(last, "cache", "a breakpoint after the last part is the result's")
     if block.is_error:
         if parts and parts[0].get("type") == "input_text" and parts[0]["text"]:
@@ -190,7 +191,7 @@ def _write_parts(block: ToolResultBlock, scribe: Scribe) -> list[Wire]:
         else:
             parts.insert(0, {"type": "input_text", "text": ERROR_MARK})
     if block.cache is not None:
-        if parts:
+        if parts and (carries or last is None):
             parts[-1][_BREAKPOINT] = breakpoint_of(block, scribe)
         else:
             scribe.lost(block, "cache", "nothing is there to carry it")

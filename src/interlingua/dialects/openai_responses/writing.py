@@ -290,7 +290,8 @@ class ItemWriter:
         call_type = self.calls.get(block.tool_use_id)
         word = (spelling.get("item") or {}).get("type")
         if word not in OUTPUTS:
-            if made and (call_type in HOLDS_RESULT or "inside" in spelling or not own(block.raw)):
+            foreign = not own(block.raw) or block.tool_use_id not in self.names
+            if made and (call_type in HOLDS_RESULT or "inside" in spelling or foreign):
                 self.scribe.dropped(block, "tools that a provider runs do not cross vendors")
                 return
             word = OUTPUT_OF.get(call_type, "function_call_output")
