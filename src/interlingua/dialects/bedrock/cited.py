@@ -37,7 +37,7 @@ def read(inner: Wire) -> TextBlock | None:
     listed = may_take(inner, "citations", list, spelled)
     if listed == []:
         spelled["citations"] = []
-    citations = tuple(each(listed or [], ".citations", _read_citation))
+    citations = tuple(each(listed or [], ".citations", read_citation))
     raw = spare(inner, ("content", "citations"), spelled, form)
     return TextBlock("".join(texts), None, citations, raw=raw)
 
@@ -54,7 +54,7 @@ def _texts(parts: Any) -> list[str] | None:
     return texts
 
 
-def _read_citation(wire: Any) -> Citation:
+def read_citation(wire: Any) -> Citation:
     form: Wire = {}
     spelled: Wire = {}
     known = {"title"}
@@ -105,7 +105,7 @@ def write(block: TextBlock, form: Wire, scribe: Scribe) -> Wire:
     if block.text or "content" not in form.get("absent", ()):
         out["content"] = _write_texts(block.text, form.get("content"))
     if block.citations:
-        out["citations"] = [_write_citation(each, scribe) for each in block.citations]
+        out["citations"] = [write_citation(each, scribe) for each in block.citations]
     return out
 
 
@@ -120,7 +120,7 @@ def _write_texts(text: str, cuts: Any) -> list[Wire]:
     return parts
 
 
-def _write_citation(citation: Citation, scribe: Scribe) -> Wire:
+def write_citation(citation: Citation, scribe: Scribe) -> Wire:
     form, place = form_of(citation.raw), mine_of(citation.raw).get("location")
     out: Wire = {}
     if citation.title is not None:

@@ -66,13 +66,13 @@ def write_error(response: Response, error: ProviderError, scribe: Scribe) -> Wir
         _put_type(out, error, form.get("type"), scribe)
     if error.status is not None:
         scribe.lost(error, "status", "said by the HTTP status", severity="info")
-    _report_answer(response, scribe)
+    report_answer(response, scribe)
     if response.raw is not None:
         put_back(out, response, scribe, response.raw)
     return out if error.raw is None else put_back(out, error, scribe, error.raw)
 
 
-def _report_answer(response: Response, scribe: Scribe) -> None:
+def report_answer(response: Response, scribe: Scribe) -> None:
     message, metadata = response.message, response.message.metadata
     for field, held in (("content", message.content), ("name", message.name)):
         if held:

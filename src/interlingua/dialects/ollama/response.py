@@ -37,8 +37,8 @@ from interlingua.model.metadata import (
     Usage,
 )
 
-_COUNTS = {"prompt_eval_count": "input_tokens", "eval_count": "output_tokens"}
-_BODY = frozenset({"model", "message", "done", "done_reason", *_COUNTS})
+COUNTS = {"prompt_eval_count": "input_tokens", "eval_count": "output_tokens"}
+_BODY = frozenset({"model", "message", "done", "done_reason", *COUNTS})
 _FILLED = ("model", "created_at", "message", "done")
 """Keys that the writer fills in by itself."""
 
@@ -78,7 +78,7 @@ def _read_answer(wire: Wire) -> Response:
         fields["stop_reason"] = read_reason(word, content)
     elif "done_reason" in wire:
         kept.spelled["done_reason"] = None
-    fields["usage"] = _read_usage(wire, kept, odd)
+    fields["usage"] = read_usage(wire, kept, odd)
     if odd:
         fields["diagnostics"] = tuple(odd)
     message = Message(Role.ASSISTANT, content, metadata=MessageMetadata(**fields))
@@ -111,16 +111,16 @@ def read_reason(word: Any, content: tuple[Block, ...]) -> StopReason | None:
     return reason
 
 
-def _read_usage(wire: Wire, kept: Kept, odd: list[Diagnostic]) -> Usage | None:
+def read_usage(wire: Wire, kept: Kept, odd: list[Diagnostic]) -> Usage | None:
     counts: dict[str, int] = {}
-    for key, name in _COUNTS.items():
+    for key, name in COUNTS.items():
         if key in wire and (number := may_take(wire, key, int, kept.spelled)) is not None:
             counts[name] = number
     if not counts:
         return None
     raw = None
     if any(number < 0 for number in counts.values()):
-        raw = {NAME: {"$form": {"wire": {key: wire[key] for key in _COUNTS if key in wire}}}}
+        raw = {NAME: {"$form": {"wire": {key: wire[key] for key in COUNTS if key in wire}}}}
         odd.append(Diagnostic("usage_contradicts"))
     input, output = counts.get("input_tokens"), counts.get("output_tokens")
     return Usage(_at_least_0(input), _at_least_0(output), raw=raw)
@@ -192,7 +192,7 @@ def _put_usage(out: Wire, usage: Usage, scribe: Scribe) -> None:
     """The prompt is one number here, what came from a cache included."""
     scribe.unsaid(usage, SAID_USAGE)
     own = form_of(usage.raw).get("wire")
-    if type(own) is dict and _read_usage(own, Kept({}, {}, {}), []) == usage:
+    if type(own) is dict and read_usage(own, Kept({}, {}, {}), []) == usage:
         out.update(own)
         return
     prompt = usage.prompt_tokens

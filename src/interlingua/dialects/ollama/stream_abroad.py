@@ -1,0 +1,232 @@
+"""Writing a stream that came from elsewhere: as this wire wants it, one block after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.ollama.content import write_blocks
+from interlingua.dialects.ollama.failure import write_error
+from interlingua.dialects.ollama.response import write_response
+from interlingua.dialects.ollama.stream_frames import heads, say, spell
+from interlingua.dialects.ollama.stream_said import FAILED, Said, call_of, message_of
+from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
+from interlingua.losses import Report
+from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    UsageUpdate,
+)
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message
+from interlingua.streams.frames import Frame
+
+_TEXT, _THINKING = 0, 1
+_KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
+"""Blocks that are told in pieces. All others come whole."""
+_PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
+_NO_TURN = "the stream broke off before its turn came"
+
+
+class Abroad:
+    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
+    and stop reason are said at the end, and losses are counted there."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._failed = False
+        self._begin_anew(None)
+        self.steps: dict[type, Callable[[Any], list[Frame]]] = {
+            **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
+            **dict.fromkeys((ToolUseStart, ToolUseInputDelta, ToolUseEnd), self._block),
+            **dict.fromkeys((TextDelta, ThinkingDelta), self._piece),
+            **dict.fromkeys((Stop, UsageUpdate, Other), self._nothing),
+            MessageStart: self._start,
+            MessageComplete: self._complete,
+            StreamError: self._fail,
+        }
+
+    def _begin_anew(self, model: str | None) -> None:
+        self._line: Wire = {
+            "model": DEFAULT_MODEL if model is None else model,
+            "created_at": DEFAULT_TIME,
+        }
+        self._heads = heads(self._line["model"], {"created_at": DEFAULT_TIME})
+        self._started = False
+        self._current: Said | None = None
+        self._waiting: dict[int, list[Event]] = {}
+        self._seen: set[int] = set()
+        self._last: int | None = None
+        self._silent = True
+
+    def close(self) -> list[Frame]:
+        return []
+
+    def _nothing(self, event: Event) -> list[Frame]:
+        return []
+
+    def _piece(self, event: TextDelta | ThinkingDelta) -> list[Frame]:
+        said = self._current
+        if said is None or said.index != event.index or said.head is None or event.choice:
+            return self._block(event)
+        text = event.text
+        if not text:
+            return []
+        said.length += len(text)
+        return [say(said.head, text)]
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, event: MessageStart) -> list[Frame]:
+        """The first line is one that says something, or the last."""
+        if not (event.choice or self._started or self._failed):
+            self._begin_anew(event.model)
+            self._started = True
+        return []
+
+    def _complete(self, event: MessageComplete) -> list[Frame]:
+        if self._failed:
+            return []
+        response = event.response
+        model = response.message.metadata.response_model
+        self._start(MessageStart(model))
+        frames: list[Frame] = []
+        while self._current is not None:
+            self._current = None
+            frames += self._go_on()
+        wire = write_response(response, Scribe(NAME, response, self._report))
+        message = wire.get("message") or {"role": "assistant"}
+        if not self._silent:
+            message = {key: item for key, item in message.items() if key not in _PARTS}
+        last = {**self._line, **wire, "message": {"content": "", **message}, "done": True}
+        if model is None:
+            last["model"] = self._line["model"]
+        self._begin_anew(None)
+        return [*frames, spell(last)]
+
+    def _fail(self, event: StreamError) -> list[Frame]:
+        if self._failed:
+            return []
+        error, partial = event.error, event.partial
+        blank = FAILED if partial is None else partial.replace(content=())
+        scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
+        if partial is not None:
+            scribe.also_known(blank, partial)
+            self._report_partial(partial, scribe)
+        self._failed, self._current = True, None
+        return [spell(write_error(Response(blank, error=error), error, scribe))]
+
+    def _report_partial(self, partial: Message, scribe: Scribe) -> None:
+        """What was said before the end is no loss; what still waited is, and a call that was not
+        whole."""
+        said = self._current
+        unsaid = set(self._waiting)
+        if said is not None and not said.length:
+            unsaid.add(said.index)
+        waiting = [index in unsaid for index in sorted(self._seen)]
+        if len(waiting) != len(partial.content):
+            waiting = [False] * len(partial.content)
+        for block, waits in zip(partial.content, waiting, strict=True):
+            if waits:
+                scribe.dropped(block, _NO_TURN)
+        told = zip(partial.content, waiting, strict=True)
+        blocks = tuple([block for block, waits in told if not waits])
+        write_blocks(blocks, partial.role, {}, scribe)
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def _block(self, event: Any) -> list[Frame]:
+        """Whatever concerns a block."""
+        if event.choice or self._failed:
+            return []
+        self._start(MessageStart())
+        self._seen.add(event.index)
+        if self._current is not None and self._current.index != event.index:
+            self._waiting.setdefault(event.index, []).append(event)
+            return []
+        return [*self._tell(event), *self._go_on()]
+
+    def _go_on(self) -> list[Frame]:
+        """With the blocks that have waited, as far as one of them is still open."""
+        frames: list[Frame] = []
+        while self._current is None and self._waiting:
+            for event in self._waiting.pop(min(self._waiting)):
+                frames += self._tell(event)
+        return frames
+
+    def _tell(self, event: Any) -> list[Frame]:
+        said = self._current
+        match event:
+            case BlockStart():
+                return self._open(event.index, event.block)
+            case ToolUseStart():
+                said = self._current = Said(event.index)
+                said.start = event
+                return []
+            case BlockEnd() if said is not None:
+                return self._end(said, event.block)
+            case ToolUseEnd() if said is not None:
+                self._current = None
+                return [] if said.start is None else self._whole(call_of(said.start, event))
+            case TextDelta(text="") | ThinkingDelta(text=""):
+                return []
+            case TextDelta() if said is None:
+                return [*self._open(event.index, TextBlock("")), *self._tell(event)]
+            case ThinkingDelta() if said is None:
+                return [*self._open(event.index, ThinkingBlock("")), *self._tell(event)]
+            case TextDelta() | ThinkingDelta() if said is not None:
+                return self._say(said, event.text)
+            case BlockDelta(field="text") if said is not None and type(event.value) is str:
+                return self._say(said, event.value)
+            case _:
+                return []
+
+    def _open(self, index: int, block: Any) -> list[Frame]:
+        kind = _KINDS.get(type(block))
+        if kind is None:
+            self._current = Said(index)
+            return []
+        # Thoughts that follow each other are one here; so are texts, which go on without a gap.
+        before = "\n" if kind == self._last == _THINKING else ""
+        said = self._current = Said(index, kind, before)
+        return self._say(said, block.text)
+
+    def _say(self, said: Said, text: str) -> list[Frame]:
+        if said.kind is None or not text:
+            return []
+        said.length += len(text)
+        if said.head is not None:
+            return [say(said.head, text)]
+        said.head, self._last, self._silent = self._heads[said.kind], said.kind, False
+        return [say(said.head, said.before + text)]
+
+    def _end(self, said: Said, block: Any) -> list[Frame]:
+        """What was not said in pieces."""
+        if not said.length and said.kind != _KINDS.get(type(block)):
+            self._open(said.index, block.replace(text="") if type(block) in _KINDS else block)
+            said = self._current or said
+        self._current = None
+        if said.kind is None:
+            return self._whole(block)
+        return self._say(said, block.text[said.length :]) if type(block) in _KINDS else []
+
+    def _whole(self, block: Block) -> list[Frame]:
+        message = message_of(block)
+        if message is None:
+            return []
+        self._last, self._silent = None, False
+        return [spell({**self._line, "message": message, "done": False})]

@@ -1,0 +1,220 @@
+"""Small streams of Converse, and the questions that most tests ask of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import botocore.loaders
+import botocore.model
+import botocore.validate
+import msgspec
+
+import interlingua as il
+from interlingua.dialects.bedrock import DIALECT
+from interlingua.losses import Report
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    StreamError,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from interlingua.streams.frames import Frame
+from tests.laws import laws
+
+Json = dict[str, Any]
+Named = dict[str, Json]
+"""A frame as its name and its data."""
+
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+BEGUN: Named = {"messageStart": {"role": "assistant"}}
+METADATA: Named = {
+    "metadata": {
+        "usage": {"inputTokens": 10, "outputTokens": 3, "totalTokens": 13},
+        "metrics": {"latencyMs": 512},
+    }
+}
+
+
+def start(index: int, **given: Any) -> Named:
+    return {"contentBlockStart": {"contentBlockIndex": index, "start": given}}
+
+
+def delta(index: int, **given: Any) -> Named:
+    return {"contentBlockDelta": {"contentBlockIndex": index, "delta": given}}
+
+
+def stop(index: int) -> Named:
+    return {"contentBlockStop": {"contentBlockIndex": index}}
+
+
+def words(index: int, *pieces: str) -> list[Named]:
+    return [*(delta(index, text=piece) for piece in pieces), stop(index)]
+
+
+def thoughts(index: int, *pieces: str, signature: str | None = None) -> list[Named]:
+    told = [delta(index, reasoningContent={"text": piece}) for piece in pieces]
+    if signature is not None:
+        told.append(delta(index, reasoningContent={"signature": signature}))
+    return [*told, stop(index)]
+
+
+def blob(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def redacted(index: int, *pieces: str) -> list[Named]:
+    told = [delta(index, reasoningContent={"redactedContent": blob(piece)}) for piece in pieces]
+    return [*told, stop(index)]
+
+
+def called(index: int, *pieces: str, id: str = "tooluse_1", **more: Any) -> list[Named]:
+    told = [delta(index, toolUse={"input": piece}) for piece in pieces]
+    return [start(index, toolUse={"toolUseId": id, "name": "add", **more}), *told, stop(index)]
+
+
+def ended(word: str | None = "end_turn", **more: Any) -> list[Named]:
+    return [{"messageStop": {"stopReason": word, **more}}, METADATA]
+
+
+def talk(*blocks: list[Named], **more: Any) -> list[Named]:
+    """A whole stream of these blocks."""
+    return [BEGUN, *(each for told in blocks for each in told), *ended(**more)]
+
+
+def frame(named: Named) -> Frame:
+    ((name, wire),) = named.items()
+    return Frame(name, json.dumps(wire))
+
+
+def read(frames: Iterable[Any]) -> list[Event]:
+    reader = DIALECT.stream_reader()
+    events: list[Event] = []
+    for each in frames:
+        events += reader.feed(each if isinstance(each, Frame) else frame(each))
+    events += reader.close()
+    assert disorder(events) == []
+    return events
+
+
+def write(events: Iterable[Event]) -> tuple[list[Named], Report]:
+    """What is written, each frame as its name and its data."""
+    writer = DIALECT.stream_writer()
+    frames: list[Frame] = []
+    for event in events:
+        frames += writer.feed(event)
+    frames += writer.close()
+    return [{str(each.event): json.loads(each.data)} for each in frames], writer.report
+
+
+def goes_home(wires: list[Named]) -> list[Event]:
+    """The events, once the frames are known to go home, by way of a store too."""
+    events = read(wires)
+    for told in (events, _decode(msgspec.json.encode(events))):
+        written, report = write(told)
+        assert laws.difference(wires, written) is None
+        assert list(report) == []
+    return events
+
+
+def abroad(events: Iterable[Event]) -> tuple[list[Named], Report]:
+    """What is written for events that carry no marks of this wire; blocks stand in a row, and the
+    service's own model takes every frame."""
+    wires, report = write([event.replace(frame=None) for event in events])
+    assert in_a_row(wires)
+    assert [problem for wire in wires for problem in misfits(wire)] == []
+    return wires, report
+
+
+@cache
+def _shape() -> Any:
+    model = botocore.loaders.Loader().load_service_model("bedrock-runtime", "service-2")
+    return botocore.model.ServiceModel(model).shape_for("ConverseStreamOutput")
+
+
+def misfits(named: Named) -> list[str]:
+    found = botocore.validate.ParamValidator().validate(_unpacked(named), _shape())
+    return list(found.generate_report().splitlines())
+
+
+def _unpacked(value: Any) -> Any:
+    """Blobs as the SDK has them."""
+    if isinstance(value, list):
+        return [_unpacked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    blobs = ("redactedContent", "bytes")
+    return {
+        key: base64.b64decode(item) if key in blobs else _unpacked(item)
+        for key, item in value.items()
+    }
+
+
+def in_a_row(wires: list[Named]) -> bool:
+    """Whether blocks come one after the other, numbered without gaps; only calls, results and
+    images have a start."""
+    current, last = None, -1
+    for wire in wires:
+        ((name, data),) = wire.items()
+        index = data.get("contentBlockIndex")
+        if name == "contentBlockStart" or (name == "contentBlockDelta" and current is None):
+            if current is not None or index != last + 1:
+                return False
+            current = last = index
+        elif index != current and not name.endswith("Exception"):
+            return False
+        elif name == "contentBlockStop":
+            current = None
+    return True
+
+
+def fold(wires: list[Named]) -> il.Response:
+    return il.fold(read(wires))
+
+
+def whole(*content: Json, **more: Any) -> il.Response:
+    """The same answer in one body."""
+    output = {"message": {"role": "assistant", "content": list(content)}}
+    body = {"output": output, "stopReason": "end_turn", **METADATA["metadata"]}
+    return DIALECT.read_response({**body, **more})
+
+
+def disorder(events: list[Event]) -> list[str]:
+    """Where events break the law of their order."""
+    problems: list[str] = []
+    opened: set[int] = set()
+    under_way, seen = False, set()
+    for event in events:
+        if isinstance(event, MessageStart):
+            if under_way:
+                problems.append("a message inside another")
+            under_way, opened, seen = True, set(), set()
+        elif isinstance(event, StreamError):
+            under_way = False
+        elif not isinstance(event, Other) and not under_way:
+            problems.append(f"{type(event).__name__} outside a message")
+        if isinstance(event, BlockStart | ToolUseStart):
+            if event.index in seen:
+                problems.append("an index twice")
+            opened.add(event.index)
+            seen.add(event.index)
+        elif hasattr(event, "index") and event.index not in opened:
+            problems.append(f"{type(event).__name__} outside a block")
+        if isinstance(event, BlockEnd | ToolUseEnd):
+            opened.discard(event.index)
+        if isinstance(event, MessageComplete):
+            under_way = False
+            if opened:
+                problems.append("a block that nothing closed")
+    if not isinstance(events[-1], MessageComplete | StreamError):
+        problems.append("no end")
+    return problems
