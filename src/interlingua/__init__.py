@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from interlingua.streams import jsonarray as jsonarray
     from interlingua.streams import ndjson as ndjson
     from interlingua.streams import sse as sse
+    from interlingua.streams.convert import StreamConverter as StreamConverter
+    from interlingua.streams.convert import stream_convert as stream_convert
     from interlingua.streams.fold import fold as fold
     from interlingua.streams.fold import fold_all as fold_all
     from interlingua.streams.fold import unfold as unfold
@@ -110,6 +112,7 @@ _WHERE: dict[str, str] = {
         "model.tools": "SideEffects ToolDefinition",
         "retell": "Retold retell",
         "streams": "aws jsonarray ndjson sse",
+        "streams.convert": "StreamConverter stream_convert",
         "streams.fold": "fold fold_all unfold",
         "streams.frames": "Frame",
         "tools.registry": "ToolRegistry",

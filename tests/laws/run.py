@@ -26,14 +26,14 @@ from interlingua.model.blocks import UnknownBlock
 from interlingua.model.exchange import Request
 from interlingua.model.walk import walk
 from interlingua.retell import retell
-from tests.laws import acceptable, corpus, laws
+from tests.laws import acceptable, corpus, laws, streams
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 MOST_EXCEPTIONS = 0.005
 """The share of a dialect's records that may be excepted."""
 EDITS = 10
 """Edits tried on each value, chosen by the record's id."""
-LAWS = ("L1", "L2", "L3", "L4", "L6", "L7", "L9")
+LAWS = ("L1", "L2", "L3", "L4", "L5", "L6", "L7", "L9")
 
 
 class Case(NamedTuple):
@@ -60,10 +60,15 @@ def cases() -> Iterator[Case]:
             wire = getattr(record, kind)
             if wire is not None and record.dialect is not None:
                 yield Case(record.id, record.dialect, kind, wire, record.model)
+        if record.stream and record.dialect is not None:
+            frames = streams.frames_of(record)
+            yield Case(record.id, record.dialect, "stream", frames, record.model)
 
 
 def examine(case: Case, wanted: Iterable[str] = LAWS) -> Outcome:
     """All wanted laws on one body."""
+    if case.kind == "stream":
+        return examine_stream(case, wanted)
     home = dialect_of(case.dialect)
     problems: dict[str, list[str]] = {}
     tried: set[str] = set()
@@ -92,6 +97,23 @@ def examine(case: Case, wanted: Iterable[str] = LAWS) -> Outcome:
     strange = tuple(str(b.raw)[:80] for b in seen if isinstance(b, UnknownBlock))
     found = {law: each for law, each in problems.items() if each}
     return Outcome(case, found, frozenset(tried), len(seen), strange)
+
+
+def examine_stream(case: Case, wanted: Iterable[str]) -> Outcome:
+    """A stream goes home (L1), folds (L5), and abroad it is the whole answer's equal (L3)."""
+    home, frames = dialect_of(case.dialect), case.wire
+    checks: dict[str, list[Callable[[], list[str]]]] = {
+        "L1": [lambda: streams.home(home, frames)],
+        "L5": [lambda: streams.folds(home, frames)],
+        "L3": [partial(squared, case, name) for name in dialects() if name != case.dialect],
+    }
+    tried = frozenset(law for law in checks if law in wanted)
+    found = {law: [p for check in checks[law] for p in outcome_of(check)] for law in tried}
+    return Outcome(case, {law: each for law, each in found.items() if each}, tried, 0, ())
+
+
+def squared(case: Case, target: str) -> list[str]:
+    return [f"to {target}: {each}" for each in streams.square(case.dialect, target, case.wire)]
 
 
 def outcome_of(check: Callable[[], list[str]]) -> list[str]:

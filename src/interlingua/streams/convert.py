@@ -1,0 +1,157 @@
+"""A stream of one dialect as another's, piece by piece: bytes in, bytes out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import overload
+
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import ReadError
+from interlingua.losses import Report
+from interlingua.model.events import Event, StreamError
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.streams.frames import Frame
+from interlingua.streams.framing import decoder, encoder
+from interlingua.streams.retell import StreamTeller
+
+
+class StreamConverter:
+    """Bytes in, bytes out, without sockets or clocks. `report` is complete after `close`."""
+
+    def __init__(self, source: str, target: str, model: str | None = None) -> None:
+        reader, writer = dialect_of(source), dialect_of(target)
+        self._decoder, self._encode = decoder(source), encoder(target)
+        self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
+        self._teller = None if reader is writer else StreamTeller(source, writer, model)
+        self._open = True
+
+    @property
+    def report(self) -> Report:
+        """What could not be said, with the paths that it has in the whole answer."""
+        if self._teller is None or self._open:
+            return self._writer.report
+        return self._teller.report
+
+    def feed(self, data: bytes) -> bytes:
+        """What there is to say after these bytes. Bytes that are no stream of the source raise
+        `ReadError`; `fail` then gives the end of the stream."""
+        out: list[bytes] = []
+        read = self._reader.feed
+        for frame in self._decoder.feed(data):
+            self._tell(read(frame), out)
+        return b"".join(out)
+
+    def close(self) -> bytes:
+        """The stream has ended; one that ended too early ends with an error."""
+        out: list[bytes] = []
+        for frame in self._decoder.close():
+            self._tell(self._reader.feed(frame), out)
+        self._tell(self._reader.close(), out)
+        self._say(self._writer.close(), out)
+        self._end()
+        return b"".join(out)
+
+    def fail(self, problem: Exception) -> bytes:
+        """The end of a stream that cannot go on: an error with all that had arrived."""
+        out: list[bytes] = []
+        error = ProviderError(ErrorKind.NETWORK, str(problem))
+        for event in self._reader.close():
+            last = isinstance(event, StreamError)
+            self._tell([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr]  # it is one
+        self._say(self._writer.close(), out)
+        self._end()
+        return b"".join(out)
+
+    def _end(self) -> None:
+        if self._teller is not None and self._open:
+            self._teller.written(self._writer.report)
+        self._open = False
+
+    def _tell(self, events: list[Event], out: list[bytes]) -> None:
+        teller, write, encode = self._teller, self._writer.feed, self._encode
+        for event in events:
+            for told in (event,) if teller is None else teller.feed(event):
+                for frame in write(told):
+                    out.append(encode(frame))
+
+    def _say(self, frames: list[Frame], out: list[bytes]) -> None:
+        out.extend(map(self._encode, frames))
+
+
+class Converted:
+    """The bytes of a stream, and its `report`, complete at the end."""
+
+    def __init__(self, chunks: Iterable[bytes], converter: StreamConverter) -> None:
+        self._converter = converter
+        self._pieces = self._run(chunks)
+
+    @property
+    def report(self) -> Report:
+        return self._converter.report
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def _run(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        converter = self._converter
+        try:
+            for chunk in chunks:
+                if piece := converter.feed(chunk):
+                    yield piece
+            if piece := converter.close():
+                yield piece
+        except ReadError as odd:
+            yield converter.fail(odd)
+            raise
+
+
+class AsyncConverted:
+    """The same for chunks that are waited for."""
+
+    def __init__(self, chunks: AsyncIterable[bytes], converter: StreamConverter) -> None:
+        self._converter = converter
+        self._pieces = self._run(chunks)
+
+    @property
+    def report(self) -> Report:
+        return self._converter.report
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._pieces
+
+    async def _run(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+        converter = self._converter
+        try:
+            async for chunk in chunks:
+                if piece := converter.feed(chunk):
+                    yield piece
+            if piece := converter.close():
+                yield piece
+        except ReadError as odd:
+            yield converter.fail(odd)
+            raise
+
+
+@overload
+def stream_convert(
+    chunks: Iterable[bytes], source: str, target: str, model: str | None = None
+) -> Converted: ...
+@overload
+def stream_convert(
+    chunks: AsyncIterable[bytes], source: str, target: str, model: str | None = None
+) -> AsyncConverted: ...
+def stream_convert(
+    chunks: Iterable[bytes] | AsyncIterable[bytes],
+    source: str,
+    target: str,
+    model: str | None = None,
+) -> Converted | AsyncConverted:
+    """Say a stream of one dialect in another while it arrives.
+
+    `chunks` are its bytes, cut anywhere; what comes back is iterated in the same way, `for` or
+    `async for`. A source that fails, or breaks off, ends with an error in the target's own words;
+    bytes that are no such stream do so too, and then raise `ReadError`."""
+    converter = StreamConverter(source, target, model)
+    if isinstance(chunks, AsyncIterable):
+        return AsyncConverted(chunks, converter)
+    return Converted(chunks, converter)

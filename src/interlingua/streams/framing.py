@@ -1,0 +1,58 @@
+"""Which framing a dialect's streams have, and bytes to frames and back for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from interlingua.streams import aws, jsonarray, ndjson, sse
+from interlingua.streams.frames import Frame
+
+FRAMING: dict[str, str] = {"ollama": "ndjson", "bedrock": "aws"}
+"""Dialect to framing; all others have server-sent events."""
+DECODERS: dict[str, Callable[[], Decoder]] = {
+    "sse": sse.Decoder,
+    "ndjson": ndjson.Decoder,
+    "aws": aws.Decoder,
+    "json": jsonarray.Decoder,
+}
+ENCODERS: dict[str, Callable[[Frame], bytes]] = {
+    "sse": sse.encode,
+    "ndjson": ndjson.encode,
+    "aws": aws.encode,
+}
+
+
+class Decoder(Protocol):
+    """Bytes in, frames out."""
+
+    def feed(self, data: bytes) -> list[Frame]: ...
+    def close(self) -> list[Frame]: ...
+
+
+def decoder(dialect: str) -> Decoder:
+    """A new decoder for one stream of a dialect."""
+    return _GeminiDecoder() if dialect == "gemini" else DECODERS[FRAMING.get(dialect, "sse")]()
+
+
+def encoder(dialect: str) -> Callable[[Frame], bytes]:
+    """What makes a frame of a dialect bytes."""
+    return ENCODERS[FRAMING.get(dialect, "sse")]
+
+
+class _GeminiDecoder:
+    """Server-sent events, or an array of JSON: the first mark tells."""
+
+    def __init__(self) -> None:
+        self._decoder: Decoder | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if self._decoder is None:
+            start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
+            if not start:
+                return []
+            self._decoder = DECODERS["json" if start[:1] == b"[" else "sse"]()
+        return self._decoder.feed(data)
+
+    def close(self) -> list[Frame]:
+        return [] if self._decoder is None else self._decoder.close()

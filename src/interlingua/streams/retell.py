@@ -1,0 +1,292 @@
+"""Retelling for streams: the events of one dialect so that another can take them.
+
+What `interlingua.retell` does to a whole answer is done here to its events as they come: foreign
+signatures and what only their issuer can read are left out, ids are fitted. A block whose fate
+cannot be known yet is held back until it can; all others go on at once. The losses are counted at
+the end, on the whole answer, so that they are the same as if it had never been streamed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from interlingua.dialects.base import PLACEHOLDER, Dialect, Quiet, Scribe
+from interlingua.losses import Loss, Report
+from interlingua.model.blocks import (
+    Block,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+from interlingua.retell import _Teller, retell
+
+LATE = "it was told after its block had ended"
+_UNSURE = (RedactedThinkingBlock, ToolResultBlock)
+"""Blocks that are left out or kept as a whole."""
+_ASIDE = frozenset({"raw", "cache"})
+"""What the events of a block need not say."""
+_PATH = re.compile(r"\$\.(message|alternatives\[(\d+)\])\.content\[(\d+)\]")
+
+_Key = tuple[int, int]
+
+
+class StreamTeller:
+    """Events in, events out; `report` is complete once the last event was fed."""
+
+    def __init__(self, source: str, target: Dialect, model: str | None = None) -> None:
+        self.report = Report(target.name)
+        self._source, self._target, self._model = source, target, model
+        self._made_by: str | None = None
+        self._held: dict[_Key, list[Event]] = {}
+        self._calls: dict[_Key, ToolUseStart] = {}
+        self._ended: dict[_Key, Block] = {}
+        self._ids: dict[int, dict[str, int]] = {}
+        self._fits: dict[tuple[int, str], str] = {}
+        self._moved: dict[str, dict[int, int]] = {}
+        self._steps: dict[type, Callable[[Any], list[Event]]] = {
+            MessageStart: self._start,
+            BlockStart: self._block_start,
+            BlockDelta: self._delta,
+            BlockEnd: self._block_end,
+            ThinkingDelta: self._thinking,
+            ToolUseStart: self._call,
+            ToolUseEnd: self._call_end,
+            MessageComplete: self._complete,
+            StreamError: self._fail,
+        }
+
+    def feed(self, event: Event) -> list[Event]:
+        step = self._steps.get(type(event))
+        if step is not None:
+            return step(event)
+        if self._held and isinstance(event, TextDelta | ToolUseInputDelta):
+            held = self._held.get((event.choice, event.index))
+            if held is not None:
+                held.append(event)
+                return []
+        return [event]
+
+    def written(self, losses: Report) -> Report:
+        """All losses, once a writer has told of its own: their paths are those of the answer that
+        was given, not of the one that was written."""
+        for loss in losses:
+            self.report.losses.append(_at(loss, self._moved) if self._moved else loss)
+        return self.report
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, event: MessageStart) -> list[Event]:
+        if event.model is not None:
+            self._made_by = event.model
+        return [event]
+
+    def _complete(self, event: MessageComplete) -> list[Event]:
+        given = event.response
+        told = retell(given, self._target, self._model, source=self._source)
+        new: Response = told.value
+        self.report.extend(told.report)
+        self._moved = _moves(given, new, told.scribe)
+        self._tell_late(given)
+        events: list[Event] = []
+        for choice, message in enumerate((new.message, *new.alternatives)):
+            content = message.content
+            if len(content) == 1 and content[0] == TextBlock(PLACEHOLDER):
+                events += self._placeholder(choice, content[0])
+        self._held.clear()
+        return [*events, MessageComplete(new, choice=event.choice, frame=event.frame)]
+
+    def _placeholder(self, choice: int, block: Block) -> list[Event]:
+        """What stands for an answer of which nothing is left; it came with no event."""
+        if any(number == choice and block == each for (number, _), each in self._ended.items()):
+            return []
+        index = 1 + max([at for number, at in self._ended if number == choice], default=-1)
+        return [
+            BlockStart(index, TextBlock(""), choice=choice),
+            TextDelta(index, PLACEHOLDER, choice=choice),
+            BlockEnd(index, block, choice=choice),
+        ]
+
+    def _fail(self, event: StreamError) -> list[Event]:
+        self._held.clear()
+        if event.partial is None:
+            return [event]
+        broken = Response(event.partial, error=event.error)
+        told = retell(broken, self._target, self._model, source=self._source)
+        self.report.extend(told.report)
+        self._moved = _moves(broken, told.value, told.scribe)
+        return [StreamError(event.error, told.value.message, frame=event.frame)]
+
+    def _tell_late(self, response: Response) -> None:
+        """What the whole answer says of a block beyond what its end said."""
+        for choice, message in enumerate((response.message, *response.alternatives)):
+            ended = [block for (of, _), block in sorted(self._ended.items()) if of == choice]
+            if len(ended) != len(message.content):
+                continue
+            for index, (block, last) in enumerate(zip(message.content, ended, strict=True)):
+                if block is last or block == last:
+                    continue
+                path = "$.message" if not choice else f"$.alternatives[{choice - 1}]"
+                for name in block.__struct_fields__:
+                    if name not in _ASIDE and getattr(block, name) != getattr(last, name, None):
+                        self.report.add("dropped", f"{path}.content[{index}].{name}", LATE)
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def _judge(self, block: Block) -> Block | None:
+        """The block as the target can take it, or nothing."""
+        metadata = MessageMetadata(protocol=self._source, response_model=self._made_by)
+        message = Message(Role.ASSISTANT, metadata=metadata)
+        teller = _Teller(Response(message), self._target, self._model, self._source, False)
+        teller.scribe = Quiet(self._target.name, None, Report(self._target.name))
+        return teller.model_block(block, message)
+
+    def _block_start(self, event: BlockStart) -> list[Event]:
+        block: Any = event.block
+        if isinstance(block, _UNSURE):
+            self._held[event.choice, event.index] = [event]
+            return []
+        if getattr(block, "signature", None) is not None:
+            event = BlockStart(
+                event.index, block.replace(signature=None), choice=event.choice, frame=event.frame
+            )
+        if type(block) is ThinkingBlock and not block.text:
+            self._held[event.choice, event.index] = [event]
+            return []
+        return [event]
+
+    def _thinking(self, event: ThinkingDelta) -> list[Event]:
+        if self._held and event.text:
+            return [*self._held.pop((event.choice, event.index), ()), event]
+        return self._hold(event)
+
+    def _delta(self, event: BlockDelta) -> list[Event]:
+        """A signature is said at the end of its block, once it is known whose it is."""
+        return [] if event.field == "signature" else self._hold(event)
+
+    def _hold(self, event: Any) -> list[Event]:
+        held = self._held.get((event.choice, event.index))
+        if held is None:
+            return [event]
+        held.append(event)
+        return []
+
+    def _block_end(self, event: BlockEnd) -> list[Event]:
+        key = event.choice, event.index
+        self._ended[key] = event.block
+        held = self._held.pop(key, [])
+        new = self._judge(event.block)
+        if new is None:
+            return []
+        if type(new) is ToolResultBlock:
+            id = new.tool_use_id
+            fits = self._fits.get((event.choice, id)) or self._target.traits.ids.fit(id)
+            new = new if fits == id else new.replace(tool_use_id=fits)
+        if new is event.block:
+            return [*held, event]
+        return [*held, BlockEnd(event.index, new, choice=event.choice, frame=event.frame)]
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def _call(self, event: ToolUseStart) -> list[Event]:
+        key = event.choice, event.index
+        self._calls[key] = event
+        id = self._fitted(event)
+        if id != event.id:
+            event = ToolUseStart(
+                event.index,
+                id,
+                event.name,
+                event.executor,
+                event.call_type,
+                event.raw,
+                choice=event.choice,
+                frame=event.frame,
+            )
+        if event.executor == "provider":
+            self._held[key] = [event]
+            return []
+        return [event]
+
+    def _fitted(self, event: ToolUseStart) -> str:
+        seen = self._ids.setdefault(event.choice, {})
+        times = seen[event.id] = seen.get(event.id, 0) + 1
+        id = self._target.traits.ids.fit(event.id if times == 1 else f"{event.id}\n{times}")
+        self._fits[event.choice, event.id] = id
+        return id
+
+    def _call_end(self, event: ToolUseEnd) -> list[Event]:
+        key = event.choice, event.index
+        held = self._held.pop(key, [])
+        start = self._calls.pop(key)
+        block = ToolUseBlock(
+            start.id,
+            start.name,
+            event.input,
+            event.raw_arguments,
+            event.signature,
+            start.executor,
+            start.call_type,
+            raw=event.raw if event.raw is not None else start.raw,
+        )
+        self._ended[key] = block
+        new: Any = self._judge(block)
+        if new is None:
+            return []
+        if new is not block:
+            event = ToolUseEnd(
+                event.index,
+                event.input,
+                event.raw_arguments,
+                new.signature,
+                event.raw,
+                choice=event.choice,
+                frame=event.frame,
+            )
+        return [*held, event]
+
+
+def _moves(given: Response, new: Response, scribe: Scribe) -> dict[str, dict[int, int]]:
+    """By message: the place of each block that is written, to its place in what was given; only
+    where blocks were left out."""
+    names = ["message", *[f"alternatives[{number}]" for number in range(len(new.alternatives))]]
+    before = (given.message, *given.alternatives)
+    moves: dict[str, dict[int, int]] = {}
+    for name, old, now in zip(names, before, (new.message, *new.alternatives), strict=True):
+        if len(old.content) != len(now.content):
+            places = {id(block): index for index, block in enumerate(old.content)}
+            moves[name] = {
+                index: places[id(scribe.original(block))]
+                for index, block in enumerate(now.content)
+                if id(scribe.original(block)) in places
+            }
+    return moves
+
+
+def _at(loss: Loss, moved: dict[str, dict[int, int]]) -> Loss:
+    found = _PATH.match(loss.path)
+    if found is None or found[1] not in moved:
+        return loss
+    index = moved[found[1]].get(int(found[3]), int(found[3]))
+    path = f"$.{found[1]}.content[{index}]{loss.path[found.end() :]}"
+    return Loss(loss.kind, path, loss.reason, loss.severity, loss.block_type, loss.message_id)
