@@ -170,5 +170,5 @@ def unlike(streamed: Response, whole: Response) -> list[str]:
 
 
 def _said(block: Block) -> Block:
-    """Pieces hand on the text of arguments as the model wrote it; a whole answer is written anew."""
+    """Pieces hand on arguments as the model wrote them; a whole answer is written anew."""
     return block.replace(raw_arguments=None) if isinstance(block, ToolUseBlock) else block

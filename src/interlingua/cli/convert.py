@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +19,9 @@ from interlingua.losses import Report
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
 @click.option("--from", "source", default="auto", help="The format it is in; auto finds out.")
 @click.option("--to", "target", required=True, help="The format to say it in.")
-@click.option("--kind", type=click.Choice(["request", "response"]), help="Which of the two it is.")
+@click.option(
+    "--kind", type=click.Choice(["request", "response", "stream"]), help="Which of them it is."
+)
 @click.option("--model", help="The model's name, for formats that say it in the URL.")
 @click.option("--report", "report_file", type=click.Path(dir_okay=False), help="Losses as JSON.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
@@ -42,6 +46,8 @@ def command(
             raise click.BadParameter(
                 f"no format is called {name!r}: {', '.join(known)}", param_hint=option
             )
+    if kind == "stream":
+        sys.exit(_stream(file, source, target, model, strict, lines, report_file))
     if lines:
         sys.exit(_lines(file, source, target, kind or "request", model, strict, jobs, report_file))
     data = _open(file).read()
@@ -66,6 +72,54 @@ def _tell(report: Report, report_file: str | None) -> None:
         Path(report_file).write_bytes(report.to_json() + b"\n")
     if report:
         click.echo(shown(str(report)), err=True)
+
+
+def _stream(
+    file: str,
+    source: str,
+    target: str,
+    model: str | None,
+    strict: bool,
+    lines: bool,
+    report_file: str | None,
+) -> int:
+    """A recorded stream, said piece by piece as it arrives."""
+    from interlingua.dialects.registry import dialects
+    from interlingua.streams.convert import stream_convert
+
+    for option, name in (("--from", source), ("--to", target)):
+        if name not in dialects() and name != "auto":
+            raise click.BadParameter(f"{name} has no streams", param_hint=option)
+    if lines:
+        raise click.UsageError("--lines and --kind stream do not go together")
+    with _open(file) as data:
+        chunks = iter(lambda: data.read1(_CHUNK), b"")  # type: ignore[attr-defined]  # buffered
+        if source == "auto":
+            source, chunks = _recognized(chunks)
+            click.echo(f"read as {source} stream", err=True)
+        converted = stream_convert(chunks, source, target, model)
+        for piece in converted:
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+    _tell(converted.report, report_file)
+    return 3 if strict and converted.report else 0
+
+
+_CHUNK = 64 * 1024
+
+
+def _recognized(chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """The dialect that the first frame tells, and all chunks again."""
+    from interlingua.errors import DetectError
+    from interlingua.streams.detect import detect_stream
+
+    seen = b""
+    for chunk in chunks:
+        seen += chunk
+        name = detect_stream(seen)
+        if name is not None:
+            return name, chain((seen,), chunks)
+    raise DetectError("the stream ended before its dialect could be told")
 
 
 def _lines(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlingua.arguments import recover, to_text
+from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -47,14 +48,25 @@ def fold_all(events: Iterable[Event]) -> list[Response]:
     return [folder.response() for folder in folders]
 
 
-class _Open:
-    """A block that is still being told: its first state, and what came since, by field."""
+_SHORT = 4096
+"""Arguments up to this length are read anew for every snapshot."""
+_SHARE = 8
+"""Longer ones when they have grown by this part, so that all readings together stay linear."""
 
-    __slots__ = ("block", "pieces")
+
+class _Open:
+    """A block that is still being told: its first state, what came since, by field, and what was
+    joined of it already."""
+
+    __slots__ = ("block", "input", "joined", "pieces", "read")
 
     def __init__(self, block: Block) -> None:
         self.block = block
         self.pieces: dict[str, list[Any]] = {}
+        self.joined: dict[str, str] = {}
+        self.input: JsonObject = {}
+        self.read = 0
+        """How much of the arguments `input` was read from."""
 
     def add(self, field: str, piece: Any) -> None:
         if field in self.pieces:
@@ -63,7 +75,8 @@ class _Open:
             self.pieces[field] = [piece]
 
     def state(self) -> Block:
-        """The block so far. What was joined once is not joined again."""
+        """The block so far, for the price of what is new. The `input` of a long call may lag behind
+        its `raw_arguments`."""
         changes: dict[str, Any] = {}
         for field, pieces in self.pieces.items():
             if field == "citations":
@@ -71,15 +84,24 @@ class _Open:
             elif field == "signature":
                 changes[field] = pieces[-1]
             elif field == "input":
-                text = "".join(pieces)
-                self.pieces[field] = [text]
-                changes["input"] = recover(text).input
-                changes["raw_arguments"] = text
-            elif field in self.block.__struct_fields__:
-                text = "".join(pieces)
-                self.pieces[field] = [text]
-                changes[field] = getattr(self.block, field) + text
+                text = changes["raw_arguments"] = self._text(field, pieces)
+                if len(text) <= _SHORT or len(text) - self.read > len(text) // _SHARE:
+                    self.input, self.read = recover(text).input, len(text)
+                changes["input"] = self.input
+            elif type(getattr(self.block, field, None)) is str:
+                changes[field] = self._text(field, pieces)
         return self.block.replace(**changes) if changes else self.block
+
+    def _text(self, field: str, pieces: list[str]) -> str:
+        """All of a text. It grows in place as long as nobody keeps an older one."""
+        text = self.joined.pop(field, None)
+        if text is None:
+            text = "" if field == "input" else getattr(self.block, field)
+        new = "".join(pieces)
+        pieces.clear()
+        text += new
+        self.joined[field] = text
+        return text
 
 
 class _Choice:
