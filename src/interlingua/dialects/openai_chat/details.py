@@ -36,7 +36,7 @@ from interlingua.model.blocks import (
 )
 
 KEY = "reasoning_details"
-_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _FILLED = ("format", "index")
 _KNOWN = ("text", "summary", "signature", "id", "format")
 
@@ -49,7 +49,7 @@ def read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list[
     def read(item: Any) -> None:
         nonlocal issuer, ordinal
         ordinal += 1
-        blocks.extend(_read_detail(item, ordinal, t, origin))
+        blocks.extend(read_detail(item, ordinal, t, origin))
         if type(item.get("format")) is str:
             issuer = t.issuers.get(item["format"], issuer)
 
@@ -57,7 +57,7 @@ def read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list[
     return blocks, issuer
 
 
-def _read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -> list[Block]:
+def read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -> list[Block]:
     if type(item) is not dict:
         raise ShapeError("", "an object", item)
     kind = item.get("type")
@@ -76,12 +76,12 @@ def _read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -
 
 def _read_text(item: Wire, kind: str, ordinal: int, t: Tables) -> Block:
     note, taken = Note(), {"type", "index"}
-    found = {key: maybe(item, key, str) for key in (_TEXTS[kind], "signature", "id")}
+    found = {key: maybe(item, key, str) for key in (TEXTS[kind], "signature", "id")}
     taken.update(key for key, value in found.items() if value is not None)
     read_index(item, ordinal, note)
     if kind != "reasoning.text":
         note.form["detail"] = kind
-    text = found[_TEXTS[kind]]
+    text = found[TEXTS[kind]]
     if text is None:
         note.form["no_text"] = True
     note.leave(item, taken, _KNOWN)
@@ -120,7 +120,7 @@ def _write_detail(
     else:
         item = {"type": "reasoning.encrypted", "data": block.data}
     if not mine:
-        item.update(format=_format(by), index=ordinal)
+        item.update(format=format_of(by), index=ordinal)
     write_index(item, ordinal, form)
     if block.raw is not None or block.cache is not None:
         scribe.unsaid(block, _SAID)
@@ -131,7 +131,7 @@ def _write_text(block: ThinkingBlock, form: Wire) -> Wire:
     kind = form.get("detail", "reasoning.text")
     item: Wire = {"type": kind}
     if block.text or not form.get("no_text"):
-        item[_TEXTS[kind]] = block.text
+        item[TEXTS[kind]] = block.text
     if block.signature is not None:
         item["signature"] = block.signature
     if block.id is not None:
@@ -139,7 +139,7 @@ def _write_text(block: ThinkingBlock, form: Wire) -> Wire:
     return item
 
 
-def _format(by: str) -> str:
+def format_of(by: str) -> str:
     """The format of what this protocol signs."""
     family = SIGNING_FAMILY.get(by, by)
     return next((word for word, issuer in FORMATS.items() if issuer == family), "unknown")

@@ -1,0 +1,75 @@
+"""The answer of a stream, so far. It is put together as the wire would have it whole, and read as
+such, so that both ways give the same value."""
+
+from __future__ import annotations
+
+from interlingua.dialects.base import Wire
+from interlingua.dialects.openai_chat.response import read_answer
+from interlingua.dialects.openai_chat.stream_choice import Choice
+from interlingua.dialects.openai_chat.stream_frames import CHUNK, PADS
+from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.errors import ReadError
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus, StopReason
+
+_APART = frozenset({"id", "object", "choices", "usage", "error", *PADS})
+_OBJECTS = {CHUNK: "chat.completion", "chat.completion.done": "chat.completion"}
+
+
+class Answer:
+    """All that the chunks have said."""
+
+    def __init__(self, t: Tables) -> None:
+        self.t = t
+        self.choices: dict[int, Choice] = {}
+        self.usage: Wire | None = None
+        self.has_chunks = False
+        self._id: str | None = None
+        self._top: Wire = {}
+
+    def merge(self, chunk: Wire) -> None:
+        self.has_chunks = True
+        if type(chunk.get("id")) is str:
+            self._id = self._id or chunk["id"] or None
+        kind = chunk.get("object")
+        if kind:
+            self._top["object"] = _OBJECTS.get(kind, kind) if type(kind) is str else kind
+        for key, value in chunk.items():
+            if key not in _APART and (key not in self._top or value not in (None, "")):
+                self._top[key] = value
+
+    def choice(self, number: int) -> Choice:
+        choice = self.choices[number] = Choice(number, self.t, self._id or number)
+        return choice
+
+    def response(self) -> Response:
+        wire = dict(self._top)
+        if self._id is not None:
+            wire["id"] = self._id
+        if self.usage is not None:
+            wire["usage"] = self.usage
+        wire["choices"] = [choice.wire() for _, choice in sorted(self.choices.items())]
+        if not wire["choices"] and not self.has_chunks:
+            wire["choices"] = [Choice(0, self.t, 0).wire()]
+        return read_answer(wire, self.t)
+
+    def partial(self, error: ProviderError) -> Message | None:
+        """What there is of it when the stream fails."""
+        if not self.choices:
+            return None
+        try:
+            message = self.response().message
+        except ReadError:  # which whoever feeds the stream was told
+            message = Message(Role.ASSISTANT, self.choices[min(self.choices)].blocks())
+        metadata = message.metadata.replace(
+            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
+        )
+        return message.replace(metadata=metadata)
+
+    def is_whole(self) -> bool:
+        """Whether every choice has ended, at a host that repeats the message all along."""
+        choices = self.choices.values()
+        return bool(choices) and all(
+            choice.is_snapshot and choice.word is not None for choice in choices
+        )

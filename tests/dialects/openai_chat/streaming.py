@@ -1,0 +1,202 @@
+"""Small streams of Chat Completions, and the questions that most tests ask of them. OpenRouter's
+tests ask the same of their own dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+import interlingua as il
+from interlingua.dialects.base import Dialect
+from interlingua.dialects.openai_chat import DIALECT
+from interlingua.losses import Report
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    StreamError,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from interlingua.streams.frames import Frame
+from tests.laws import corpus, laws
+
+Json = dict[str, Any]
+
+DONE = "[DONE]"
+_OUTSIDE = (StreamError, MessageComplete, Other)
+COUNTS = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
+
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+
+def frame(wire: Any) -> Frame:
+    return Frame(None, wire if isinstance(wire, str) else json.dumps(wire))
+
+
+def chunk(delta: Json | None, word: Any = None, index: int = 0, **more: Any) -> Json:
+    """A chunk of one choice; without a delta, of none."""
+    choice = {"index": index, "delta": delta, "finish_reason": word}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "gpt-5",
+        "choices": [] if delta is None else [choice],
+        **more,
+    }
+
+
+BEGUN = chunk({"role": "assistant", "content": ""})
+
+
+def talk(*deltas: Json, word: Any = "stop", usage: Any = COUNTS) -> list[Any]:
+    """A whole stream of these deltas."""
+    last = [] if usage is None else [chunk(None, usage=usage)]
+    return [BEGUN, *(chunk(delta) for delta in deltas), chunk({}, word), *last, DONE]
+
+
+def words(*pieces: str) -> list[Json]:
+    return [{"content": piece} for piece in pieces]
+
+
+def call(
+    arguments: str | None = None, index: int = 0, id: str | None = None, name: str | None = None
+) -> Json:
+    """A piece of a call; with an id, its first."""
+    function: Json = {} if name is None else {"name": name}
+    if arguments is not None:
+        function["arguments"] = arguments
+    piece: Json = {"index": index, "function": function}
+    return {"tool_calls": [piece if id is None else {**piece, "id": id, "type": "function"}]}
+
+
+def called(id: str, name: str = "get_weather", index: int = 0, arguments: str = "") -> Json:
+    return call(arguments, index, id, name)
+
+
+def read(frames: Iterable[Any], dialect: Dialect = DIALECT) -> list[Event]:
+    reader = dialect.stream_reader()
+    events: list[Event] = []
+    for each in frames:
+        events += reader.feed(each if isinstance(each, Frame) else frame(each))
+    events += reader.close()
+    assert disorder(events) == []
+    return events
+
+
+def write(events: Iterable[Event], dialect: Dialect = DIALECT) -> tuple[list[Any], Report]:
+    """What is written, as JSON, but for the end."""
+    writer = dialect.stream_writer()
+    frames: list[Frame] = []
+    for event in events:
+        frames += writer.feed(event)
+    frames += writer.close()
+    return [data_of(each) for each in frames], writer.report
+
+
+def data_of(frame: Frame) -> Any:
+    return frame.data if frame.data.strip() == DONE else json.loads(frame.data)
+
+
+def goes_home(wires: list[Any], dialect: Dialect = DIALECT) -> list[Event]:
+    """The events, once the frames are known to go home, by way of a store too."""
+    events = read(wires, dialect)
+    for told in (events, _decode(msgspec.json.encode(events))):
+        written, report = write(told, dialect)
+        assert laws.difference(wires, written) is None
+        assert list(report) == []
+    return events
+
+
+def abroad(events: Iterable[Event], dialect: Dialect = DIALECT) -> tuple[list[Any], Report]:
+    """What is written for events that carry no marks of this wire."""
+    return write([event.replace(frame=None) for event in events], dialect)
+
+
+def fold(wires: list[Any], dialect: Dialect = DIALECT) -> il.Response:
+    return il.fold(goes_home(wires, dialect))
+
+
+def whole(message: Json, word: Any = "stop", **more: Any) -> il.Response:
+    """The same answer in one body."""
+    return DIALECT.read_response(body(message, word, **more))
+
+
+def body(message: Json, word: Any = "stop", **more: Any) -> Json:
+    said = {"role": "assistant", "content": None, **message}
+    return {
+        **chunk(None),
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": said, "finish_reason": word}],
+        "usage": COUNTS,
+        **more,
+    }
+
+
+def deltas(wires: list[Any]) -> list[Json]:
+    """The deltas of the chunks, without those that are empty or only begin."""
+    found = [choice["delta"] for w in wires if w != DONE for choice in w.get("choices", ())]
+    return [delta for delta in found if delta not in ({}, BEGUN["choices"][0]["delta"])]
+
+
+def kinds(events: Iterable[Event]) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+def disorder(events: list[Event]) -> list[str]:
+    """Where events break the law of their order."""
+    problems: list[str] = []
+    opened: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
+    begun: set[int] = set()
+    for event in events:
+        if isinstance(event, MessageStart):
+            begun.add(event.choice)
+        elif event.choice not in begun and not isinstance(event, _OUTSIDE):
+            problems.append(f"{type(event).__name__} outside a message")
+        place = (event.choice, getattr(event, "index", -1))
+        if isinstance(event, BlockStart | ToolUseStart):
+            if place in seen:
+                problems.append("an index twice")
+            opened.add(place)
+            seen.add(place)
+        elif hasattr(event, "index") and place not in opened:
+            problems.append(f"{type(event).__name__} outside a block")
+        if isinstance(event, BlockEnd | ToolUseEnd):
+            opened.discard(place)
+    last = events[-1]
+    if isinstance(last, MessageComplete) and opened:
+        problems.append("a block that nothing closed")
+    if sum(isinstance(event, MessageComplete | StreamError) for event in events) != 1:
+        problems.append("not one end")
+    if not isinstance(last, MessageComplete | StreamError):
+        problems.append("something after the end")
+    return problems
+
+
+def problems_of(record: corpus.Record, dialect: Dialect = DIALECT) -> list[str]:
+    """What is wrong with a recorded stream. Some were recorded without their end."""
+    frames = [
+        Frame(each.event, each.data if isinstance(each.data, str) else json.dumps(each.data))
+        for each in record.stream or ()
+    ]
+    if not frames:
+        return []
+    events = read(frames, dialect)
+    problems: list[str] = []
+    is_cut = events[-1].frame is None and isinstance(events[-1], StreamError)
+    written, report = write(events[:-1] if is_cut else events, dialect)
+    if laws.difference([data_of(each) for each in frames], written) or list(report):
+        problems.append(f"{record}: data")
+    if isinstance(events[-1], MessageComplete):
+        response = events[-1].response
+        if dialect.read_response(dialect.write_response(response).wire) != response:
+            problems.append(f"{record}: folding")
+    return problems

@@ -1,0 +1,800 @@
+"""Streams of Chat Completions, read and written home."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.dialects.openai_chat import DIALECT
+from interlingua.errors import ReadError
+from interlingua.model.base import same
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    UsageUpdate,
+)
+from interlingua.streams import sse
+from interlingua.streams.frames import Frame
+from tests.dialects.openai_chat.streaming import (
+    BEGUN,
+    COUNTS,
+    DONE,
+    body,
+    call,
+    called,
+    chunk,
+    fold,
+    frame,
+    goes_home,
+    kinds,
+    problems_of,
+    read,
+    talk,
+    whole,
+    words,
+    write,
+)
+from tests.laws import corpus
+
+HELLO = talk(*words("Hel", "lo"))
+OSLO = '{"city":"Oslo"}'
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": OSLO},
+}
+CITATION = {
+    "type": "url_citation",
+    "url_citation": {
+        "start_index": 0,
+        "end_index": 5,
+        "title": "Example",
+        "url": "https://example.com/",
+    },
+}
+LOGPROB = {"token": "Hel", "bytes": [72, 101, 108], "logprob": -0.1, "top_logprobs": []}
+
+
+# -- what is read ---------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("S002-79", "S002-87")
+def test_pieces_of_text_are_one_block_from_its_first_real_content_on() -> None:
+    events = goes_home(HELLO)
+    assert kinds(events) == [
+        "MessageStart",
+        "BlockStart",
+        "TextDelta",
+        "TextDelta",
+        "BlockEnd",
+        "Stop",
+        "UsageUpdate",
+        "MessageComplete",
+    ]
+    start, _, _, _, end, stop, usage, complete = events
+    assert isinstance(start, MessageStart)
+    assert (start.model, start.response_id) == ("gpt-5", "chatcmpl-1")
+    assert isinstance(end, BlockEnd)
+    assert end.block == il.TextBlock("Hello")
+    assert isinstance(stop, Stop)
+    assert (stop.stop_reason, stop.raw_stop_reason) == (il.StopReason.END_TURN, "stop")
+    assert isinstance(usage, UsageUpdate)
+    assert usage.usage == il.Usage(10, 3)
+    assert isinstance(complete, MessageComplete)
+    assert complete.response == whole({"content": "Hello"})
+
+
+def test_every_event_knows_its_frame() -> None:
+    numbers = [event.frame.number for event in read(HELLO) if event.frame is not None]
+    assert numbers == [0, 1, 1, 2, 3, 3, 4, 5]
+
+
+def test_pieces_that_are_spelled_alike_keep_nothing_beside_their_text() -> None:
+    events = read(talk(*words("a", "b", "c", "d")))
+    rests = [e.frame.rest for e in events if isinstance(e, TextDelta) and e.frame is not None]
+    assert [rest is None for rest in rests] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (words("Hel", "lo"), {"content": "Hello"}),
+        ([{"content": ""}, {"content": None}, {"content": "a"}, {"content": ""}], {"content": "a"}),
+        (
+            [{"reasoning_content": "H"}, {"reasoning_content": "m"}, {"content": "a"}],
+            {"reasoning_content": "Hm", "content": "a"},
+        ),
+        ([{"reasoning": "H"}, {"reasoning": "m"}], {"reasoning": "Hm"}),
+        (
+            [{"reasoning_content": "Hm", "content": None}, {"reasoning_content": None, **CALL}],
+            {"reasoning_content": "Hm", **CALL},
+        ),
+        ([{"refusal": "I "}, {"refusal": "cannot"}], {"refusal": "I cannot"}),
+        (
+            [called("call_1"), call('{"city"'), call(':"Oslo"}')],
+            {"tool_calls": [CALL]},
+        ),
+        ([called("call_1", arguments=OSLO)], {"tool_calls": [CALL]}),
+        (
+            [
+                {"function_call": {"name": "f", "arguments": ""}},
+                {"function_call": {"arguments": OSLO}},
+            ],
+            {"function_call": {"name": "f", "arguments": OSLO}},
+        ),
+        (
+            [*words("Hello"), {"annotations": [CITATION]}],
+            {"content": "Hello", "annotations": [CITATION]},
+        ),
+        (
+            [
+                {"audio": {"id": "audio_1", "transcript": "He"}},
+                {"audio": {"data": "AAAA", "transcript": "y"}},
+                {"audio": {"data": "BBBB", "expires_at": 5}},
+            ],
+            {"audio": {"id": "audio_1", "data": "AAAABBBB", "transcript": "Hey", "expires_at": 5}},
+        ),
+        (
+            [
+                {
+                    "images": [
+                        {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+                    ]
+                }
+            ],
+            {"images": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]},
+        ),
+        (
+            [{"executed_tools": [{"type": "search", "arguments": "{}", "output": "x"}]}],
+            {"executed_tools": [{"type": "search", "arguments": "{}", "output": "x"}]},
+        ),
+        (
+            [
+                {
+                    "tool_calls": [
+                        {"index": 0, "id": "c", "type": "custom", "custom": {"name": "patch"}}
+                    ]
+                },
+                {"tool_calls": [{"index": 0, "custom": {"input": "a b"}}]},
+            ],
+            {
+                "tool_calls": [
+                    {"id": "c", "type": "custom", "custom": {"name": "patch", "input": "a b"}}
+                ]
+            },
+        ),
+    ],
+)
+def test_a_stream_gives_what_the_whole_answer_gives(told: list[Any], message: Any) -> None:
+    folded = fold(talk(*told))
+    assert folded == whole(message)
+    assert same(DIALECT.write_response(folded).wire, body(message))
+
+
+def test_thinking_that_lists_and_strings_tell_is_told_once() -> None:
+    def thought(text: str, signature: str | None) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": text, "signature": signature}
+
+    told = [
+        {"reasoning_content": "H", "thinking_blocks": [thought("H", None)]},
+        {"reasoning_content": "m", "thinking_blocks": [thought("m", None)]},
+        {"reasoning_content": "", "thinking_blocks": [thought("", "sig")]},
+        {"thinking_blocks": [{"type": "redacted_thinking", "data": "xyz"}]},
+        *words("a"),
+    ]
+    events = goes_home(talk(*told))
+    assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["H", "m"]
+    items = [thought("Hm", "sig"), {"type": "redacted_thinking", "data": "xyz"}]
+    message = {"reasoning_content": "Hm", "thinking_blocks": items, "content": "a"}
+    assert il.fold(events) == whole(message)
+
+
+def test_a_list_that_repeats_what_strings_told_signs_it() -> None:
+    item = {"type": "thinking", "thinking": "Hm", "signature": "sig", "index": 0}
+    told = [{"reasoning_content": "H"}, {"reasoning_content": "m"}, {"thinking_blocks": [item]}]
+    events = goes_home(talk(*told, *words("a")))
+    assert kinds(events)[1:6] == [
+        "BlockStart",
+        "ThinkingDelta",
+        "ThinkingDelta",
+        "BlockDelta",
+        "BlockEnd",
+    ]
+    assert il.fold(events).message.content == (il.ThinkingBlock("Hm", "sig"), il.TextBlock("a"))
+
+
+def test_thinking_that_comes_late_stands_first() -> None:
+    detail = {"type": "reasoning.encrypted", "data": "xyz", "index": 0}
+    events = goes_home(talk(*words("a"), {"reasoning_details": [detail]}))
+    starts = [event for event in events if isinstance(event, BlockStart)]
+    assert [type(start.block) for start in starts] == [il.TextBlock, il.RedactedThinkingBlock]
+    assert starts[1].index < starts[0].index
+    folded = il.fold(events)
+    first, second = folded.message.content
+    assert (first, second) == (il.RedactedThinkingBlock("xyz"), il.TextBlock("a"))
+    assert folded == whole({"content": "a", "reasoning_details": [detail]})
+
+
+def test_chunks_of_content_that_mistral_sends_are_joined() -> None:
+    def thinking(text: str, **more: Any) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+    told = [
+        {"content": [thinking("H")]},
+        {"content": [thinking("m", closed=True), {"type": "text", "text": "1"}]},
+        {"content": "2"},
+        {"content": [{"type": "reference", "reference_ids": [1]}]},
+    ]
+    message = {
+        "content": [
+            thinking("Hm", closed=True),
+            {"type": "text", "text": "12"},
+            {"type": "reference", "reference_ids": [1]},
+        ]
+    }
+    assert fold(talk(*told)) == whole(message)
+
+
+def test_google_signs_a_call_beside_its_arguments() -> None:
+    extra = {"google": {"thought_signature": "sig"}}
+    first = {**CALL, "index": 0, "extra_content": extra}
+    folded = fold(talk({"tool_calls": [first]}))
+    assert folded == whole({"tool_calls": [{**CALL, "extra_content": extra}]})
+    assert folded.message.tool_calls[0].signature == "sig"
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P28", "P29")
+def test_calls_whose_pieces_come_in_turns_stay_apart() -> None:
+    told = [
+        called("call_1"),
+        called("call_2", index=1),
+        call('{"a"', 0),
+        call('{"b"', 1),
+        call(":1}", 0),
+        call(":2}", 1),
+    ]
+    events = goes_home(talk(*told, word="tool_calls"))
+    assert [call.input for call in il.fold(events).message.tool_calls] == [{"a": 1}, {"b": 2}]
+    pieces = [e for e in events if isinstance(e, ToolUseInputDelta)]
+    assert [(piece.index, piece.text) for piece in pieces] == [
+        (0, '{"a"'),
+        (1, '{"b"'),
+        (0, ":1}"),
+        (1, ":2}"),
+    ]
+
+
+def test_a_call_ends_when_it_is_whole_and_another_block_begins() -> None:
+    told = [called("call_1"), call(OSLO), called("call_2", index=1), call(OSLO, 1)]
+    events = goes_home(talk(*told, word="tool_calls"))
+    assert kinds(events)[1:7] == [
+        "ToolUseStart",
+        "ToolUseInputDelta",
+        "ToolUseEnd",
+        "ToolUseStart",
+        "ToolUseInputDelta",
+        "ToolUseEnd",
+    ]
+
+
+@pytest.mark.requirement("P28")
+@pytest.mark.parametrize(
+    "told",
+    [
+        [called("call_1", arguments=OSLO), called("call_2", arguments=OSLO)],  # all number 0
+        [  # without numbers
+            {"tool_calls": [{**CALL, "id": "call_1"}]},
+            {"tool_calls": [{**CALL, "id": "call_2"}]},
+        ],
+        [{"tool_calls": [{**CALL, "id": "call_1"}, {**CALL, "id": "call_2"}]}],
+        [  # every piece repeats id and name
+            called("call_1"),
+            called("call_1", arguments='{"city":'),
+            called("call_1", arguments='"Oslo"}'),
+            called("call_2", index=1, arguments=OSLO),
+        ],
+        [  # nulls in later pieces
+            called("call_1"),
+            {
+                "tool_calls": [
+                    {"index": 0, "id": None, "function": {"name": None, "arguments": OSLO}}
+                ]
+            },
+            called("call_2", index=1, arguments=OSLO),
+        ],
+    ],
+)
+def test_calls_are_told_apart_whatever_a_host_repeats_or_leaves_out(told: list[Any]) -> None:
+    folded = fold(talk(*told, word="tool_calls"))
+    assert [call.id for call in folded.message.tool_calls] == ["call_1", "call_2"]
+    assert [call.input for call in folded.message.tool_calls] == [{"city": "Oslo"}] * 2
+
+
+def test_whole_calls_without_ids_get_one_each() -> None:
+    told = [call(OSLO, 0, name="f"), call("{}", 0, name="f")]
+    calls = fold(talk(*told, word="tool_calls")).message.tool_calls
+    assert [each.input for each in calls] == [{"city": "Oslo"}, {}]
+    assert len({each.id for each in calls}) == 2
+    assert fold(talk(*told)).message.tool_calls == calls  # the same each time
+
+
+def test_a_name_that_comes_after_the_arguments_is_waited_for() -> None:
+    told = [call('{"city":', 0), call('"Oslo"}', 0, "call_1", "get_weather")]
+    events = goes_home(talk(*told, word="tool_calls"))
+    assert [e.text for e in events if isinstance(e, ToolUseInputDelta)] == ['{"city":', '"Oslo"}']
+    assert il.fold(events) == whole({"tool_calls": [CALL]}, "tool_calls")
+
+
+@pytest.mark.requirement("P31")
+@pytest.mark.parametrize("pieces", [(), ("",), ("{}",), ("{", "}")])
+def test_a_call_without_arguments_closes(pieces: tuple[str, ...]) -> None:
+    events = goes_home(talk(called("call_1"), *map(call, pieces), word="tool_calls"))
+    ends = [event for event in events if isinstance(event, ToolUseEnd)]
+    assert [end.input for end in ends] == [{}]
+
+
+def test_arguments_that_come_as_an_object_are_told_in_one_piece() -> None:
+    function = {"name": "get_weather", "arguments": {"city": "Oslo"}}
+    events = goes_home(talk({"tool_calls": [{"id": "call_1", "function": function}]}))
+    assert [e.text for e in events if isinstance(e, ToolUseInputDelta)] == [OSLO]
+    assert il.fold(events).message.tool_calls[0].input == {"city": "Oslo"}
+
+
+def test_a_call_whose_text_is_no_json_is_kept_and_marked() -> None:
+    folded = fold(talk(called("call_1"), call('{"city": "Os'), word="length"))
+    assert folded.message.tool_calls[0].raw_arguments == '{"city": "Os'
+    (found,) = folded.message.metadata.diagnostics
+    assert found.type == "tool_arguments_recovered"
+
+
+@pytest.mark.requirement("P30")
+def test_what_holds_nothing_opens_no_block() -> None:
+    told = [
+        {"content": ""},
+        {"tool_calls": []},
+        {"tool_calls": None, "refusal": None, "reasoning_content": ""},
+        {"function_call": {"name": "", "arguments": ""}},
+        {"reasoning_details": []},
+    ]
+    events = goes_home(talk(*told))
+    assert not any(isinstance(event, BlockStart | ToolUseStart) for event in events)
+    assert sum(isinstance(event, Other) for event in events) == len(told)
+
+
+@pytest.mark.requirement("P32")
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("stop", il.StopReason.TOOL_USE),
+        ("tool_calls", il.StopReason.TOOL_USE),
+        ("length", il.StopReason.MAX_TOKENS),
+        ("content_filter", il.StopReason.CONTENT_FILTER),
+    ],
+)
+def test_calls_decide_the_ending_but_not_over_limits_and_filters(
+    word: str, reason: il.StopReason
+) -> None:
+    events = goes_home(talk(called("call_1", arguments="{}"), word=word))
+    stops = [event.stop_reason for event in events if isinstance(event, Stop)]
+    assert stops == [reason]
+    assert il.fold(events).message.metadata.stop_reason is reason
+
+
+def test_text_among_calls_is_told_where_it_came_and_joined_in_the_end() -> None:
+    told = [*words("a"), called("call_1", arguments=OSLO), *words("b")]
+    events = goes_home(talk(*told, word="tool_calls"))
+    assert [e.text for e in events if isinstance(e, TextDelta)] == ["a", "b"]
+    assert il.fold(events) == whole({"content": "ab", "tool_calls": [CALL]}, "tool_calls")
+
+
+# -- endings, usage, several choices --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wires",
+    [
+        [BEGUN, chunk({"content": "a"}), chunk({}, "stop", usage=COUNTS), DONE],
+        [BEGUN, chunk({"content": "a"}, "stop", usage=COUNTS), DONE],
+        [BEGUN, chunk({"content": "a"}), chunk({}, "stop"), chunk(None, usage=COUNTS), DONE],
+        [  # counts with every chunk
+            chunk({"role": "assistant", "content": "a"}, usage={**COUNTS, "completion_tokens": 1}),
+            chunk({}, "stop", usage=COUNTS),
+            DONE,
+        ],
+        [  # nulls before them, and the reason twice
+            chunk({"role": "assistant", "content": "a"}, usage=None),
+            chunk({"content": ""}, "stop", usage=None),
+            chunk({"content": ""}, "stop", usage=COUNTS),
+            DONE,
+        ],
+        [  # a chunk without choices
+            BEGUN,
+            chunk({"content": "a"}, "stop"),
+            {"id": "chatcmpl-1", "created": 1700000000, "model": "gpt-5", "usage": COUNTS},
+            DONE,
+        ],
+        [BEGUN, chunk({"content": "a"}, "stop", usage=COUNTS), "[DONE] "],
+    ],
+)
+def test_usage_and_the_reason_are_found_wherever_they_stand(wires: list[Any]) -> None:
+    folded = fold(wires)
+    assert folded.message.content == (il.TextBlock("a"),)
+    assert folded.message.metadata.usage == il.Usage(10, 3)
+    assert folded.message.metadata.stop_reason is il.StopReason.END_TURN
+
+
+def test_a_stream_without_a_reason_is_complete_if_its_end_is_there() -> None:
+    folded = fold([BEGUN, chunk({"content": "a"}), DONE])
+    assert folded.message.content == (il.TextBlock("a"),)
+    assert folded.message.metadata.stop_reason is None
+
+
+def test_a_later_reason_counts() -> None:
+    wires = [BEGUN, chunk({"content": "a"}, "stop"), chunk({"content": "b"}, "length"), DONE]
+    folded = fold(wires)
+    assert folded.message.text == "ab"
+    assert folded.message.metadata.stop_reason is il.StopReason.MAX_TOKENS
+
+
+def test_usage_that_contradicts_itself_goes_home() -> None:
+    odd = {**COUNTS, "prompt_tokens_details": {"cached_tokens": 99}}
+    folded = fold([BEGUN, chunk({}, "stop", usage=odd), DONE])
+    (found,) = folded.message.metadata.diagnostics
+    assert found.type == "usage_contradicts"
+
+
+def test_several_choices_are_several_answers() -> None:
+    wires = [
+        BEGUN,
+        chunk({"role": "assistant", "content": ""}, index=1),
+        chunk({"content": "a"}),
+        chunk({"content": "x"}, index=1),
+        chunk({"content": "b"}),
+        chunk({"content": "y"}, index=1),
+        chunk({"content": "c"}),
+        chunk({"content": "z"}, index=1),
+        chunk({}, "length", index=1),
+        chunk({}, "stop"),
+        chunk(None, usage=COUNTS),
+        DONE,
+    ]
+    folded = fold(wires)
+    assert folded.message.text == "abc"
+    (other,) = folded.alternatives
+    assert (other.text, other.metadata.stop_reason) == ("xyz", il.StopReason.MAX_TOKENS)
+    both = [
+        {"index": 0, "message": {"role": "assistant", "content": "abc"}, "finish_reason": "stop"},
+        {"index": 1, "message": {"role": "assistant", "content": "xyz"}, "finish_reason": "length"},
+    ]
+    assert folded == whole({}, choices=both)
+
+
+def test_choices_may_share_a_chunk() -> None:
+    two = chunk({"content": "a"})
+    two["choices"].append({"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"})
+    folded = fold([two, DONE])
+    assert (folded.message.text, folded.alternatives[0].text) == ("a", "b")
+
+
+def test_log_probabilities_are_joined() -> None:
+    wires = [BEGUN]
+    for piece in ("Hel", "lo"):
+        wire = chunk({"content": piece})
+        wire["choices"][0]["logprobs"] = {"content": [{**LOGPROB, "token": piece}], "refusal": None}
+        wires.append(wire)
+    folded = fold([*wires, chunk({}, "stop", usage=COUNTS), DONE])
+    expected = body({"content": "Hello"})
+    expected["choices"][0]["logprobs"] = {
+        "content": [{**LOGPROB, "token": "Hel"}, {**LOGPROB, "token": "lo"}],
+        "refusal": None,
+    }
+    assert same(DIALECT.write_response(folded).wire, expected)
+
+
+# -- hosts ----------------------------------------------------------------------------------------
+
+
+def test_a_chunk_before_the_message_says_nothing_and_goes_home() -> None:
+    filtered = {
+        "id": "",
+        "object": "",
+        "created": 0,
+        "model": "",
+        "choices": [],
+        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+    }
+    events = goes_home([filtered, *HELLO])
+    assert kinds(events)[:2] == ["Other", "MessageStart"]
+    folded = il.fold(events)
+    assert folded.message.metadata.response_id == "chatcmpl-1"
+    wire = DIALECT.write_response(folded).wire
+    assert wire["prompt_filter_results"] == filtered["prompt_filter_results"]
+
+
+@pytest.mark.parametrize("pad", ["obfuscation", "p"])
+def test_padding_goes_home_and_is_forgotten(pad: str) -> None:
+    pieces = ["a", "b", "c", "d"]
+    wires = [chunk({"content": piece}, **{pad: "x" * at}) for at, piece in enumerate(pieces)]
+    events = goes_home([BEGUN, *wires, chunk({}, "stop", usage=COUNTS), DONE])
+    rests = [e.frame.rest for e in events if isinstance(e, TextDelta) and e.frame is not None]
+    assert rests[-1] == {"openai-chat": {"pads": {pad: "xxx"}}}
+    assert il.fold(events) == whole({"content": "abcd"})
+    assert pad not in DIALECT.write_response(il.fold(events)).wire
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"created": 1700000001},
+        {"id": "chatcmpl-2"},
+        {"service_tier": "default", "system_fingerprint": None},
+        {"usage": None},
+        {"x_host": {"region": "north"}},
+        {"model": True},
+    ],
+)
+@pytest.mark.parametrize("place", range(1, 6))
+def test_whatever_else_a_chunk_says_goes_home(change: Any, place: int) -> None:
+    wires = talk(*words("a", "b", "c", "d"))
+    wires[place] = {**wires[place], **change}
+    goes_home(wires)
+    del wires[place]["object"]
+    goes_home(wires)
+
+
+def test_a_piece_that_only_looks_like_the_others_is_read_as_it_is() -> None:
+    wires = talk(*words("a", "b", "c"))
+    wires[3]["choices"][0]["delta"] = {"content": "c", "role": "assistant"}
+    wires.insert(4, chunk({"content": 'd","role":"user'}))
+    wires.insert(5, chunk({"content": "e", "content_filter": True}))
+    wires.insert(6, chunk({"content": "\u2028\U0001f600"}))
+    assert fold(wires).message.text == 'abcd","role":"usere\u2028\U0001f600'
+
+
+def test_frames_with_names_keep_them() -> None:
+    frames = [Frame("message", json.dumps(wire)) for wire in HELLO[:-1]]
+    writer = DIALECT.stream_writer()
+    written = [out for event in read([*frames, DONE]) for out in writer.feed(event)]
+    assert [each.event for each in written] == ["message"] * len(frames) + [None]
+
+
+def test_a_host_that_repeats_the_message_needs_no_other_end() -> None:
+    wires: list[Any] = []
+    for at, piece in enumerate(("a", "b", "c"), 1):
+        wire = chunk({"role": "assistant", "content": piece}, "stop" if at == 3 else None)
+        wire["choices"][0]["message"] = {"role": "assistant", "content": "abc"[:at]}
+        wires.append(wire)
+    assert fold(wires).message.text == "abc"
+    assert isinstance(read(wires[:2])[-1], StreamError)
+
+
+def test_a_whole_answer_in_one_frame_is_read() -> None:
+    wire = body({"content": "Hello", "tool_calls": [CALL]}, "tool_calls")
+    assert fold([wire, DONE]) == DIALECT.read_response(wire)
+
+
+def test_an_end_may_be_all_there_is() -> None:
+    events = goes_home([DONE])
+    assert kinds(events) == ["MessageStart", "MessageComplete"]
+    assert il.fold(events).message.content == ()
+
+
+# -- errors and cut streams -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"),
+    [
+        ({"error": {"message": "Slow", "type": "rate_limit_error", "code": None}}, "rate_limit"),
+        ({"error": {"message": "Oh", "type": "server_error"}, "request_id": "r"}, "server_error"),
+        ({"error": "out of memory"}, "other"),
+        ({"object": "error", "message": "No such model", "code": 404}, "invalid_request"),
+        ({"detail": "Not authenticated"}, "other"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 3])
+def test_an_error_ends_the_stream_with_what_had_arrived(wire: Any, kind: str, before: int) -> None:
+    events = goes_home([*HELLO[:before], wire])
+    last = events[-1]
+    assert isinstance(last, StreamError)
+    assert last.error == DIALECT.read_response(wire).error
+    assert last.error.kind == kind
+    assert (last.partial is None) == (before == 0)
+    if last.partial is not None:
+        assert last.partial.text == "Hello"
+        assert last.partial.metadata.status is il.MessageStatus.ERROR
+        assert last.partial.metadata.stop_reason is il.StopReason.ERROR
+
+
+def test_nothing_comes_after_an_error_or_the_end() -> None:
+    for last in ({"error": {"message": "Oh"}}, DONE):
+        events = read([*HELLO[:3], last, *HELLO[1:], DONE])
+        assert isinstance(events[-1], StreamError | MessageComplete)
+
+
+RICH = [
+    BEGUN,
+    chunk({"reasoning_content": "H"}),
+    chunk({"reasoning_content": "m"}),
+    *(chunk(each) for each in words("a", "b", "c")),
+    chunk(called("call_1")),
+    chunk(call('{"city":')),
+    chunk(called("call_2", index=1, arguments="{}")),
+    chunk(call('"Oslo"}')),
+    chunk({}, "tool_calls"),
+    chunk(None, usage=COUNTS),
+    DONE,
+]
+
+
+@pytest.mark.parametrize("cut", range(len(RICH)))
+def test_a_stream_that_is_cut_is_never_complete(cut: int) -> None:
+    events = read(RICH[:cut])
+    last = events[-1]
+    assert isinstance(last, StreamError)
+    assert last.error.kind is il.ErrorKind.NETWORK
+    assert (last.partial is None) == (cut == 0)
+    written, _ = write(events)
+    assert written[:-1] == RICH[:cut]
+    assert "error" in written[-1]  # whoever listens is told
+
+
+def test_what_arrived_before_a_cut_is_kept() -> None:
+    last = read(RICH[:9])[-1]
+    assert isinstance(last, StreamError)
+    assert last.partial is not None
+    thinking, text, first, second = last.partial.content
+    assert (thinking, text) == (il.ThinkingBlock("Hm"), il.TextBlock("abc"))
+    assert isinstance(first, il.ToolUseBlock)
+    assert (first.raw_arguments, first.input) == ('{"city":', {})
+    assert isinstance(second, il.ToolUseBlock)
+    assert second.input == {}
+
+
+def test_bytes_may_be_cut_anywhere() -> None:
+    data = b"".join(sse.encode(frame(wire)) for wire in RICH)
+    for cut in range(0, len(data), 7):
+        decoder = sse.Decoder()
+        frames = [*decoder.feed(data[:cut]), *decoder.feed(data[cut:]), *decoder.close()]
+        assert il.fold(read(frames)) == il.fold(read(RICH))
+        broken = sse.Decoder()
+        events = read([*broken.feed(data[:cut]), *broken.close()])
+        assert isinstance(events[-1], StreamError)
+
+
+def test_closing_twice_says_nothing_new() -> None:
+    reader = DIALECT.stream_reader()
+    for wire in HELLO[:3]:
+        reader.feed(frame(wire))
+    assert len(reader.close()) == 1
+    assert reader.close() == []
+    assert reader.feed(frame(HELLO[2])) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        ("<html>", "$"),
+        ('{"choices":{}}', "$.choices"),
+        ('{"choices":[3]}', "$.choices[0]"),
+        ('{"choices":[{"delta":[]}]}', "$.choices[0].delta"),
+        ('{"choices":[{"delta":{"content":3}}]}', "$.choices[0].delta.content"),
+        ('{"choices":[{"delta":{"content":[3]}}]}', "$.choices[0].delta.content[0]"),
+        ('{"choices":[{"delta":{"refusal":3}}]}', "$.choices[0].delta.refusal"),
+        ('{"choices":[{"delta":{"audio":3}}]}', "$.choices[0].delta.audio"),
+        ('{"choices":[{"delta":{"reasoning":3}}]}', "$.choices[0].delta.reasoning"),
+        ('{"choices":[{"delta":{"tool_calls":{"a":1}}}]}', "$.choices[0].delta.tool_calls"),
+        (
+            '{"choices":[{"delta":{"tool_calls":[{"function":{"name":3}}]}}]}',
+            "$.choices[0].delta.tool_calls[0].function.name",
+        ),
+        (
+            '{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"arguments":3}}]}}]}',
+            "$.choices[0].delta.tool_calls[0].function.arguments",
+        ),
+        ('{"choices":[{"delta":{"function_call":3}}]}', "$.choices[0].delta.function_call"),
+        ('{"choices":[],"usage":3}', "$.usage"),
+    ],
+)
+def test_a_wrong_shape_is_refused_with_its_place(data: str, path: str) -> None:
+    reader = DIALECT.stream_reader()
+    with pytest.raises(ReadError) as caught:
+        reader.feed(Frame(None, data))
+    assert caught.value.path == path
+    assert isinstance(reader.close()[-1], StreamError)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
+def test_chunks_that_are_nested_deep_are_read_or_refused(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    data = json.dumps(chunk({"content": "a", "deep": 0})).replace('"deep": 0', f'"deep": {deep}')
+    try:
+        events = read([frame(data), frame(data), frame(data), DONE])
+    except ReadError:
+        return
+    writer = DIALECT.stream_writer()
+    written = [out.data for event in events for out in writer.feed(event)]
+    assert [out.count("[") for out in written[:-1]] == [data.count("[")] * 3
+
+
+def test_what_had_arrived_is_kept_beside_what_cannot_be_read() -> None:
+    reader = DIALECT.stream_reader()
+    for wire in (*HELLO[:3], chunk({"name": 3})):
+        reader.feed(frame(wire))
+    with pytest.raises(ReadError):
+        reader.feed(frame(DONE))
+    (last,) = reader.close()
+    assert isinstance(last, StreamError)
+    assert last.partial is not None
+    assert last.partial.text == "Hello"
+
+
+def test_what_is_no_chunk_goes_home() -> None:
+    events = goes_home([*HELLO[:2], [], None, *HELLO[2:]])
+    assert sum(isinstance(event, Other) for event in events) == 2
+
+
+# -- going home -----------------------------------------------------------------------------------
+
+
+def test_what_is_changed_on_the_way_home_is_said() -> None:
+    events = [
+        event.replace(text=event.text.upper()) if isinstance(event, TextDelta) else event
+        for event in read(talk(*words("a", "b", "c")))
+    ]
+    events = [
+        event.replace(stop_reason=il.StopReason.MAX_TOKENS) if isinstance(event, Stop) else event
+        for event in events
+    ]
+    events = [
+        event.replace(usage=il.Usage(1, 2)) if isinstance(event, UsageUpdate) else event
+        for event in events
+    ]
+    events[0] = events[0].replace(model="other", response_id="chatcmpl-2")
+    written, _ = write(events)
+    assert [wire["choices"][0]["delta"] for wire in written[1:4]] == words("A", "B", "C")
+    assert written[4]["choices"][0]["finish_reason"] == "length"
+    assert written[5]["usage"]["total_tokens"] == 3
+    assert {(wire["model"], wire["id"]) for wire in written[:-1]} == {("other", "chatcmpl-2")}
+
+
+def test_pieces_go_out_at_once() -> None:
+    reader, writer = DIALECT.stream_reader(), DIALECT.stream_writer()
+    counts = [sum(len(writer.feed(e)) for e in reader.feed(frame(wire))) for wire in RICH]
+    assert counts == [1] * len(RICH)
+
+
+def test_a_signature_and_an_annotation_are_told_as_they_come() -> None:
+    told = [*words("Hello"), {"annotations": [CITATION]}]
+    fields = [e.field for e in read(talk(*told)) if isinstance(e, BlockDelta)]
+    assert fields == ["citations"]
+
+
+def test_one_long_call_takes_time_by_its_length() -> None:
+    text = json.dumps({"a": "x" * 200_000}, separators=(",", ":"))
+    pieces = [call(text[at : at + 10]) for at in range(0, len(text), 10)]
+    wires = talk(called("call_1"), *pieces, word="tool_calls")
+    assert il.fold(read(wires)).message.tool_calls[0].input == {"a": "x" * 200_000}
+
+
+def test_every_recorded_stream_goes_home_and_folds() -> None:
+    corpus.corpus_or_skip()
+    records = corpus.records("openai-chat")
+    assert [problem for record in records for problem in problems_of(record)] == []
