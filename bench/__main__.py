@@ -8,13 +8,14 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, cli, import_time, translate
+from bench import canonical, cli, import_time, streams, translate
 from bench.measure import Row
 
 SECTIONS = {
     "canonical": canonical.rows,
     "import": import_time.rows,
     "translate": translate.rows,
+    "streams": streams.rows,
     "cli": cli.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"

@@ -291,6 +291,39 @@ def stream(count: int = 2000) -> list[bytes]:
     ]
 
 
+def chat_stream(count: int = 2000) -> list[bytes]:
+    """The same answer as a Chat stream, one item a frame."""
+    chunks: list[Json] = [_chunk({"role": "assistant", "content": ""})]
+    for event in stream_events(count):
+        delta, block = event.get("delta", {}), event.get("content_block", {})
+        call = {"index": event.get("index", 0) - 2}
+        if block.get("type") == "tool_use":
+            function = {"name": TOOL_NAME, "arguments": ""}
+            call |= {"id": block["id"], "type": "function", "function": function}
+            chunks.append(_chunk({"tool_calls": [call]}))
+        elif "thinking" in delta:
+            chunks.append(_chunk({"reasoning_content": delta["thinking"]}))
+        elif "text" in delta:
+            chunks.append(_chunk({"content": delta["text"]}))
+        elif "partial_json" in delta:
+            function = {"arguments": delta["partial_json"]}
+            chunks.append(_chunk({"tool_calls": [{**call, "function": function}]}))
+    chunks.append(_chunk({}, "tool_calls"))
+    counts = {"prompt_tokens": 2048, "completion_tokens": count, "total_tokens": 2048 + count}
+    chunks.append({**_chunk({}), "choices": [], "usage": counts})
+    return [*[b"data: %s\n\n" % encoded(chunk) for chunk in chunks], b"data: [DONE]\n\n"]
+
+
+def _chunk(delta: Json, finish: str | None = None) -> Json:
+    return {
+        "id": "chatcmpl-01",
+        "object": "chat.completion.chunk",
+        "created": 1_760_000_000,
+        "model": MODEL,
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+
+
 # As canonical messages
 
 

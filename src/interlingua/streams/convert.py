@@ -63,7 +63,7 @@ class StreamConverter:
         return b"".join(out)
 
     def _end(self) -> None:
-        if self._teller is not None and self._open:
+        if self._teller is not None:
             self._teller.written(self._writer.report)
         self._open = False
 
@@ -73,6 +73,8 @@ class StreamConverter:
             for told in (event,) if teller is None else teller.feed(event):
                 for frame in write(told):
                     out.append(encode(frame))
+            if teller is not None and teller.ended:
+                teller.written(self._writer.report)
 
     def _say(self, frames: list[Frame], out: list[bytes]) -> None:
         out.extend(map(self._encode, frames))

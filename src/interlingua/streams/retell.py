@@ -57,13 +57,8 @@ class StreamTeller:
     def __init__(self, source: str, target: Dialect, model: str | None = None) -> None:
         self.report = Report(target.name)
         self._source, self._target, self._model = source, target, model
-        self._made_by: str | None = None
-        self._held: dict[_Key, list[Event]] = {}
-        self._calls: dict[_Key, ToolUseStart] = {}
-        self._ended: dict[_Key, Block] = {}
-        self._ids: dict[int, dict[str, int]] = {}
-        self._fits: dict[tuple[int, str], str] = {}
-        self._moved: dict[str, dict[int, int]] = {}
+        self._counted = 0
+        self._begin_anew()
         self._steps: dict[type, Callable[[Any], list[Event]]] = {
             MessageStart: self._start,
             BlockStart: self._block_start,
@@ -76,6 +71,17 @@ class StreamTeller:
             StreamError: self._fail,
         }
 
+    def _begin_anew(self) -> None:
+        self.ended = False
+        """Whether the message is over; another one may follow."""
+        self._made_by: str | None = None
+        self._held: dict[_Key, list[Event]] = {}
+        self._calls: dict[_Key, ToolUseStart] = {}
+        self._ended: dict[_Key, Block] = {}
+        self._ids: dict[int, dict[str, int]] = {}
+        self._fits: dict[tuple[int, str], str] = {}
+        self._moved: dict[str, dict[int, int]] = {}
+
     def feed(self, event: Event) -> list[Event]:
         step = self._steps.get(type(event))
         if step is not None:
@@ -87,21 +93,24 @@ class StreamTeller:
                 return []
         return [event]
 
-    def written(self, losses: Report) -> Report:
-        """All losses, once a writer has told of its own: their paths are those of the answer that
-        was given, not of the one that was written."""
-        for loss in losses:
+    def written(self, report: Report) -> None:
+        """Take over what the writer of a message that has ended could not say. Paths are those of
+        the answer that was given, not of the one that was written."""
+        for loss in report.losses[self._counted :]:
             self.report.losses.append(_at(loss, self._moved) if self._moved else loss)
-        return self.report
+        self._counted = len(report.losses)
 
     # -- messages ---------------------------------------------------------------------------------
 
     def _start(self, event: MessageStart) -> list[Event]:
+        if self.ended:
+            self._begin_anew()
         if event.model is not None:
             self._made_by = event.model
         return [event]
 
     def _complete(self, event: MessageComplete) -> list[Event]:
+        self.ended = True
         given = event.response
         told = retell(given, self._target, self._model, source=self._source)
         new: Response = told.value
@@ -128,6 +137,7 @@ class StreamTeller:
         ]
 
     def _fail(self, event: StreamError) -> list[Event]:
+        self.ended = True
         self._held.clear()
         if event.partial is None:
             return [event]

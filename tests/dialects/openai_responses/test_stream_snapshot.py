@@ -179,10 +179,10 @@ def test_what_the_last_frame_leaves_out_was_said() -> None:
     assert len(il.fold(events).message.content) == 2
 
 
-def test_a_response_is_called_what_it_was_called_at_first() -> None:
+def test_a_response_keeps_its_first_id_and_names_the_model_that_took_over() -> None:
     wires = stream(*HELLO, last=[HELLO[-1]["item"]], id="resp_2", model="gpt-5-large")
     told = il.fold(goes_home(wires)).message.metadata
-    assert (told.response_id, told.response_model) == ("resp_1", "gpt-5")
+    assert (told.response_id, told.response_model) == ("resp_1", "gpt-5-large")
     for key in ("id", "model"):
         wires[-1]["response"].pop(key)
     told = il.fold(goes_home(wires)).message.metadata

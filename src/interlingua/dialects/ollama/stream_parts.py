@@ -49,8 +49,6 @@ class Run:
 
 
 _LISTS = ("images", "tool_calls")
-_FIXED = frozenset({"model", "message"})
-"""What later lines do not replace."""
 
 
 class Answer:
@@ -100,7 +98,7 @@ class Answer:
             if key == "logprobs" and type(value) is list:
                 self._logprobs += value
                 self.wire[key] = self._logprobs
-            elif key not in self.wire or (key not in _FIXED and value is not None):
+            elif key not in self.wire or (key != "message" and value is not None):
                 self.wire[key] = value
         if type(wire.get("message")) is dict:
             self._add_message(wire["message"])

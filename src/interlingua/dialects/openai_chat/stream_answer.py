@@ -67,9 +67,10 @@ class Answer:
         )
         return message.replace(metadata=metadata)
 
+    def has_stopped(self) -> bool:
+        """Whether every choice has told why it ended."""
+        return bool(self.choices) and all(each.word is not None for each in self.choices.values())
+
     def is_whole(self) -> bool:
-        """Whether every choice has ended, at a host that repeats the message all along."""
-        choices = self.choices.values()
-        return bool(choices) and all(
-            choice.is_snapshot and choice.word is not None for choice in choices
-        )
+        """Whether all has ended at a host that repeats the message all along."""
+        return self.has_stopped() and all(each.is_snapshot for each in self.choices.values())

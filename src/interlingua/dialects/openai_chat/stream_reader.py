@@ -103,7 +103,10 @@ class StreamReader:
             self._finish(telling)
             return [event.replace(frame=None) for event in telling.events]
         error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
-        return [StreamError(error, self._answer.partial(error))]
+        mark = None
+        if self._answer.has_stopped():  # only the last word is missing, and is not made up
+            mark = FrameMark(self._number + 1, {self.tables.name: {"$form": {"cut": True}}})
+        return [StreamError(error, self._answer.partial(error), frame=mark)]
 
     # -- frames -----------------------------------------------------------------------------------
 

@@ -195,9 +195,11 @@ class Answer:
         return place.given if told is None else filled(told, place.given)
 
     def response(self, wire: Wire, output: list[Any]) -> Response:
-        """The whole answer, where this is the last frame's and those are the items. Id and model
-        are those it began with."""
+        """The whole answer, where this is the last frame's and those are the items. Its id is the
+        one it began with; another model may have taken over."""
         begun = {key: self.wire[key] for key in ("id", "model") if type(self.wire.get(key)) is str}
+        if type(wire.get("model")) is str:
+            begun.pop("model", None)
         wire = {**wire, **begun}
         return read_response({**wire, "output": output} if output else wire)
 
