@@ -12,7 +12,7 @@ from interlingua.model.events import Event, StreamError
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
 from interlingua.streams.framing import decoder, encoder
-from interlingua.streams.retell import StreamTeller
+from interlingua.streams.retell import PIECES, StreamTeller
 
 
 class StreamConverter:
@@ -36,10 +36,9 @@ class StreamConverter:
         """What there is to say after these bytes. Bytes that are no stream of the source raise
         `ReadError`; `fail` then gives the end of the stream."""
         out: list[bytes] = []
-        read = self._reader.feed
         for frame in self._decoder.feed(data):
-            self._tell(read(frame), out)
-        return b"".join(out)
+            self._tell(self._reader.feed(frame), out)
+        return out[0] if len(out) == 1 else b"".join(out)
 
     def close(self) -> bytes:
         """The stream has ended; one that ended too early ends with an error."""
@@ -70,10 +69,14 @@ class StreamConverter:
     def _tell(self, events: list[Event], out: list[bytes]) -> None:
         teller, write, encode = self._teller, self._writer.feed, self._encode
         for event in events:
-            for told in (event,) if teller is None else teller.feed(event):
+            if teller is None or (type(event) in PIECES and not teller.held):
+                for frame in write(event):
+                    out.append(encode(frame))
+                continue
+            for told in teller.feed(event):
                 for frame in write(told):
                     out.append(encode(frame))
-            if teller is not None and teller.ended:
+            if teller.ended:
                 teller.written(self._writer.report)
 
     def _say(self, frames: list[Frame], out: list[bytes]) -> None:

@@ -31,6 +31,7 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
+from interlingua.streams.pieces import MANY, thin
 
 
 def fold(events: Iterable[Event]) -> Response:
@@ -69,10 +70,13 @@ class _Open:
         """How much of the arguments `input` was read from."""
 
     def add(self, field: str, piece: Any) -> None:
-        if field in self.pieces:
-            self.pieces[field].append(piece)
-        else:
+        pieces = self.pieces.get(field)
+        if pieces is None:
             self.pieces[field] = [piece]
+            return
+        pieces.append(piece)
+        if len(pieces) > MANY and type(piece) is str:
+            thin(pieces)
 
     def state(self) -> Block:
         """The block so far, for the price of what is new. The `input` of a long call may lag behind

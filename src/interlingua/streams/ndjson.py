@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interlingua.errors import WriteError
 from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = "newline-delimited JSON"
 
@@ -18,6 +19,8 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         self._pieces.append(data)
+        if len(self._pieces) > MANY:
+            thin(self._pieces)
         self._size += len(data)
         if b"\n" not in data:
             if self._size > self._limit:

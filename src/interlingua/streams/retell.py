@@ -48,6 +48,8 @@ _ASIDE = frozenset({"raw", "cache"})
 """What the events of a block need not say."""
 _PATH = re.compile(r"\$\.(message|alternatives\[(\d+)\])\.content\[(\d+)\]")
 
+PIECES = frozenset({TextDelta, ThinkingDelta, ToolUseInputDelta})
+
 _Key = tuple[int, int]
 
 
@@ -75,7 +77,8 @@ class StreamTeller:
         self.ended = False
         """Whether the message is over; another one may follow."""
         self._made_by: str | None = None
-        self._held: dict[_Key, list[Event]] = {}
+        self.held: dict[_Key, list[Event]] = {}
+        """What waits; while nothing does, pieces go on as they are."""
         self._calls: dict[_Key, ToolUseStart] = {}
         self._ended: dict[_Key, Block] = {}
         self._ids: dict[int, dict[str, int]] = {}
@@ -86,8 +89,8 @@ class StreamTeller:
         step = self._steps.get(type(event))
         if step is not None:
             return step(event)
-        if self._held and isinstance(event, TextDelta | ToolUseInputDelta):
-            held = self._held.get((event.choice, event.index))
+        if self.held and isinstance(event, TextDelta | ToolUseInputDelta):
+            held = self.held.get((event.choice, event.index))
             if held is not None:
                 held.append(event)
                 return []
@@ -122,7 +125,7 @@ class StreamTeller:
             content = message.content
             if len(content) == 1 and content[0] == TextBlock(PLACEHOLDER):
                 events += self._placeholder(choice, content[0])
-        self._held.clear()
+        self.held.clear()
         return [*events, MessageComplete(new, choice=event.choice, frame=event.frame)]
 
     def _placeholder(self, choice: int, block: Block) -> list[Event]:
@@ -138,7 +141,7 @@ class StreamTeller:
 
     def _fail(self, event: StreamError) -> list[Event]:
         self.ended = True
-        self._held.clear()
+        self.held.clear()
         if event.partial is None:
             return [event]
         broken = Response(event.partial, error=event.error)
@@ -174,20 +177,20 @@ class StreamTeller:
     def _block_start(self, event: BlockStart) -> list[Event]:
         block: Any = event.block
         if isinstance(block, _UNSURE):
-            self._held[event.choice, event.index] = [event]
+            self.held[event.choice, event.index] = [event]
             return []
         if getattr(block, "signature", None) is not None:
             event = BlockStart(
                 event.index, block.replace(signature=None), choice=event.choice, frame=event.frame
             )
         if type(block) is ThinkingBlock and not block.text:
-            self._held[event.choice, event.index] = [event]
+            self.held[event.choice, event.index] = [event]
             return []
         return [event]
 
     def _thinking(self, event: ThinkingDelta) -> list[Event]:
-        if self._held and event.text:
-            return [*self._held.pop((event.choice, event.index), ()), event]
+        if self.held and event.text:
+            return [*self.held.pop((event.choice, event.index), ()), event]
         return self._hold(event)
 
     def _delta(self, event: BlockDelta) -> list[Event]:
@@ -195,7 +198,7 @@ class StreamTeller:
         return [] if event.field == "signature" else self._hold(event)
 
     def _hold(self, event: Any) -> list[Event]:
-        held = self._held.get((event.choice, event.index))
+        held = self.held.get((event.choice, event.index))
         if held is None:
             return [event]
         held.append(event)
@@ -204,7 +207,7 @@ class StreamTeller:
     def _block_end(self, event: BlockEnd) -> list[Event]:
         key = event.choice, event.index
         self._ended[key] = event.block
-        held = self._held.pop(key, [])
+        held = self.held.pop(key, [])
         new = self._judge(event.block)
         if new is None:
             return []
@@ -234,7 +237,7 @@ class StreamTeller:
                 frame=event.frame,
             )
         if event.executor == "provider":
-            self._held[key] = [event]
+            self.held[key] = [event]
             return []
         return [event]
 
@@ -247,7 +250,7 @@ class StreamTeller:
 
     def _call_end(self, event: ToolUseEnd) -> list[Event]:
         key = event.choice, event.index
-        held = self._held.pop(key, [])
+        held = self.held.pop(key, [])
         start = self._calls.pop(key)
         block = ToolUseBlock(
             start.id,

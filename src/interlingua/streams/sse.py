@@ -10,6 +10,7 @@ import re
 
 from interlingua.errors import WriteError
 from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = "server-sent events"
 _BOM = b"\xef\xbb\xbf"
@@ -25,15 +26,24 @@ class Decoder:
         self._last = b""
         self._fresh = True
         self._after_cr = False
+        self._is_between = False
+        """Whether the last byte ended an event."""
 
     def feed(self, data: bytes) -> list[Frame]:
+        if data[-2:] == b"\n\n" and self._is_between and b"\r" not in data:
+            frame = _only_frame(data)
+            if frame is not None:
+                return [frame]
         if self._fresh:
             data = self._begin(data)
         if self._after_cr or b"\r" in data:
             data = self._plain_lines(data)
         if not data:
             return []
+        self._is_between = False
         self._pieces.append(data)
+        if len(self._pieces) > MANY:
+            thin(self._pieces)
         self._size += len(data)
         ends = b"\n\n" in data or (self._last == b"\n" and data[:1] == b"\n")
         self._last = data[-1:]
@@ -71,6 +81,7 @@ class Decoder:
     def _cut(self) -> list[Frame]:
         *blocks, rest = b"".join(self._pieces).split(b"\n\n")
         self._pieces, self._size = [rest], len(rest)
+        self._is_between = not rest and not self._after_cr
         if self._size > self._limit:
             raise too_large(WHAT, self._limit)
         frames = []
@@ -82,6 +93,23 @@ class Decoder:
                 if frame:
                     frames.append(frame)
         return frames
+
+
+def _only_frame(data: bytes) -> Frame | None:
+    """The frame of bytes that hold one event and no more, spelled as nearly everybody does."""
+    line = data.find(b"\n")
+    last = len(data) - 2
+    if line == last:
+        return _new(Frame, (None, text_of(data[6:last], WHAT))) if data[:6] == b"data: " else None
+    start = line + 7
+    if data[:7] != b"event: " or data[line + 1 : start] != b"data: ":
+        return None
+    if data.find(b"\n", start) != last:
+        return None
+    return _new(Frame, (text_of(data[7:line], WHAT) or None, text_of(data[start:last], WHAT)))
+
+
+_new = tuple.__new__
 
 
 def _frame(lines: list[bytes]) -> Frame | None:
@@ -103,6 +131,8 @@ def _frame(lines: list[bytes]) -> Frame | None:
 def encode(frame: Frame) -> bytes:
     """A frame as bytes. No value can end its line and begin a line of its own."""
     event, data = frame
+    if event is None and "\n" not in data and "\r" not in data:
+        return bytes_of(f"data: {data}\n\n", WHAT)
     if "\n" in data or "\r" in data:
         lines = re.split(r"\r\n|\r|\n", data)
         body = "".join([f"data: {line}\n" for line in lines])

@@ -41,6 +41,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 BROKEN_OFF = "the stream ended before the message did"
@@ -82,7 +83,10 @@ class StreamReader:
         if part is None or type(delta) is not part.takes or frame.event not in (DELTA, None):
             return self._feed(frame)
         text = delta.text
-        part.pieces.append(text)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         return [part.event(part.index, text, frame=FrameMark(self._number))]
 
     def close(self) -> list[Event]:

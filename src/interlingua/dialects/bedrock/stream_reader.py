@@ -44,6 +44,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 BROKEN_OFF = "the stream ended before the message did"
@@ -72,7 +73,10 @@ class StreamReader(BlockReader):
         text = wire.text_for(part.piece) if part is not None else None
         if part is None or text is None:
             return self._feed(frame)
-        part.pieces.append(text)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         rest = None if wire.p is UNSET else {NAME: {"p": wire.p}}
         told: Event = part.event(part.index, text, frame=FrameMark(self._number, rest))
         return [told]

@@ -39,6 +39,7 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 BROKEN_OFF = "the stream ended before the message did"
@@ -95,7 +96,10 @@ class StreamReader:
         plain = mark = FrameMark(self._number)
         if usage is None or indexless or wire.create_time is not UNSET:
             mark = FrameMark(self._number, {NAME: self._rest_of_plain(wire, indexless)})
-        run.pieces.append(text)
+        pieces = run.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         self._candidates[0].finished = False
         piece = run.event(run.index, text, frame=mark)
         if usage is None:

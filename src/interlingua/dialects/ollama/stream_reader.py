@@ -32,6 +32,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 BROKEN_OFF = "the stream ended before the message did"
@@ -68,7 +69,10 @@ class StreamReader:
             text = ""
         if not text or line.done or line.model != self._model or said.role != "assistant":
             return self._feed(frame)
-        run.pieces.append(text)
+        pieces = run.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         time = self._wire["created_at"] = line.created_at
         mark = FrameMark(self._number, {NAME: {"created_at": time}})
         return [run.event(run.index, text, frame=mark)]

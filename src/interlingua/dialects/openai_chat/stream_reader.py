@@ -44,6 +44,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 BROKEN_OFF = "the stream ended before the message did"
 
@@ -89,7 +90,10 @@ class StreamReader:
                     break
                 if not text or event is not None:
                     break
-                part.pieces.append(text)
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
                 return [part.event(part.index, text, choice=part.choice, frame=mark)]
         return self._feed(frame)
 

@@ -34,6 +34,7 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 
 class Home:
@@ -78,7 +79,10 @@ class Home:
         if part.piece is TEXT and sketch.logprobs is not UNSET:
             tail = f'{tail},"logprobs":[]'
         text = event.text
-        part.pieces.append(text)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         sketch.part, sketch.item, sketch.number = part, part.item, number + 1
         data = f'{part.head}{encode_text(text).decode()},"sequence_number":{number}{tail}}}'
         return [tuple.__new__(Frame, (part.piece.delta, data))]  # type: ignore[union-attr]  # it has a head

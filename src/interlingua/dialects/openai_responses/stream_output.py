@@ -50,6 +50,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import BlockDelta, ToolUseEnd, ToolUseStart
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 _EMPTY: Wire = {"text": "", "citations": (), "signature": None}
 _LATER = frozenset({"encrypted_content", "content", "summary"})
@@ -195,7 +196,10 @@ class Output:
         head = said.head
         if head is None:
             return self._say_first(said, text)
-        said.pieces.append(text)
+        pieces = said.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         number = self._number
         self._number = number + 1
         data = f'{head}{encode_text(text).decode()},"sequence_number":{number}{said.tail}'

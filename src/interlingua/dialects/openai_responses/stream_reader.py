@@ -50,6 +50,7 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 BROKEN_OFF = "the stream ended before the response did"
@@ -94,7 +95,10 @@ class StreamReader(Told):
         ):
             return self._feed(frame)
         text = wire.delta
-        part.pieces.append(text)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
         if sketch.number is not UNSET:
             sketch.number += 1
         if wire.obfuscation is UNSET:
