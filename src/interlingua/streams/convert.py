@@ -23,6 +23,13 @@ class StreamConverter:
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
         self._teller = None if reader is writer else StreamTeller(source, writer, model)
+        self._ways = (
+            self._decoder.feed,
+            self._reader.feed,
+            self._writer.feed,
+            self._encode,
+            self._teller,
+        )
         self._open = True
 
     @property
@@ -36,8 +43,14 @@ class StreamConverter:
         """What there is to say after these bytes. Bytes that are no stream of the source raise
         `ReadError`; `fail` then gives the end of the stream."""
         out: list[bytes] = []
-        for frame in self._decoder.feed(data):
-            self._tell(self._reader.feed(frame), out)
+        decode, read, write, encode, teller = self._ways
+        for frame in decode(data):
+            for event in read(frame):
+                if teller is None or (type(event) in PIECES and not teller.held):
+                    for said in write(event):
+                        out.append(encode(said))
+                else:
+                    self._retell(event, teller, out)
         return out[0] if len(out) == 1 else b"".join(out)
 
     def close(self) -> bytes:
@@ -67,17 +80,17 @@ class StreamConverter:
         self._open = False
 
     def _tell(self, events: list[Event], out: list[bytes]) -> None:
-        teller, write, encode = self._teller, self._writer.feed, self._encode
         for event in events:
-            if teller is None or (type(event) in PIECES and not teller.held):
-                for frame in write(event):
-                    out.append(encode(frame))
-                continue
-            for told in teller.feed(event):
-                for frame in write(told):
-                    out.append(encode(frame))
-            if teller.ended:
-                teller.written(self._writer.report)
+            if self._teller is None:
+                self._say(self._writer.feed(event), out)
+            else:
+                self._retell(event, self._teller, out)
+
+    def _retell(self, event: Event, teller: StreamTeller, out: list[bytes]) -> None:
+        for told in teller.feed(event):
+            self._say(self._writer.feed(told), out)
+        if teller.ended:
+            teller.written(self._writer.report)
 
     def _say(self, frames: list[Frame], out: list[bytes]) -> None:
         out.extend(map(self._encode, frames))

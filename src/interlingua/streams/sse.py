@@ -7,6 +7,7 @@ us. An event whose lines are complete but whose blank line never came is given a
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from interlingua.errors import WriteError
 from interlingua.streams.frames import LIMIT, Frame, bytes_of, text_of, too_large
@@ -28,15 +29,20 @@ class Decoder:
         self._after_cr = False
         self._is_between = False
         """Whether the last byte ended an event."""
+        self._head = "data: "
+        self._name: str | None = None
+        """How the last events began, each of which came by itself, and what they were called."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        if data[-2:] == b"\n\n" and self._is_between and b"\r" not in data:
-            frame = _only_frame(data)
-            if frame is not None:
-                return [frame]
+        if self._is_between and data[-2:] == b"\n\n":
+            text = text_of(data, WHAT)
+            head, last = self._head, len(text) - 2
+            if text.startswith(head) and text.find("\n", len(head)) == last and "\r" not in text:
+                return [_new(Frame, (self._name, text[len(head) : last]))]
+            self._head, self._name = _head_of(text, head, self._name)
         if self._fresh:
             data = self._begin(data)
-        if self._after_cr or b"\r" in data:
+        if self._after_cr or data.find(b"\r") >= 0:
             data = self._plain_lines(data)
         if not data:
             return []
@@ -45,7 +51,7 @@ class Decoder:
         if len(self._pieces) > MANY:
             thin(self._pieces)
         self._size += len(data)
-        ends = b"\n\n" in data or (self._last == b"\n" and data[:1] == b"\n")
+        ends = data.find(b"\n\n") >= 0 or (self._last == b"\n" and data[:1] == b"\n")
         self._last = data[-1:]
         if ends:
             return self._cut()
@@ -95,18 +101,14 @@ class Decoder:
         return frames
 
 
-def _only_frame(data: bytes) -> Frame | None:
-    """The frame of bytes that hold one event and no more, spelled as nearly everybody does."""
-    line = data.find(b"\n")
-    last = len(data) - 2
-    if line == last:
-        return _new(Frame, (None, text_of(data[6:last], WHAT))) if data[:6] == b"data: " else None
-    start = line + 7
-    if data[:7] != b"event: " or data[line + 1 : start] != b"data: ":
-        return None
-    if data.find(b"\n", start) != last:
-        return None
-    return _new(Frame, (text_of(data[7:line], WHAT) or None, text_of(data[start:last], WHAT)))
+def _head_of(text: str, head: str, name: str | None) -> tuple[str, str | None]:
+    """How this event begins, and its name, if it is spelled as nearly everybody does."""
+    line = text.find("\n")
+    if text[:6] == "data: ":
+        return "data: ", None
+    if text[:7] == "event: " and text[line + 1 : line + 7] == "data: " and line > 7:
+        return text[: line + 7], text[7:line]
+    return head, name
 
 
 _new = tuple.__new__
@@ -131,18 +133,18 @@ def _frame(lines: list[bytes]) -> Frame | None:
 def encode(frame: Frame) -> bytes:
     """A frame as bytes. No value can end its line and begin a line of its own."""
     event, data = frame
-    if event is None and "\n" not in data and "\r" not in data:
-        return bytes_of(f"data: {data}\n\n", WHAT)
+    name = "" if event is None else _name_line(event)
     if "\n" in data or "\r" in data:
         lines = re.split(r"\r\n|\r|\n", data)
-        body = "".join([f"data: {line}\n" for line in lines])
-    else:
-        body = f"data: {data}\n"
-    if event is None:
-        return bytes_of(f"{body}\n", WHAT)
+        data = "\ndata: ".join(lines)
+    return bytes_of(f"{name}data: {data}\n\n", WHAT)
+
+
+@lru_cache(maxsize=256)
+def _name_line(event: str) -> str:
     if re.search(r"[\r\n\0]", event):
         raise WriteError(WHAT, "$.event", "a line end or NUL in an event's name")
-    return bytes_of(f"event: {event}\n{body}\n", WHAT)
+    return f"event: {event}\n"
 
 
 def comment(text: str = "") -> bytes:
