@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
 
-.PHONY: venv run test requirements laws mutations bench docs fmt clean
+.PHONY: venv run test requirements laws cuts mutations bench docs fmt clean
 
 venv: $(DEV)
 
@@ -37,6 +37,10 @@ requirements: $(DEV)
 
 laws: $(DEV)
 	$(BIN)/python -m tests.laws.run
+
+# Every recorded stream, cut at every byte.
+cuts: $(DEV)
+	$(BIN)/python -m tests.laws.cuts
 
 # A hundred thousand broken bodies; takes some minutes.
 mutations: $(DEV)
