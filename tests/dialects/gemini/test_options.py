@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import interlingua as il
 from interlingua.dialects.gemini import DIALECT
 from interlingua.model.exchange import (
     EFFORTS,
@@ -208,19 +209,38 @@ def test_other_tool_configs_go_home(wire: Any) -> None:
 # -- tools ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("key", "schema"),
-    [
-        ("parameters", OPENAPI),
-        ("parametersJsonSchema", SCHEMA),
-        ("parameters_json_schema", SCHEMA),
-    ],
-)
-@pytest.mark.requirement("P45")
-def test_a_schema_is_kept_as_the_wire_had_it(key: str, schema: Wire) -> None:
-    declaration = {"name": "f", "description": "F.", key: schema, "behavior": "BLOCKING"}
+PLAIN: Wire = {"type": "object", "properties": {"city": {"type": ["string", "null"]}}}
+
+
+def test_a_schema_in_googles_language_is_json_schema_to_everybody_else() -> None:
+    declaration = {"name": "f", "parameters": OPENAPI, "response": {"type": "ARRAY"}}
     [tool] = tools({"functionDeclarations": [declaration]})
-    assert (tool.name, tool.description, tool.input_schema) == ("f", "F.", schema)
+    assert (tool.input_schema, tool.output_schema) == (PLAIN, {"type": "array"})
+    wire = body(tools=[{"functionDeclarations": [declaration]}])
+    said = il.convert(wire, source="gemini", target="anthropic", model="m").wire
+    assert said["tools"][0]["input_schema"] == PLAIN
+
+
+def test_a_changed_schema_goes_home_in_googles_language() -> None:
+    [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": OPENAPI}]})
+    changed = {**PLAIN, "required": ["city"]}
+    wire, _ = write_tools(tool.replace(input_schema=changed))
+    assert wire[0]["functionDeclarations"][0]["parameters"] == {**OPENAPI, "required": ["city"]}
+
+
+def test_counts_in_googles_language_are_numbers() -> None:
+    spelled = {"type": "ARRAY", "minItems": "1", "items": {"anyOf": [{"type": "STRING"}]}}
+    [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": spelled}]})
+    items = {"anyOf": [{"type": "string"}]}
+    assert tool.input_schema == {"type": "array", "minItems": 1, "items": items}
+
+
+@pytest.mark.parametrize("key", ["parametersJsonSchema", "parameters_json_schema"])
+@pytest.mark.requirement("P45")
+def test_a_schema_is_kept_as_the_wire_had_it(key: str) -> None:
+    declaration = {"name": "f", "description": "F.", key: SCHEMA, "behavior": "BLOCKING"}
+    [tool] = tools({"functionDeclarations": [declaration]})
+    assert (tool.name, tool.description, tool.input_schema) == ("f", "F.", SCHEMA)
 
 
 @pytest.mark.requirement("P45")

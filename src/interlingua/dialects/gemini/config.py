@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.gemini.schemas import read_schema, write_schema
 from interlingua.dialects.gemini.spelling import Taking, settle, spell
 from interlingua.dialects.gemini.tables import EFFORTS, FORMATS, HIGHEST, NUMBERS
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat
@@ -57,6 +58,7 @@ def _read_format(config: Taking) -> ResponseFormat | None:
     schema = config.take("responseJsonSchema", dict)
     if schema is None and (schema := config.take("responseSchema", dict)) is not None:
         config.form["schema"] = "responseSchema"
+        schema = read_schema(schema, config.form, "google")
     if mime is None:
         if schema is None:
             return None
@@ -136,7 +138,8 @@ def _write_format(out: Wire, wanted: ResponseFormat | None, form: Wire, scribe: 
     word = "text" if wanted.kind == "text" else "json"
     plain: Wire = {"responseMimeType": FORMATS.write(word)}
     if wanted.schema is not None and word == "json":
-        plain[form.get("schema") or "responseJsonSchema"] = wanted.schema
+        schema = write_schema(wanted.schema, form, "google")
+        plain[form.get("schema") or "responseJsonSchema"] = schema
     odd = plain.copy()
     if mime is not None:
         odd["responseMimeType"] = mime

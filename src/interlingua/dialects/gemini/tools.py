@@ -7,6 +7,7 @@ How entries were spelled is kept with the tools:
     entry    the spelling of the entry itself, with its first tool
     schema   the schema was in `parameters`, which has Google's own schema language
     output   the same for the result's schema, in `response`
+    google, google_output   those schemas, where JSON Schema spells them otherwise
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.gemini.schemas import read_schema, write_schema
 from interlingua.dialects.gemini.spelling import (
     Place,
     Taking,
@@ -95,9 +97,11 @@ def _read_function(wire: Taking) -> ToolDefinition:
     schema = wire.take("parametersJsonSchema", dict)
     if schema is None and (schema := wire.take("parameters", dict)) is not None:
         wire.form["schema"] = "parameters"
+        schema = read_schema(schema, wire.form, "google")
     output = wire.take("responseJsonSchema", dict)
     if output is None and (output := wire.take("response", dict)) is not None:
         wire.form["output"] = "response"
+        output = read_schema(output, wire.form, "google_output")
     return ToolDefinition(name, description, schema, output_schema=output, raw=wire.raw())
 
 
@@ -147,9 +151,10 @@ def _write_function(tool: ToolDefinition, form: Wire, scribe: Scribe) -> Wire:
         scribe.lost(tool, "kind", reason, kind="downgraded")
         schema = schema or FREE_TEXT
     if schema is not None:
-        out[form.get("schema") or "parametersJsonSchema"] = schema
+        out[form.get("schema") or "parametersJsonSchema"] = write_schema(schema, form, "google")
     if tool.output_schema is not None:
-        out[form.get("output") or "responseJsonSchema"] = tool.output_schema
+        output = write_schema(tool.output_schema, form, "google_output")
+        out[form.get("output") or "responseJsonSchema"] = output
     _account(tool, scribe)
     return spell(out, form)
 
