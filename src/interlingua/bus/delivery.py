@@ -1,0 +1,215 @@
+"""From the queue to the store and to subscribers, inside one event loop.
+
+An event is stored first, so that nobody sees what a replay would not show. Then handlers on the
+fast path are awaited one by one; the others take it from lanes of their own, so that a slow one
+delays nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import takewhile
+
+from interlingua.bus.event import Event
+from interlingua.bus.log import AsyncEventSink, EventSink
+from interlingua.bus.payloads.service import GapDetected
+from interlingua.bus.queue import EventQueue, Flush
+from interlingua.bus.subscribers import FAST_PATH_BUDGET, Subscription
+
+logger = logging.getLogger(__name__)
+
+BATCH = 256
+SLOW_IN_A_ROW = 5
+"""A handler that is over the budget this often loses its place on the fast path."""
+FAST_PATH_TIMEOUT = 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_LAST_TRIES = 3
+
+
+class Lane:
+    """The events that wait for one subscriber, and the task that hands them over."""
+
+    def __init__(self, subscription: Subscription, pump: Pump) -> None:
+        self._subscription = subscription
+        self._pump = pump
+        self._queue: asyncio.Queue[Event | Flush | None] = asyncio.Queue()
+        self._gap: GapDetected | None = None
+        self.task = asyncio.get_running_loop().create_task(self._serve())
+
+    def put(self, event: Event) -> None:
+        """Add an event. With no room it is missed here, which the subscriber will be told."""
+        if self._queue.qsize() < self._pump.capacity:
+            self._queue.put_nowait(event)
+            return
+        gap = self._gap
+        self._gap = GapDetected(
+            name=self._subscription.name,
+            first_event_id=gap.first_event_id if gap else event.id,
+            last_event_id=event.id,
+            missed=(gap.missed if gap else 0) + 1,
+        )
+
+    def mark(self, item: Flush | None) -> None:
+        """A flush, or the end."""
+        self._queue.put_nowait(item)
+
+    async def _serve(self) -> None:
+        while (item := await self._queue.get()) is not None:
+            if isinstance(item, Flush):
+                item.arrived()
+            elif self._subscription.active:
+                await self._pump.call(self._subscription, item, self._pump.handler_timeout)
+            if self._gap is not None:
+                gap, self._gap = self._gap, None
+                logger.warning("subscriber_gap", extra={"subscription": gap.name, "n": gap.missed})
+                self._pump.tell_gap(gap)
+
+
+class Pump:
+    """Takes from the queue until it is closed and empty."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        sink: EventSink | AsyncEventSink | None,
+        subscriptions: Callable[[], tuple[Subscription, ...]],
+        tell_gap: Callable[[GapDetected], None],
+        handler_timeout: float,
+    ) -> None:
+        self.capacity = queue.capacity
+        self.handler_timeout = handler_timeout
+        self.tell_gap = tell_gap
+        self._queue = queue
+        self._sink = sink
+        self._subscriptions = subscriptions
+        self._lanes: dict[Subscription, Lane] = {}
+
+    async def run(self) -> None:
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is gone, and nobody can be woken
+                loop.call_soon_threadsafe(ready.set)
+
+        try:
+            while True:
+                items = self._queue.head(BATCH)
+                if not items and self._queue.closed:
+                    break
+                if items:
+                    if not await self._deliver(items):
+                        break
+                    await asyncio.sleep(0)  # handlers that never wait leave room for others
+                elif self._queue.sleep(wake):
+                    await ready.wait()
+                    ready.clear()
+            await self._end_lanes()
+        finally:
+            for lane in self._lanes.values():
+                lane.task.cancel()
+
+    async def _deliver(self, items: list[Event | Flush]) -> bool:
+        """The events up to the first flush, or that flush. False if they cannot be stored."""
+        first = items[0]
+        if isinstance(first, Flush):
+            first.expect(len(self._lanes))
+            for lane in self._lanes.values():
+                lane.mark(first)
+            self._queue.done(1)
+            return True
+        events = [e for e in takewhile(lambda e: isinstance(e, Event), items) if type(e) is Event]
+        if not await self._store(events):
+            return False
+        for event in events:
+            for subscription in self._subscriptions():
+                if subscription.wants(event):
+                    await self._hand_over(subscription, event)
+        self._drop_lanes()
+        self._queue.done(len(events))
+        return True
+
+    async def _store(self, events: list[Event]) -> bool:
+        """Try until it works; while it does not, the queue fills and emitters are told. A bus that
+        is being closed gives up after a few tries."""
+        if self._sink is None:
+            return True
+        pause, last_tries = _FIRST_PAUSE, _LAST_TRIES
+        while True:
+            try:
+                await self._append(self._sink, events)
+                return True
+            except Exception as error:
+                logger.error(
+                    "events_not_stored",
+                    extra={"count": len(events), "error": type(error).__name__, "retry_in": pause},
+                )
+            last_tries -= self._queue.closed
+            if last_tries <= 0:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _append(self, sink: EventSink | AsyncEventSink, events: list[Event]) -> None:
+        """A store that waits for a disk does so in another thread, not in the user's loop."""
+        if inspect.iscoroutinefunction(sink.append_events):
+            await sink.append_events(events)
+        else:
+            await asyncio.to_thread(sink.append_events, events)
+
+    async def _hand_over(self, subscription: Subscription, event: Event) -> None:
+        if not subscription.fast_path:
+            lane = self._lanes.get(subscription)
+            if lane is None:
+                lane = self._lanes[subscription] = Lane(subscription, self)
+            lane.put(event)
+            return
+        started = time.perf_counter()
+        await self.call(subscription, event, FAST_PATH_TIMEOUT)
+        took = time.perf_counter() - started
+        subscription.slow = subscription.slow + 1 if took > FAST_PATH_BUDGET else 0
+        if subscription.slow >= SLOW_IN_A_ROW:
+            subscription.fast_path = False
+            logger.warning(
+                "fast_path_left",
+                extra={"subscription": subscription.name, "took_ms": round(took * 1000, 3)},
+            )
+
+    async def call(self, subscription: Subscription, event: Event, limit: float) -> None:
+        """One handler with one event. Whatever it does, it stays subscribed and harms nobody."""
+        task = asyncio.current_task()
+        try:
+            async with asyncio.timeout(limit):
+                await subscription.handler(event)
+        except asyncio.CancelledError:
+            if task is not None and task.cancelling():
+                raise  # it is us who are to stop
+            self._log_failure(subscription, event, "CancelledError")
+        except Exception as error:
+            self._log_failure(subscription, event, type(error).__name__)
+
+    def _log_failure(self, subscription: Subscription, event: Event, error: str) -> None:
+        """The class of the error only: its text may quote what the handler worked on."""
+        logger.warning(
+            "event_handler_failed",
+            extra={
+                "subscription": subscription.name,
+                "event_id": event.id,
+                "type": event.type,
+                "error": error,
+            },
+        )
+
+    def _drop_lanes(self) -> None:
+        for subscription in [s for s in self._lanes if not s.active]:
+            self._lanes.pop(subscription).mark(None)
+
+    async def _end_lanes(self) -> None:
+        for lane in self._lanes.values():
+            lane.mark(None)
+        if self._lanes:
+            await asyncio.wait([lane.task for lane in self._lanes.values()])

@@ -1,0 +1,96 @@
+"""What routing decided for one turn, and the forms in which that is kept and shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from interlingua.bus.payloads.routes import ChainStep, RouteDecided, Slot, Verdict
+from interlingua.model.metadata import RoutingMode, RoutingRecord
+from interlingua.routing.errors import NoModelError
+
+MODES: dict[Slot, RoutingMode] = {
+    Slot.PER_MESSAGE_OVERRIDE: RoutingMode.OVERRIDE,
+    Slot.MANUAL_STICKY: RoutingMode.MANUAL,
+    Slot.RULE: RoutingMode.RULE,
+    Slot.PATTERN: RoutingMode.PATTERN,
+    Slot.DELEGATE_REQUEST: RoutingMode.DELEGATE,
+    Slot.WORKSPACE_DEFAULT: RoutingMode.DEFAULT,
+    Slot.GLOBAL_DEFAULT: RoutingMode.DEFAULT,
+}
+"""The coarse word on the message for each slot; the whole chain is in the event."""
+
+QUOTA_EXCEEDED = "quota_exceeded"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`chain` has one step per slot up to the winner; all seven if nobody won."""
+
+    chosen_model: str | None
+    chain: tuple[ChainStep, ...] = ()
+    reason: str | None = None
+    """Why there is no model, where there is none."""
+
+    @property
+    def winner_index(self) -> int:
+        return -1 if self.chosen_model is None else len(self.chain) - 1
+
+    @property
+    def winner(self) -> ChainStep | None:
+        return None if self.chosen_model is None else self.chain[-1]
+
+    def require(self) -> str:
+        """The chosen model, or a NoModelError that lists what was tried."""
+        if self.chosen_model is None:
+            raise NoModelError(self)
+        return self.chosen_model
+
+    def record(self) -> RoutingRecord:
+        """The summary that an assistant message carries."""
+        model, step = self.require(), self.chain[-1]
+        others = [s.candidate_model for s in self.chain[:-1] if s.candidate_model is not None]
+        others += [other.model for other in step.pattern_alternatives]
+        return RoutingRecord(
+            MODES[step.policy],
+            model,
+            step.reason or "",
+            step.rule_name if step.policy is Slot.RULE else None,
+            step.confidence if step.policy is Slot.PATTERN else None,
+            tuple([other for other in dict.fromkeys(others) if other != model]),
+        )
+
+    def event(self, elapsed_ms: float = 0.0) -> RouteDecided:
+        """What `route.decided` says; exactly one for each turn."""
+        return RouteDecided(
+            chosen_model=self.chosen_model,
+            winner_index=self.winner_index,
+            elapsed_ms=elapsed_ms,
+            chain=self.chain,
+            reason=self.reason,
+        )
+
+
+def quota_refusal() -> Decision:
+    """The decision for a turn that was refused before routing, because a cap is reached."""
+    return Decision(None, (), QUOTA_EXCEEDED)
+
+
+def show(decision: Decision | None) -> str:
+    """What `/model show` prints: the last chain, one line per slot."""
+    if decision is None:
+        return "No turn has been routed yet."
+    lines = []
+    for number, step in enumerate(decision.chain, start=1):
+        model = f"  {step.candidate_model}" if step.candidate_model else ""
+        code = f" [{step.validation_failure}]" if step.validation_failure else ""
+        reason = f"  ({step.reason}){code}" if step.reason else code
+        sure = f"  confidence {step.confidence:.2f}" if step.confidence is not None else ""
+        lines.append(
+            f"{number}. {step.policy:<20}  {step.verdict:<14}{model}{reason}{sure}".rstrip()
+        )
+    chosen = decision.chosen_model or f"none ({decision.reason or 'nobody could serve the turn'})"
+    return "\n".join([f"Model of the last turn: {chosen}", *lines])
+
+
+def not_applicable(slot: Slot, reason: str | None = None) -> ChainStep:
+    return ChainStep(policy=slot, verdict=Verdict.NOT_APPLICABLE, reason=reason)

@@ -1,0 +1,107 @@
+"""The models that are configured, by id and by short name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from interlingua.routing.errors import RegistryError, UnknownAliasError
+
+Tier = Literal["fast", "balanced", "deep"]
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One model. `id` is `<provider>:<name>`; the name may itself hold colons and slashes."""
+
+    id: str
+    adapter: str | None = None
+    """The dialect or adapter that speaks to it; the provider's own, when None."""
+    wire_name: str | None = None
+    """What it is called on the wire, where that is not the name in its id."""
+    tier: Tier = "balanced"
+    can_delegate: bool = False
+    """Whether work may be delegated to it."""
+    aliases: tuple[str, ...] = ()
+
+
+def is_model_id(text: str) -> bool:
+    """Whether this has the form of a model id."""
+    provider, colon, name = text.partition(":")
+    return bool(provider and colon and name) and not any(mark.isspace() for mark in text)
+
+
+def provider_of(model: str) -> str:
+    return model.partition(":")[0]
+
+
+def name_of(model: str) -> str:
+    return model.partition(":")[2]
+
+
+class Registry:
+    """Immutable: each id once, each alias once, and no alias that is also an id."""
+
+    def __init__(self, entries: Iterable[ModelEntry] = ()) -> None:
+        self.entries: dict[str, ModelEntry] = {}
+        self.aliases: dict[str, str] = {}
+        for entry in entries:
+            if not is_model_id(entry.id):
+                raise RegistryError(f"model {entry.id!r}: an id is <provider>:<name>")
+            if entry.id in self.entries:
+                raise RegistryError(f"model {entry.id} is there twice")
+            self.entries[entry.id] = entry
+            for alias in entry.aliases:
+                self._add(alias, entry.id)
+        for alias in self.aliases.keys() & self.entries.keys():
+            raise RegistryError(f"alias {alias!r} is also the id of a model")
+
+    @classmethod
+    def of(cls, models: Iterable[str], aliases: Mapping[str, str] | None = None) -> Registry:
+        """Models by id alone, and a table of short names."""
+        plain = cls(ModelEntry(id=model) for model in models)
+        return plain.with_aliases(aliases or {})
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> Registry:
+        """A copy with more short names, as a rules file has them. They may lead to models that are
+        not configured: routing will say so when it gets there. An id stays an id."""
+        new = Registry(self.entries.values())
+        for alias, model in aliases.items():
+            if new.aliases.get(alias, model) != model:
+                del new.aliases[alias]  # the user's own word for it wins
+            new._add(alias, model)
+        return new
+
+    def _add(self, alias: str, model: str) -> None:
+        problem = alias_problem(alias)
+        if problem is not None:
+            raise RegistryError(f"alias {alias!r}: {problem}")
+        if self.aliases.get(alias, model) != model:
+            raise RegistryError(f"alias {alias!r} stands for {self.aliases[alias]} and for {model}")
+        self.aliases[alias] = model
+
+    def resolve(self, name: str) -> str | None:
+        """The id that a name stands for, if it is a configured model or an alias."""
+        if name in self.entries:
+            return name
+        return self.aliases.get(name)
+
+    def require(self, name: str, hint: str = "") -> str:
+        """The same, or an error with the names that come near."""
+        model = self.resolve(name)
+        if model is None:
+            raise UnknownAliasError(name, [*self.aliases, *self.entries], hint)
+        return model
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.entries
+
+
+def alias_problem(alias: str) -> str | None:
+    """Why this cannot be an alias: it has to fit behind an `@`, and after `/model`."""
+    if not alias or any(mark.isspace() for mark in alias):
+        return "it is empty or has spaces"
+    if alias in ("-", "show") or alias.startswith("@"):
+        return "it means something else after /model or @"
+    return None

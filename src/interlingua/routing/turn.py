@@ -1,0 +1,143 @@
+"""A turn as routing sees it: what it needs of a model, and what rules may ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import time
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, ToolUseBlock
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
+from interlingua.model.walk import walk
+from interlingua.routing.registry import Tier
+
+UNKNOWN_MEDIA_TYPE = ""
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model must be able to do. Thinking is never needed: it can be left out."""
+
+    image_media_types: tuple[str, ...] | None = None
+    """None: there are no images. The type of some may be unknown, which is an empty text."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    """How much room the answer was promised."""
+    tools: bool = False
+    system_prompt: bool = False
+    structured_output: bool = False
+
+    @property
+    def images(self) -> bool:
+        return self.image_media_types is not None
+
+
+class PatternStats(msgspec.Struct, frozen=True, kw_only=True):
+    """How turns of this kind went with one model. `success` is weighted, from 0 to 1."""
+
+    model: str
+    success: float
+    sample_size: int
+    cost_usd: Decimal = Decimal(0)
+
+
+class DelegateRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent wants work done by a worker: by this model, or by one of this tier."""
+
+    model: str | None = None
+    tier: Tier | None = None
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a decision depends on, as values: the same turn, the same decision."""
+
+    text: str = ""
+    needs: Needs = Needs()
+    has_images: bool = False
+    """In the new message; `needs` also counts those in history, which are sent again."""
+    has_tool_calls_in_history: bool = False
+    override: str | None = None
+    """A model's id or alias, from an API field or the start of the message."""
+    override_via: Literal["message", "api"] = "message"
+    sticky: str | None = None
+    """What `/model` set."""
+    workspace_path: str | None = None
+    workspace_default: str | None = None
+    """The session's own default, before that of the rules file."""
+    patterns: tuple[PatternStats, ...] = ()
+    delegate: DelegateRequest | None = None
+    skills: tuple[str, ...] = ()
+    file_extensions: tuple[str, ...] = ()
+    time_of_day: time | None = None
+    """On the user's clock."""
+    cost_today_usd: Decimal | None = None
+    team_budget_remaining_usd: Decimal | None = None
+
+    @property
+    def estimated_input_tokens(self) -> int:
+        return self.needs.input_tokens
+
+
+def needs_of(
+    messages: Sequence[Message],
+    tools: Sequence[ToolDefinition] = (),
+    options: Options | None = None,
+    input_tokens: int = 0,
+) -> Needs:
+    """What sending these messages takes. `input_tokens` is the estimate of an adapter."""
+    wanted = options or Options()
+    form = wanted.response_format
+    media = media_types_of(messages)
+    return Needs(
+        image_media_types=media or None,
+        input_tokens=input_tokens,
+        output_tokens=wanted.max_output_tokens or 0,
+        tools=bool(tools) or has_tool_calls(messages),
+        system_prompt=any(m.role in (Role.SYSTEM, Role.DEVELOPER) and m.content for m in messages),
+        structured_output=form is not None and form.kind != "text",
+    )
+
+
+def turn_of(
+    history: Sequence[Message],
+    message: Message,
+    needs: Needs,
+    **more: object,
+) -> Turn:
+    """The turn that a new user message begins; `more` are fields of `Turn` that are not in it."""
+    return msgspec.structs.replace(
+        Turn(
+            text=message.text,
+            needs=needs,
+            has_images=bool(media_types_of([message])),
+            has_tool_calls_in_history=has_tool_calls(history),
+        ),
+        **more,
+    )
+
+
+def media_types_of(messages: Sequence[Message]) -> tuple[str, ...]:
+    """The media types of all images, each once, those inside tool results and documents too."""
+    found = (_image_type(block) for _, _, block in walk(messages))
+    return tuple(sorted({type for type in found if type is not None}))
+
+
+def _image_type(block: Block) -> str | None:
+    if isinstance(block, ImageBlock):
+        return (block.media_type or UNKNOWN_MEDIA_TYPE).lower()
+    if isinstance(block, DocumentBlock) and (block.media_type or "").startswith("image/"):
+        return (block.media_type or "").lower()
+    return None
+
+
+def has_tool_calls(messages: Sequence[Message]) -> bool:
+    """Whether a model ever called one of our tools; calls that a provider ran itself do not count,
+    since they need no tools of the next model."""
+    return any(
+        isinstance(block, ToolUseBlock) and block.executor == "client"
+        for _, _, block in walk(messages)
+    )
