@@ -1,38 +1,110 @@
 """The laws of streams: over generated answers, and over recorded streams where they are there.
 
-All recorded streams with all laws are `make laws`; here it is a part of them.
+All recorded streams with all laws are `make laws`, all cuts `python -m tests.laws.cuts`; here it is
+a part of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 import interlingua as il
+from interlingua.model.events import MessageComplete
 from interlingua.streams.fold import fold
 from interlingua.streams.frames import Frame
-from tests.laws import laws, streams, strategies
+from tests.laws import cuts, run, strategies, streams
+from tests.laws.corpus import corpus_or_skip
 
 DIALECTS = il.dialects()
 PAIRS = list(permutations(DIALECTS, 2))
+LATE = frozenset({"gemini", "openai-chat", "openrouter"})
+"""Dialects that say what a text rests on after everything else."""
+
+
+def in_its_order(response: il.Response, name: str) -> il.Response:
+    """A generated answer as this dialect says it whole: a provider streams in that order."""
+    dialect = il.dialect(name)
+    told = il.retell(response, dialect).value
+    return dialect.read_response(dialect.write_response(told).json())
 
 
 def streamed(response: il.Response, name: str) -> list[Frame]:
-    """A generated answer as a stream of this dialect."""
-    dialect = il.dialect(name)
-    return streams.write(dialect, il.unfold(il.retell(response, dialect).value))
+    return streams.write(il.dialect(name), il.unfold(in_its_order(response, name)))
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @given(response=strategies.responses())
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_to_translate_a_stream_and_fold_is_to_fold_and_translate(
     source: str, target: str, response: il.Response
 ) -> None:
+    if (source, target) == ("openai-chat", "openrouter"):
+        response = without_free_text(response)
     assert streams.square(source, target, streamed(response, source)) == []
+
+
+def without_free_text(response: il.Response) -> il.Response:
+    """The answer with plain calls only; for others see the known fault below."""
+
+    def told(message: il.Message) -> il.Message:
+        content = [
+            block.replace(call_type=None) if isinstance(block, il.ToolUseBlock) else block
+            for block in message.content
+        ]
+        return message.replace(content=tuple(content))
+
+    first, *rest = map(told, (response.message, *response.alternatives))
+    return response.replace(message=first, alternatives=tuple(rest))
+
+
+CALL = il.ToolUseBlock("call_2", "read_file", {})
+PATCH = il.ToolUseBlock("call_1", "apply_patch", {"input": "x"}, call_type="custom")
+SIGNED = il.ThinkingBlock("t", "c2ln", "rs_1")
+AUDIO = il.AudioBlock(il.Source("base64", "AAAA"), "audio/wav", transcript="hi")
+
+
+def told(*content: il.Block) -> il.Response:
+    metadata = il.MessageMetadata(stop_reason=il.StopReason.TOOL_USE, usage=il.Usage(1, 2))
+    return il.Response(il.Message.assistant(content, metadata))
+
+
+def written(name: str, *content: il.Block) -> list[Frame]:
+    """The blocks as they stand, in the order in which they come."""
+    return streams.write(il.dialect(name), il.unfold(il.retell(told(*content), name).value))
+
+
+@pytest.mark.xfail(strict=True, reason="calls are read as they come, not by their index")
+def test_a_call_of_free_text_keeps_its_place() -> None:
+    frames = written("openai-chat", PATCH, CALL)
+    assert streams.square("openai-chat", "openrouter", frames) == []
+
+
+@pytest.mark.xfail(strict=True, reason="the id that joins the parts of an item comes too late")
+def test_thoughts_of_one_item_stay_one_item() -> None:
+    frames = written("openrouter", SIGNED, SIGNED, il.TextBlock("a"))
+    assert streams.square("openrouter", "openai-responses", frames) == []
+
+
+@pytest.mark.xfail(strict=True, reason="thoughts after a call are joined whole, not in pieces")
+def test_thoughts_around_a_call_are_one_text_for_ollama() -> None:
+    thoughts = il.ThinkingBlock("t"), il.ThinkingBlock("u")
+    frames = written("anthropic", thoughts[0], CALL, thoughts[1])
+    assert streams.square("anthropic", "ollama", frames) == []
+
+
+@pytest.mark.xfail(strict=True, reason="its events are in the order in which they came")
+@pytest.mark.parametrize(
+    ("name", "content"), [("openai-chat", (AUDIO, CALL)), ("ollama", (CALL, il.ThinkingBlock("t")))]
+)
+def test_what_comes_late_stands_where_the_whole_answer_has_it(
+    name: str, content: tuple[il.Block, ...]
+) -> None:
+    assert streams.folds(il.dialect(name), written(name, *content)) == []
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -41,21 +113,94 @@ def test_to_translate_a_stream_and_fold_is_to_fold_and_translate(
 def test_the_same_answer_streamed_and_whole_agree(name: str, response: il.Response) -> None:
     dialect = il.dialect(name)
     told = il.retell(response, dialect).value
+    # which model was asked for is nothing that a stream knows
+    metadata = told.message.metadata.replace(model=None)
+    told = told.replace(message=told.message.replace(metadata=metadata))
     writer = dialect.stream_writer()
     frames = [frame for event in il.unfold(told) for frame in writer.feed(event)]
     frames += writer.close()
     written = dialect.write_response(told)
     whole = dialect.read_response(written.json())
-    assert streams.unlike(fold(streams.read(dialect, frames)), whole) == []
+    said, lost = ([(loss.kind, loss.path) for loss in r] for r in (writer.report, written.report))
+    extra = Counter(said) - Counter(lost)
+    again = fold(streams.read(dialect, frames))
+    assert streams.unlike(again, whole, extra, in_order=name != "ollama") == []
     if told.error is None:
-        said = Counter((loss.kind, loss.path) for loss in writer.report)
-        assert said == Counter((loss.kind, loss.path) for loss in written.report)
+        assert not Counter(lost) - Counter(said)
+
+
+def cited_last(response: il.Response) -> il.Response:
+    """The answer with citations in its last block only: those of others come when they are over,
+    and then only the end of the message tells them."""
+
+    def told(message: il.Message) -> il.Message:
+        *others, last = message.content or (il.TextBlock(""),)
+        plain = [b.replace(citations=()) if isinstance(b, il.TextBlock) else b for b in others]
+        return message.replace(content=(*plain, last))
+
+    first, *rest = map(told, (response.message, *response.alternatives))
+    return response.replace(message=first, alternatives=tuple(rest))
 
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(response=strategies.responses())
 @settings(max_examples=60)
 def test_a_stream_that_was_written_goes_home_and_folds(name: str, response: il.Response) -> None:
+    if name in LATE:
+        response = cited_last(response)
     frames = streamed(response, name)
     assert streams.home(il.dialect(name), frames) == []
     assert streams.folds(il.dialect(name), frames) == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_part_of_the_recorded_streams_keeps_all_laws(name: str) -> None:
+    corpus_or_skip()
+    allowed = run.excepted()
+    every = [case for case in run.cases() if case.dialect == name and case.kind == "stream"]
+    part = every[:: max(len(every) // 20, 1)]
+    failed = [
+        f"{case.record} {law}: {found[0]}"
+        for case in part
+        for law, found in run.examine(case, ["L1", "L3", "L5"]).problems.items()
+        if (case.record, case.kind, law) not in allowed
+    ]
+    assert part
+    assert failed == []
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_recorded_stream_that_is_cut_gives_the_same_frames_and_is_never_complete(
+    name: str,
+) -> None:
+    corpus_or_skip()
+    every = [each for each in cuts.recorded([name]) if sum(map(len, each[2])) < 200]
+    every = every or list(cuts.recorded([name]))
+    part = every[:: max(len(every) // 6, 1)]
+    outcomes = [cuts.examine(*each, every=7) for each in part]
+    assert [f"{each.record}: {each.problems[0]}" for each in outcomes if each.problems] == []
+    assert sum(each.cuts for each in outcomes) > 100
+
+
+def test_a_cut_that_passes_for_the_whole_is_found() -> None:
+    """The check itself: a reader that takes any end for a good one is caught."""
+    frames = streamed(il.Response(il.Message.assistant("Hello")), "openai-chat")
+    assert cuts.examine("openai-chat", "1", frames).problems == []
+
+    class Gullible:
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+
+        def feed(self, frame: Frame) -> list[Any]:
+            self.texts.append(frame.data)
+            return []
+
+        def close(self) -> list[Any]:
+            return [MessageComplete(il.Response(il.Message.assistant("".join(self.texts))))]
+
+    class Trusting:
+        stream_reader = Gullible
+
+    told = cuts.told_after(Trusting(), frames)  # type: ignore[arg-type]  # it has all that is asked
+    assert None not in told
+    assert told[0] != told[-1]

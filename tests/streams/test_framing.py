@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from interlingua.errors import ReadError, WriteError
 from interlingua.streams import aws, jsonarray, ndjson, sse
 from interlingua.streams.frames import Frame
+from interlingua.streams.framing import decoder
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 OBJECTS = st.dictionaries(TEXTS, TEXTS | st.integers() | st.lists(TEXTS, max_size=2), max_size=3)
@@ -149,3 +150,19 @@ def test_a_large_frame_in_small_pieces_costs_linear_time(module: Any) -> None:
     seconds(1000)
     small, large = min(seconds(20_000) for _ in range(3)), min(seconds(80_000) for _ in range(3))
     assert large < small * 12
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"\r\n "])
+@pytest.mark.parametrize("size", [1, 2, 1000])
+@pytest.mark.parametrize(
+    "data", [b'[{"a": 1},\r\n{"b": 2}]', b'data: {"a": 1}\n\ndata: {"b": 2}\n\n']
+)
+def test_gemini_sends_events_or_an_array(data: bytes, size: int, mark: bytes) -> None:
+    if mark == b"\r\n " and data[:1] == b"d":
+        mark = b"\r\n"  # a space would be a part of the first line
+    data = mark + data
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    assert frames_of(decoder("gemini"), pieces) == [
+        Frame(None, '{"a": 1}'),
+        Frame(None, '{"b": 2}'),
+    ]

@@ -33,6 +33,16 @@ SYSTEM_MARK = "[system] "
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 
+WORDS: dict[type, str] = {
+    str: "a string",
+    dict: "an object",
+    list: "a list",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+}
+"""The JSON types, as errors call them."""
+
 
 class Traits(NamedTuple):
     """What retelling needs to know about a dialect; the writers know the rest."""
@@ -63,6 +73,8 @@ class Traits(NamedTuple):
     """The JSON Schema keywords that it keeps; None where it takes all."""
     call_signature: Callable[[str | None], str | None] | None = None
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
+    closes_blocks: bool = False
+    """In its streams nothing can be added to a block that has ended."""
 
 
 class Dialect:
@@ -277,14 +289,7 @@ def expect(value: Any, kind: type[V], what: str, path: str) -> V:
         return value
     if kind is float and type(value) is int:
         return value  # type: ignore[return-value]  # an integer is a number
-    words = {
-        str: "a string",
-        dict: "an object",
-        list: "a list",
-        int: "an integer",
-        bool: "a boolean",
-    }
-    raise ReadError(what, path, words.get(kind, "a number"), found(value))
+    raise ReadError(what, path, WORDS[kind], found(value))
 
 
 def count(value: Any) -> int | None:

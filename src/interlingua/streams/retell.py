@@ -9,7 +9,7 @@ the end, on the whole answer, so that they are the same as if it had never been 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from interlingua.dialects.base import PLACEHOLDER, Dialect, Quiet, Scribe
@@ -84,6 +84,8 @@ class StreamTeller:
         self._ids: dict[int, dict[str, int]] = {}
         self._fits: dict[tuple[int, str], str] = {}
         self._moved: dict[str, dict[int, int]] = {}
+        self._late: list[str] = []
+        self._first = len(self.report.losses)
 
     def feed(self, event: Event) -> list[Event]:
         step = self._steps.get(type(event))
@@ -102,6 +104,15 @@ class StreamTeller:
         for loss in report.losses[self._counted :]:
             self.report.losses.append(_at(loss, self._moved) if self._moved else loss)
         self._counted = len(report.losses)
+        if self._late:
+            told = self.report.losses[self._first :]
+            lost = [loss.path for loss in told if loss.kind == "dropped"]
+            for path in self._late:
+                if not any(
+                    path == each or path.startswith((each + ".", each + "[")) for each in lost
+                ):
+                    self.report.add("dropped", path, LATE)
+            self._late = []
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -119,7 +130,7 @@ class StreamTeller:
         new: Response = told.value
         self.report.extend(told.report)
         self._moved = _moves(given, new, told.scribe)
-        self._tell_late(given)
+        self._note_late(given)
         events: list[Event] = []
         for choice, message in enumerate((new.message, *new.alternatives)):
             content = message.content
@@ -150,19 +161,20 @@ class StreamTeller:
         self._moved = _moves(broken, told.value, told.scribe)
         return [StreamError(event.error, told.value.message, frame=event.frame)]
 
-    def _tell_late(self, response: Response) -> None:
-        """What the whole answer says of a block beyond what its end said."""
+    def _note_late(self, response: Response) -> None:
+        """What the whole answer says of a block beyond what its end said; a loss where the target
+        cannot come back to it, unless it is lost anyway."""
+        if not self._target.traits.closes_blocks:
+            return
         for choice, message in enumerate((response.message, *response.alternatives)):
             ended = [block for (of, _), block in sorted(self._ended.items()) if of == choice]
-            if len(ended) != len(message.content):
-                continue
+            if [*map(type, ended)] != [*map(type, message.content)]:
+                continue  # in another order, which says nothing of each
+            where = "$.message" if not choice else f"$.alternatives[{choice - 1}]"
             for index, (block, last) in enumerate(zip(message.content, ended, strict=True)):
-                if block is last or block == last:
-                    continue
-                path = "$.message" if not choice else f"$.alternatives[{choice - 1}]"
-                for name in block.__struct_fields__:
-                    if name not in _ASIDE and getattr(block, name) != getattr(last, name, None):
-                        self.report.add("dropped", f"{path}.content[{index}].{name}", LATE)
+                if block is not last and block != last:
+                    path = f"{where}.content[{index}]"
+                    self._late += [f"{path}.{name}" for name in _differing(block, last)]
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -277,6 +289,18 @@ class StreamTeller:
                 frame=event.frame,
             )
         return [*held, event]
+
+
+def _differing(block: Any, last: Any) -> Iterator[str]:
+    """The fields of a block that are not as its end said; of a list, the items that are new."""
+    for name in block.__struct_fields__:
+        now, before = getattr(block, name), getattr(last, name, None)
+        if name in _ASIDE or now == before:
+            continue
+        if type(now) is tuple and type(before) is tuple:
+            yield from [f"{name}[{i}]" for i, item in enumerate(now) if item not in before]
+        else:
+            yield name
 
 
 def _moves(given: Response, new: Response, scribe: Scribe) -> dict[str, dict[int, int]]:

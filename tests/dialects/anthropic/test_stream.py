@@ -33,7 +33,6 @@ from tests.dialects.anthropic.streaming import (
     begun,
     block,
     called,
-    disorder,
     ended,
     fold,
     frame,
@@ -47,6 +46,7 @@ from tests.dialects.anthropic.streaming import (
     words,
     write,
 )
+from tests.dialects.streaming import disorder
 from tests.laws import corpus, laws
 
 HELLO = talk(block(0, TEXT, *words("Hel", "lo")))

@@ -11,30 +11,20 @@ from typing import Any
 import botocore.loaders
 import botocore.model
 import botocore.validate
-import msgspec
 
 import interlingua as il
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.losses import Report
 from interlingua.model.events import (
-    BlockEnd,
-    BlockStart,
     Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    StreamError,
-    ToolUseEnd,
-    ToolUseStart,
 )
 from interlingua.streams.frames import Frame
-from tests.laws import laws
+from tests.dialects.streaming import bare, check_home, disorder, events_of, frames_of
 
 Json = dict[str, Any]
 Named = dict[str, Json]
 """A frame as its name and its data."""
 
-_decode = msgspec.json.Decoder(list[Event]).decode
 
 BEGUN: Named = {"messageStart": {"role": "assistant"}}
 METADATA: Named = {
@@ -97,39 +87,26 @@ def frame(named: Named) -> Frame:
 
 
 def read(frames: Iterable[Any]) -> list[Event]:
-    reader = DIALECT.stream_reader()
-    events: list[Event] = []
-    for each in frames:
-        events += reader.feed(each if isinstance(each, Frame) else frame(each))
-    events += reader.close()
+    events = events_of(DIALECT, frames, frame)
     assert disorder(events) == []
     return events
 
 
 def write(events: Iterable[Event]) -> tuple[list[Named], Report]:
     """What is written, each frame as its name and its data."""
-    writer = DIALECT.stream_writer()
-    frames: list[Frame] = []
-    for event in events:
-        frames += writer.feed(event)
-    frames += writer.close()
-    return [{str(each.event): json.loads(each.data)} for each in frames], writer.report
+    frames, report = frames_of(DIALECT, events)
+    return [{str(each.event): json.loads(each.data)} for each in frames], report
 
 
 def goes_home(wires: list[Named]) -> list[Event]:
     """The events, once the frames are known to go home, by way of a store too."""
-    events = read(wires)
-    for told in (events, _decode(msgspec.json.encode(events))):
-        written, report = write(told)
-        assert laws.difference(wires, written) is None
-        assert list(report) == []
-    return events
+    return check_home(wires, read(wires), write)
 
 
 def abroad(events: Iterable[Event]) -> tuple[list[Named], Report]:
     """What is written for events that carry no marks of this wire; blocks stand in a row, and the
     service's own model takes every frame."""
-    wires, report = write([event.replace(frame=None) for event in events])
+    wires, report = write(bare(events))
     assert in_a_row(wires)
     assert [problem for wire in wires for problem in misfits(wire)] == []
     return wires, report
@@ -186,35 +163,3 @@ def whole(*content: Json, **more: Any) -> il.Response:
     output = {"message": {"role": "assistant", "content": list(content)}}
     body = {"output": output, "stopReason": "end_turn", **METADATA["metadata"]}
     return DIALECT.read_response({**body, **more})
-
-
-def disorder(events: list[Event]) -> list[str]:
-    """Where events break the law of their order."""
-    problems: list[str] = []
-    opened: set[int] = set()
-    under_way, seen = False, set()
-    for event in events:
-        if isinstance(event, MessageStart):
-            if under_way:
-                problems.append("a message inside another")
-            under_way, opened, seen = True, set(), set()
-        elif isinstance(event, StreamError):
-            under_way = False
-        elif not isinstance(event, Other) and not under_way:
-            problems.append(f"{type(event).__name__} outside a message")
-        if isinstance(event, BlockStart | ToolUseStart):
-            if event.index in seen:
-                problems.append("an index twice")
-            opened.add(event.index)
-            seen.add(event.index)
-        elif hasattr(event, "index") and event.index not in opened:
-            problems.append(f"{type(event).__name__} outside a block")
-        if isinstance(event, BlockEnd | ToolUseEnd):
-            opened.discard(event.index)
-        if isinstance(event, MessageComplete):
-            under_way = False
-            if opened:
-                problems.append("a block that nothing closed")
-    if not isinstance(events[-1], MessageComplete | StreamError):
-        problems.append("no end")
-    return problems

@@ -36,7 +36,6 @@ from tests.dialects.bedrock.streaming import (
     blob,
     called,
     delta,
-    disorder,
     ended,
     fold,
     frame,
@@ -51,6 +50,7 @@ from tests.dialects.bedrock.streaming import (
     words,
     write,
 )
+from tests.dialects.streaming import disorder
 from tests.laws import corpus, laws
 
 HELLO = talk(words(0, "Hel", "lo"))

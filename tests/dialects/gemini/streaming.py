@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 import interlingua as il
 from interlingua.dialects.gemini import DIALECT
 from interlingua.losses import Report
@@ -22,12 +20,11 @@ from interlingua.model.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from interlingua.pointer import difference
 from interlingua.streams.frames import Frame
+from tests.dialects.streaming import bare, check_home, events_of, frames_of
 
 Json = dict[str, Any]
 
-_decode = msgspec.json.Decoder(list[Event]).decode
 
 ABOUT: Json = {"modelVersion": "gemini-3-flash", "responseId": "r1"}
 
@@ -72,47 +69,30 @@ def whole(*parts: Json, **more: Any) -> il.Response:
 
 
 def read(frames: Iterable[Any]) -> list[Event]:
-    reader = DIALECT.stream_reader()
-    events: list[Event] = []
-    for each in frames:
-        events += reader.feed(each if isinstance(each, Frame) else frame(each))
-    events += reader.close()
+    events = events_of(DIALECT, frames, frame)
     assert disorder(events) == []
     return events
 
 
 def write(events: Iterable[Event]) -> tuple[list[Any], Report]:
     """What is written, as JSON; frames have no names here."""
-    writer = DIALECT.stream_writer()
-    frames: list[Frame] = []
-    for event in events:
-        frames += writer.feed(event)
-    frames += writer.close()
+    frames, report = frames_of(DIALECT, events)
     assert all(each.event is None for each in frames)
-    return [json.loads(each.data) for each in frames], writer.report
+    return [json.loads(each.data) for each in frames], report
 
 
 def goes_home(wires: list[Any]) -> list[Event]:
     """The events, once the frames are known to go home, by way of a store too."""
-    events = read(wires)
-    for told in (events, _decode(msgspec.json.encode(events))):
-        written, report = write(told)
-        assert difference(wires, written) is None
-        assert list(report) == []
-    return events
+    return check_home(wires, read(wires), write)
 
 
 def abroad(events: Iterable[Event]) -> tuple[list[Json], Report]:
     """What is written for events that carry no marks of this wire."""
-    return write([event.replace(frame=None) for event in events])
+    return write(bare(events))
 
 
 def fold(wires: list[Any]) -> il.Response:
     return il.fold(read(wires))
-
-
-def bare(events: list[Event]) -> list[Event]:
-    return [event.replace(frame=None) for event in events]
 
 
 def disorder(events: list[Event]) -> list[str]:

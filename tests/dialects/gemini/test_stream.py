@@ -33,7 +33,6 @@ from interlingua.streams import jsonarray
 from interlingua.streams.frames import Frame
 from tests.dialects.gemini.streaming import (
     ABOUT,
-    bare,
     chunk,
     counts,
     fold,
@@ -47,6 +46,7 @@ from tests.dialects.gemini.streaming import (
     write,
 )
 from tests.dialects.gemini.wires import PNG, call, text
+from tests.dialects.streaming import bare
 from tests.laws import corpus
 
 HELLO = [

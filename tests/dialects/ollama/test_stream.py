@@ -33,7 +33,6 @@ from tests.dialects.ollama.streaming import (
     TIME,
     called,
     calls,
-    disorder,
     ended,
     fold,
     frame,
@@ -46,6 +45,7 @@ from tests.dialects.ollama.streaming import (
     words,
     write,
 )
+from tests.dialects.streaming import disorder
 from tests.laws import corpus, laws
 
 HELLO = talk(words("Hel", "lo"))

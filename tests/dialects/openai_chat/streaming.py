@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 import interlingua as il
 from interlingua.dialects.base import Dialect
 from interlingua.dialects.openai_chat import DIALECT
@@ -25,6 +23,7 @@ from interlingua.model.events import (
     ToolUseStart,
 )
 from interlingua.streams.frames import Frame
+from tests.dialects.streaming import bare, check_home, events_of, frames_of
 from tests.laws import corpus, laws
 
 Json = dict[str, Any]
@@ -32,8 +31,6 @@ Json = dict[str, Any]
 DONE = "[DONE]"
 _OUTSIDE = (StreamError, MessageComplete, Other)
 COUNTS = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
-
-_decode = msgspec.json.Decoder(list[Event]).decode
 
 
 def frame(wire: Any) -> Frame:
@@ -82,23 +79,15 @@ def called(id: str, name: str = "get_weather", index: int = 0, arguments: str = 
 
 
 def read(frames: Iterable[Any], dialect: Dialect = DIALECT) -> list[Event]:
-    reader = dialect.stream_reader()
-    events: list[Event] = []
-    for each in frames:
-        events += reader.feed(each if isinstance(each, Frame) else frame(each))
-    events += reader.close()
+    events = events_of(dialect, frames, frame)
     assert disorder(events) == []
     return events
 
 
 def write(events: Iterable[Event], dialect: Dialect = DIALECT) -> tuple[list[Any], Report]:
     """What is written, as JSON, but for the end."""
-    writer = dialect.stream_writer()
-    frames: list[Frame] = []
-    for event in events:
-        frames += writer.feed(event)
-    frames += writer.close()
-    return [data_of(each) for each in frames], writer.report
+    frames, report = frames_of(dialect, events)
+    return [data_of(each) for each in frames], report
 
 
 def data_of(frame: Frame) -> Any:
@@ -107,17 +96,12 @@ def data_of(frame: Frame) -> Any:
 
 def goes_home(wires: list[Any], dialect: Dialect = DIALECT) -> list[Event]:
     """The events, once the frames are known to go home, by way of a store too."""
-    events = read(wires, dialect)
-    for told in (events, _decode(msgspec.json.encode(events))):
-        written, report = write(told, dialect)
-        assert laws.difference(wires, written) is None
-        assert list(report) == []
-    return events
+    return check_home(wires, read(wires, dialect), lambda events: write(events, dialect))
 
 
 def abroad(events: Iterable[Event], dialect: Dialect = DIALECT) -> tuple[list[Any], Report]:
     """What is written for events that carry no marks of this wire."""
-    return write([event.replace(frame=None) for event in events], dialect)
+    return write(bare(events), dialect)
 
 
 def fold(wires: list[Any], dialect: Dialect = DIALECT) -> il.Response:

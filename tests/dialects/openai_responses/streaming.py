@@ -6,28 +6,18 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 import interlingua as il
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.losses import Report
 from interlingua.model.events import (
-    BlockEnd,
-    BlockStart,
     Event,
-    MessageComplete,
-    MessageStart,
     Other,
-    StreamError,
-    ToolUseEnd,
-    ToolUseStart,
 )
-from interlingua.pointer import difference
 from interlingua.streams.frames import Frame
+from tests.dialects.streaming import bare, check_home, disorder, events_of, frames_of
 
 Json = dict[str, Any]
 
-_decode = msgspec.json.Decoder(list[Event]).decode
 
 USAGE: Json = {
     "input_tokens": 9,
@@ -210,36 +200,23 @@ def unnamed(wires: Iterable[Any]) -> list[Frame]:
 
 
 def read(frames: Iterable[Any]) -> list[Event]:
-    reader = DIALECT.stream_reader()
-    events: list[Event] = []
-    for each in frames:
-        events += reader.feed(each if isinstance(each, Frame) else frame(each))
-    events += reader.close()
+    events = events_of(DIALECT, frames, frame)
     assert disorder(events) == []
     return events
 
 
 def write(events: Iterable[Event]) -> tuple[list[Any], Report]:
     """What is written, as JSON; the names are checked here."""
-    writer = DIALECT.stream_writer()
-    frames: list[Frame] = []
-    for event in events:
-        frames += writer.feed(event)
-    frames += writer.close()
+    frames, report = frames_of(DIALECT, events)
     wires = [each.data if each.data == "[DONE]" else json.loads(each.data) for each in frames]
     for each, wire in zip(frames, wires, strict=True):
         assert isinstance(wire, str) or each.event == wire.get("type")
-    return wires, writer.report
+    return wires, report
 
 
 def goes_home(wires: list[Any], named: bool = True) -> list[Event]:
     """The events, once the frames are known to go home, by way of a store too."""
-    events = read(wires if named else unnamed(wires))
-    for told in (events, _decode(msgspec.json.encode(events))):
-        written, report = write(told)
-        assert difference(wires, written) is None
-        assert list(report) == []
-    return events
+    return check_home(wires, read(wires if named else unnamed(wires)), write)
 
 
 def fold(wires: list[Any]) -> il.Response:
@@ -248,7 +225,7 @@ def fold(wires: list[Any]) -> il.Response:
 
 def abroad(events: Iterable[Event]) -> tuple[list[Json], Report]:
     """What is written for events that carry no marks of this wire."""
-    wires, report = write([event.replace(frame=None) for event in events])
+    wires, report = write(bare(events))
     assert [wire["sequence_number"] for wire in wires] == list(range(len(wires)))
     return wires, report
 
@@ -256,36 +233,3 @@ def abroad(events: Iterable[Event]) -> tuple[list[Json], Report]:
 def plain(events: Iterable[Event]) -> list[Event]:
     """Without marks, and without frames that say nothing."""
     return [event.replace(frame=None) for event in events if not isinstance(event, Other)]
-
-
-def disorder(events: list[Event]) -> list[str]:
-    """Where events break the law of their order."""
-    problems: list[str] = []
-    opened: set[int] = set()
-    under_way = False
-    seen: set[int] = set()
-    for event in events:
-        if isinstance(event, MessageStart):
-            if under_way:
-                problems.append("a message inside another")
-            under_way, opened, seen = True, set(), set()
-        elif isinstance(event, StreamError):
-            under_way = False
-        elif not isinstance(event, Other) and not under_way:
-            problems.append(f"{type(event).__name__} outside a message")
-        if isinstance(event, BlockStart | ToolUseStart):
-            if event.index in seen:
-                problems.append("an index twice")
-            opened.add(event.index)
-            seen.add(event.index)
-        elif hasattr(event, "index") and event.index not in opened:
-            problems.append(f"{type(event).__name__} outside a block")
-        if isinstance(event, BlockEnd | ToolUseEnd):
-            opened.discard(event.index)
-        if isinstance(event, MessageComplete):
-            under_way = False
-            if opened:
-                problems.append("a block that nothing closed")
-    if not isinstance(events[-1], MessageComplete | StreamError):
-        problems.append("no end")
-    return problems

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from interlingua.dialects.base import Wire
+from interlingua.dialects.shape import merge
 from interlingua.model.exchange import Options
 
 NO_OPTIONS = Options()
@@ -38,17 +39,6 @@ def _says_something(wire: Wire) -> bool:
     return any(
         _says_something(item) if type(item) is dict else item is not None for item in wire.values()
     )
-
-
-def merge(kept: Wire, said: Wire) -> Wire:
-    """Two objects as one; what is said wins."""
-    out = dict(kept)
-    for key, item in said.items():
-        other = out.get(key)
-        if type(item) is dict and type(other) is dict:
-            item = merge(other, item)
-        out[key] = item
-    return out
 
 
 def put_extra(out: Wire, rest: Wire, form: Wire) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.kept import form_of, is_odd, pack, put_back, spare
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import Raw
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role

@@ -17,9 +17,10 @@ from interlingua.dialects.anthropic.parts import (
     read_result_content,
     write_parts,
 )
-from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
+from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.tables import INNER
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})

@@ -8,9 +8,12 @@ from typing import Any
 from interlingua.dialects.anthropic.shape import may_take
 from interlingua.dialects.anthropic.tables import LONGEST_TTL, NAME, TTLS
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import Notes, respell
 from interlingua.model.base import Raw, Value
 from interlingua.model.blocks import Cache
 
+_NOTES = Notes(NAME)
+mine_of, form_of = _NOTES.mine_of, _NOTES.form_of
 _SAYS_NOTHING: Wire = {"caller": {"type": "direct"}}
 """Values that say no more than a missing key would."""
 
@@ -41,17 +44,6 @@ def pack(rest: Wire, spelled: Wire, form: Wire) -> Raw | None:
     return {NAME: rest} if rest else None
 
 
-def mine_of(raw: Raw | None) -> Wire:
-    """Our part of a `raw`, spelling included."""
-    mine = raw.get(NAME) if raw is not None else None
-    return mine if type(mine) is dict else {}
-
-
-def form_of(raw: Raw | None) -> Wire:
-    form = mine_of(raw).get("$form")
-    return form if type(form) is dict else {}
-
-
 def is_odd(raw: Raw | None) -> bool:
     """Whether the wire had this in spite of what its documentation says."""
     return raw is not None and form_of(raw).get("odd") is True
@@ -68,15 +60,6 @@ def put_back(out: Wire, value: Value, raw: Raw, scribe: Scribe, cached: bool = F
         respell(out, form_of(raw))
     if mine is None or len(raw) > 1:
         scribe.unsaid_raw(value, raw)
-
-
-def respell(out: Wire, form: Wire) -> None:
-    spelled = form.get("spelled")
-    if type(spelled) is dict:
-        for key, item in spelled.items():
-            out.setdefault(key, item)
-    if "$form" in form:
-        out["$form"] = form["$form"]
 
 
 def is_foreign(raw: Raw) -> bool:

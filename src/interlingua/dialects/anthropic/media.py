@@ -14,7 +14,7 @@ from interlingua.dialects.anthropic.parts import (
     read_parts,
     write_parts,
 )
-from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
+from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.sources import (
     document_problem,
     image_problem,
@@ -25,6 +25,7 @@ from interlingua.dialects.anthropic.sources import (
 )
 from interlingua.dialects.anthropic.tables import IMAGE_TYPES, NAME, PDF, PLAIN
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,

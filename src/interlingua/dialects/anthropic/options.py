@@ -10,7 +10,6 @@ from msgspec.structs import astuple
 from interlingua.dialects.anthropic.body import NO_OPTIONS, Reading
 from interlingua.dialects.anthropic.kept import pack, put_cache, read_cache
 from interlingua.dialects.anthropic.output import put_format, put_reasoning, read_output
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import (
     DEFAULT_MAX_TOKENS,
     REFUSED_OPTIONS,
@@ -18,6 +17,7 @@ from interlingua.dialects.anthropic.tables import (
     SERVICE_TIERS,
 )
 from interlingua.dialects.base import Scribe, Wire, count
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.exchange import Options, ToolChoice
 
 _NOTHING = astuple(NO_OPTIONS)[1:]

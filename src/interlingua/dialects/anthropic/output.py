@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.body import Reading
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import DISPLAYS, EFFORTS
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import same
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from interlingua.dialects.anthropic.kept import form_of, mine_of
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import HOLDS, NAME
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock, UnknownBlock
 
 

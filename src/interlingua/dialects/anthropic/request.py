@@ -6,13 +6,13 @@ from typing import Any
 
 from interlingua.dialects.anthropic.body import Reading, put_extra
 from interlingua.dialects.anthropic.joined import write_messages
-from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack, respell
+from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack
 from interlingua.dialects.anthropic.options import OPTIONS, read_options, write_options
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.tools import read_tools, write_tools
 from interlingua.dialects.anthropic.turns import read_system, read_turns
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError, respell
 from interlingua.model.exchange import Continues, Request
 from interlingua.model.message import Message
 
@@ -26,7 +26,7 @@ def read_request(wire: Any, model: str | None = None, stream: bool | None = None
     try:
         return _read(wire, model, stream)
     except ShapeError as odd:
-        raise odd.error("request") from None
+        raise odd.error(f"{NAME} request") from None
 
 
 def _read(wire: Any, model: str | None, stream: bool | None) -> Request:

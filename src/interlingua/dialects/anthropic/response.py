@@ -7,9 +7,8 @@ from typing import Any
 from interlingua.dialects.anthropic.calls import note_recovered
 from interlingua.dialects.anthropic.content import read_parts, write_parts
 from interlingua.dialects.anthropic.failure import is_failure, read_failure, write_failure
-from interlingua.dialects.anthropic.kept import form_of, is_foreign, is_odd, mine_of, pack, respell
+from interlingua.dialects.anthropic.kept import form_of, is_foreign, is_odd, mine_of, pack
 from interlingua.dialects.anthropic.parts import ANSWER
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import (
     DEFAULT_ID,
     DEFAULT_MODEL,
@@ -19,6 +18,7 @@ from interlingua.dialects.anthropic.tables import (
 )
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError, respell
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
@@ -63,7 +63,7 @@ def read_response(wire: Any) -> Response:
         raw = None if wire.keys() == _PLAIN and _is_plain(wire) else _rest(wire)
         return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
     except ShapeError as odd:
-        raise odd.error("response") from None
+        raise odd.error(f"{NAME} response") from None
 
 
 _AS_WRITTEN: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}

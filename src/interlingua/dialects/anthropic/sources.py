@@ -6,7 +6,7 @@ from typing import Any
 
 from interlingua.dialects.anthropic.kept import form_of, mine_of
 from interlingua.dialects.anthropic.parts import SOURCE, Place, read_parts, string_of, write_parts
-from interlingua.dialects.anthropic.shape import ShapeError, take
+from interlingua.dialects.anthropic.shape import take
 from interlingua.dialects.anthropic.tables import (
     DEFAULT_IMAGE,
     IMAGE_STARTS,
@@ -16,6 +16,7 @@ from interlingua.dialects.anthropic.tables import (
     PLAIN,
 )
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, Source, TextBlock
 
 _KEYS = {"base64": "data", "text": "data", "url": "url", "file_id": "file_id", "blocks": "content"}

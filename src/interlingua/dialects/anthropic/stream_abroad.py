@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.anthropic.content import write_parts
@@ -11,35 +10,21 @@ from interlingua.dialects.anthropic.kept import mine_of
 from interlingua.dialects.anthropic.parts import ANSWER
 from interlingua.dialects.anthropic.response import write_response
 from interlingua.dialects.anthropic.stream_frames import INPUT, TEXT, THINKING, Piece, spell
-from interlingua.dialects.anthropic.stream_said import (
-    FAILED,
-    QUIET,
-    Said,
-    call_of,
-    cited,
-    part_of,
-    say,
-)
+from interlingua.dialects.anthropic.stream_said import QUIET, Said, cited, part_of, say
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Scribe, Wire, encode
-from interlingua.losses import Report
+from interlingua.dialects.streaming import NO_TURN, InPieces, beside_error, call_of
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
-    BlockStart,
-    Event,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
@@ -60,46 +45,16 @@ _BESIDE = frozenset({"context_management", "input_transformations"})
 _LATER = frozenset({"text", "thinking", "citations", "signature", "input"})
 """What a block may say after its start."""
 _TOO_LATE = "a block says it at its start, when it was not known"
-_NO_TURN = "the stream broke off before its turn came"
 
 
-class Abroad:
+class Abroad(InPieces[Said]):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._begin_anew()
-        self._failed = False
-        self.steps: dict[type, Callable[[Any], list[Frame]]] = {
-            MessageStart: self._start,
-            BlockStart: self._block,
-            ToolUseStart: self._block,
-            TextDelta: self._piece,
-            ThinkingDelta: self._piece,
-            ToolUseInputDelta: self._piece,
-            BlockDelta: self._block,
-            BlockEnd: self._block,
-            ToolUseEnd: self._block,
-            Stop: self._nothing,
-            UsageUpdate: self._nothing,
-            Other: self._nothing,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
-
     def _begin_anew(self) -> None:
+        super()._begin_anew()
         self._started = False
-        self._current: Said | None = None
-        self._waiting: dict[int, list[Event]] = {}
-        self._seen: set[int] = set()
         self._opened: list[Wire] = []
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _piece(self, event: TextDelta | ThinkingDelta | ToolUseInputDelta) -> list[Frame]:
         said = self._current
@@ -160,70 +115,22 @@ class Abroad:
         if self._failed:
             return []
         self._failed, self._current = True, None
-        error, partial = event.error, event.partial
-        blank = FAILED if partial is None else partial.replace(content=())
-        scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
-        if partial is not None:
-            scribe.also_known(blank, partial)
-            self._report_partial(partial, scribe)
+        error = event.error
+        blank, scribe = beside_error(event, NAME, self._report)
+        if event.partial is not None:
+            self._report_partial(event.partial, scribe)
         wire = write_failure(Response(blank, error=error), error, scribe)
         return [Frame("error", encode(wire).decode())]
 
     def _report_partial(self, partial: Message, scribe: Scribe) -> None:
         """What was said before the end is no loss, what still waited is."""
-        waiting = [index in self._waiting for index in sorted(self._seen)]
-        if len(waiting) != len(partial.content):
-            waiting = [False] * len(partial.content)
-        for block, waits in zip(partial.content, waiting, strict=True):
-            if waits:
-                scribe.dropped(block, _NO_TURN)
-            else:
+        for block, had_turn in self._with_turns(partial, self._waiting):
+            if had_turn:
                 write_parts((block,), ANSWER, scribe)
+            else:
+                scribe.dropped(block, NO_TURN)
 
     # -- blocks -----------------------------------------------------------------------------------
-
-    def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
-        if event.choice or self._failed:
-            return []
-        frames = self._start(MessageStart())
-        self._seen.add(event.index)
-        if self._current is not None and self._current.index != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return frames
-        return [*frames, *self._tell(event), *self._go_on()]
-
-    def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        while self._current is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
-
-    def _tell(self, event: Any) -> list[Frame]:
-        said = self._current
-        match event:
-            case BlockStart():
-                return self._open(event.index, event.block)
-            case ToolUseStart():
-                return self._open_call(event)
-            case BlockEnd() if said is not None:
-                return self._end(said, event.block)
-            case ToolUseEnd() if said is not None:
-                return self._end_call(said, event)
-            case TextDelta(text="") | ThinkingDelta(text="") if said is None:
-                return []
-            case TextDelta() if said is None:
-                return [*self._open(event.index, TextBlock("")), *self._piece(event)]
-            case ThinkingDelta() if said is None:
-                return [*self._open(event.index, ThinkingBlock("")), *self._piece(event)]
-            case BlockDelta() if said is not None:
-                return self._delta(said, event)
-            case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if said is not None:
-                return self._say(said, event.text)
-            case _:
-                return []
 
     def _say(self, said: Said, text: str) -> list[Frame]:
         if said.head is None or not text:

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from interlingua.dialects.anthropic.body import merge
-from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Wire, encode
-from interlingua.model.events import FrameMark
+from interlingua.dialects.shape import merge
 from interlingua.streams.frames import Frame
 
 START = "content_block_start"
@@ -34,12 +32,6 @@ def piece_of(part: Wire) -> Piece | None:
     """How a block that begins like this goes on; calls of tools have `INPUT`."""
     kind = part.get("type")
     return _PIECES.get(kind) if type(kind) is str else None
-
-
-def kept_in(mark: FrameMark | None) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
 
 
 def spell(wire: Wire, rest: Wire | None = None) -> Frame:

@@ -7,19 +7,12 @@ from typing import Any
 
 from interlingua.dialects.anthropic.failure import write_failure
 from interlingua.dialects.anthropic.response import write_response
-from interlingua.dialects.anthropic.stream_frames import INPUT, Piece, kept_in, piece_of, spell
-from interlingua.dialects.anthropic.stream_said import (
-    FAILED,
-    QUIET,
-    Said,
-    call_of,
-    cited,
-    part_of,
-    say,
-)
+from interlingua.dialects.anthropic.stream_frames import INPUT, Piece, piece_of, spell
+from interlingua.dialects.anthropic.stream_said import QUIET, Said, cited, part_of, say
 from interlingua.dialects.anthropic.tables import NAME, NEAR_STOP_REASONS, STOP_REASONS
 from interlingua.dialects.anthropic.usage import write_usage
 from interlingua.dialects.base import Wire, encode
+from interlingua.dialects.streaming import FAILED, call_of, kept_in
 from interlingua.model.blocks import Block
 from interlingua.model.events import (
     BlockDelta,
@@ -49,7 +42,7 @@ class _Held:
 
     def __init__(self, event: Event) -> None:
         self.number = event.frame.number if event.frame is not None else None
-        self.rest = kept_in(event.frame)
+        self.rest = kept_in(event.frame, NAME)
         self.start = event if type(event) is MessageStart else None
         self.folder = Folder()
         self.folder.feed(event)
@@ -133,7 +126,7 @@ class Home:
             return []
         frames = self.close()
         if not self._failed:
-            rest = kept_in(mark)
+            rest = kept_in(mark, NAME)
             form = rest.get("$form") or {}
             frame = _STEPS[type(event)](self, event, rest, form)
             if frame is not None and "within" not in form:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua import arguments
 from interlingua.dialects.anthropic.parts import ANSWER, read_part
 from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.stream_frames import (
@@ -19,21 +18,20 @@ from interlingua.dialects.anthropic.stream_frames import (
     piece_of,
 )
 from interlingua.dialects.base import Wire, encode
+from interlingua.dialects.streaming import failed, finish_call, start_of_block
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.events import (
     BlockEnd,
-    BlockStart,
     Event,
     FrameMark,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
-    ToolUseStart,
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import Diagnostic, MessageStatus, StopReason
+from interlingua.model.metadata import Diagnostic
 
 
 class _Text(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True, gc=False):
@@ -84,7 +82,7 @@ class Part:
     def finish(self) -> tuple[Block, Diagnostic | None]:
         """The block as reading a whole answer gives it."""
         if type(self.block) is ToolUseBlock:
-            return self._finish_call(self.block)
+            return finish_call(self.block, self.pieces)
         wire = self.wire
         if self.piece is not None and self.pieces:
             wire[self.piece.key] = (wire.get(self.piece.key) or "") + "".join(self.pieces)
@@ -94,24 +92,8 @@ class Part:
             self.citations = []
         return read_part(wire, ANSWER), None
 
-    def _finish_call(self, block: ToolUseBlock) -> tuple[Block, Diagnostic | None]:
-        text = "".join(self.pieces)
-        if not text:
-            return block, None
-        given, mode = arguments.recover(text)
-        if mode == "strict":
-            return block.replace(input=given), None
-        details = {"mode": mode, "tool_use_id": block.id}
-        found = Diagnostic("tool_arguments_recovered", details=details)
-        return block.replace(input=given, raw_arguments=text), found
-
     def start(self, mark: FrameMark) -> Event:
-        block = self.block
-        if type(block) is not ToolUseBlock:
-            return BlockStart(self.index, block, frame=mark)
-        return ToolUseStart(
-            self.index, block.id, block.name, block.executor, raw=block.raw, frame=mark
-        )
+        return start_of_block(self.index, self.block, mark)
 
     def end(self, block: Block, mark: FrameMark, within: FrameMark) -> list[Event]:
         """The events of its end. A call that came whole is told in one piece by then."""
@@ -183,11 +165,7 @@ class Answer:
         """What there is of it when the stream fails."""
         for part in self.open.values():
             self._blocks[part.index], _ = part.finish()
-        message = self.response().message
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
-        )
-        return message.replace(metadata=metadata)
+        return failed(self.response().message, error)
 
 
 def rest_of_change(wire: Wire, changes: Wire, beyond: Wire) -> tuple[Wire, Wire]:

@@ -13,7 +13,7 @@ import msgspec
 from interlingua.dialects.anthropic.failure import is_failure
 from interlingua.dialects.anthropic.parts import ANSWER, read_part
 from interlingua.dialects.anthropic.response import read_response
-from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
+from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.stream_frames import DELTA, START, STOP, TEXT, THINKING
 from interlingua.dialects.anthropic.stream_parts import (
     Answer,
@@ -26,6 +26,7 @@ from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
 from interlingua.dialects.anthropic.text import read_citations
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.base import Wire, parse, rest_of
+from interlingua.dialects.shape import ShapeError
 from interlingua.errors import ReadError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -116,7 +117,7 @@ class StreamReader:
         try:
             events = step(self, wire) if step is not None else None
         except ShapeError as odd:
-            raise odd.error("stream") from None
+            raise odd.error(f"{NAME} stream") from None
         return self._other(wire, self._name) if events is None else events
 
     def _other(self, rest: Wire, name: str | None) -> list[Event]:

@@ -12,15 +12,11 @@ from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import write_citation
 from interlingua.dialects.base import Quiet, Wire
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, Citation, ToolUseBlock
-from interlingua.model.events import ToolUseEnd, ToolUseStart
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.blocks import Block, Citation
+from interlingua.model.events import ToolUseStart
 from interlingua.streams.frames import Frame
 
 QUIET = Quiet(NAME, None, Report(NAME))
-FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
 
 _encode_text = msgspec.json.Encoder().encode
 
@@ -33,26 +29,6 @@ def part_of(block: Block) -> Wire | None:
 def cited(value: Any) -> Wire | None:
     """A citation; one that was stored with its event is plain JSON."""
     return write_citation(msgspec.convert(value, Citation), QUIET)
-
-
-def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
-    """The call that these events tell."""
-    block = ToolUseBlock(
-        start.id,
-        start.name,
-        {},
-        executor=start.executor,
-        call_type=start.call_type,
-        raw=start.raw,
-    )
-    if end is None:
-        return block
-    return block.replace(
-        input=end.input,
-        raw_arguments=end.raw_arguments,
-        signature=end.signature,
-        raw=start.raw if end.raw is None else end.raw,
-    )
 
 
 class Said:

@@ -24,6 +24,7 @@ TRAITS = Traits(
     error_flag=True,
     replays_thinking=False,
     results_in_user_turn=True,
+    closes_blocks=True,
 )
 
 ROLES: dict[Role, str] = {

@@ -14,9 +14,10 @@ from interlingua.dialects.anthropic.kept import (
     spare,
 )
 from interlingua.dialects.anthropic.parts import ANSWER, ASSISTANT, Place
-from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
+from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.tables import CITATIONS, MARKERS, NAME
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Citation, RefusalBlock, TextBlock
 
 _TEXT = frozenset({"type", "text", "citations", "cache_control"})

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from interlingua.dialects.anthropic.kept import finish, form_of, mine_of, read_cache, spare
-from interlingua.dialects.anthropic.shape import ShapeError, may_take, take
+from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.tables import (
     CLIENT_TOOLS,
     DEFAULT_SCHEMA,
@@ -16,6 +16,7 @@ from interlingua.dialects.anthropic.tables import (
     TEXT_SCHEMA,
 )
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.tools import ToolDefinition
 
 _CUSTOM = frozenset(

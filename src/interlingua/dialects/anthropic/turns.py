@@ -8,9 +8,9 @@ from typing import Any
 from interlingua.dialects.anthropic.content import read_parts
 from interlingua.dialects.anthropic.kept import form_of, spare
 from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Wire
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.anthropic.body import merge
 from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, put_back
-from interlingua.dialects.anthropic.shape import ShapeError
 from interlingua.dialects.anthropic.tables import SAID_USAGE
 from interlingua.dialects.base import Scribe, Wire, count
+from interlingua.dialects.shape import ShapeError, merge
 from interlingua.model.metadata import Diagnostic, Usage
 
 _COUNTS = {

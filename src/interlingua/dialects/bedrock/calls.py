@@ -17,17 +17,10 @@ from interlingua.dialects.bedrock.parts import (
     read_part,
     write_unknown,
 )
-from interlingua.dialects.bedrock.shape import (
-    MisfitError,
-    each,
-    form_of,
-    put_back,
-    spare,
-    take,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, put_back, spare
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
 from interlingua.dialects.bedrock.text import read_text
+from interlingua.dialects.shape import ShapeError, each, take, want
 from interlingua.model.base import same
 from interlingua.model.blocks import (
     DocumentBlock,
@@ -52,7 +45,7 @@ def read_tool_use(inner: Any) -> ToolUseBlock:
     if type(given) is dict and len(inner) == 3:
         return ToolUseBlock(id, name, given)
     if "input" not in inner:
-        raise MisfitError(".input", "an object", None)
+        raise ShapeError(".input", "an object", None)
     form: Wire = {}
     if type(given) is not dict:
         form["input"] = given

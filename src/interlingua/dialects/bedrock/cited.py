@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import (
-    each,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS
+from interlingua.dialects.shape import each, may_take, want
 from interlingua.model.blocks import Citation, TextBlock
 
 _SAID = frozenset({"cited_text", "url", "title", "document_index", "raw"})

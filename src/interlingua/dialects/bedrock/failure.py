@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import MisfitError, form_of, put_back, spare
+from interlingua.dialects.bedrock.shape import form_of, put_back, spare
 from interlingua.dialects.bedrock.tables import ERRORS, HINTS, NAME, NEAR_ERRORS
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
@@ -21,7 +22,7 @@ def read_error(wire: Wire) -> Response:
     said = next((key for key in _MESSAGES if type(wire.get(key)) is str), None)
     typed = next((key for key in _TYPES if type(wire.get(key)) is str), None)
     if said is None and typed is None:
-        raise MisfitError("", "an output or an error", wire)
+        raise ShapeError("", "an output or an error", wire)
     text = wire[said] if said is not None else ""
     code = _bare(wire[typed]) if typed is not None else None
     if said != "message":

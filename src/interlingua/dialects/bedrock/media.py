@@ -7,15 +7,7 @@ from typing import Any, NamedTuple
 
 from interlingua.dialects.base import Scribe, TwoWay, Wire
 from interlingua.dialects.bedrock.parts import beside
-from interlingua.dialects.bedrock.shape import (
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    take,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.sources import (
     read_source,
     read_texts,
@@ -35,6 +27,7 @@ from interlingua.dialects.bedrock.tables import (
     STARTS,
     VIDEO_FORMATS,
 )
+from interlingua.dialects.shape import may_take, take, want
 from interlingua.model.blocks import (
     AudioBlock,
     Block,

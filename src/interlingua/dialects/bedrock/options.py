@@ -7,16 +7,9 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.output import keep_left, read_output, write_output
-from interlingua.dialects.bedrock.shape import (
-    Kept,
-    MisfitError,
-    each,
-    may_take,
-    put_section,
-    section,
-    want,
-)
+from interlingua.dialects.bedrock.shape import put_section, section
 from interlingua.dialects.bedrock.tables import METADATA_LEGAL, MOST_METADATA, SERVICE_TIERS
+from interlingua.dialects.shape import Kept, ShapeError, each, may_take, want
 from interlingua.losses import LossKind
 from interlingua.model.exchange import Options
 
@@ -55,7 +48,7 @@ def _read_inference(wire: Wire, fields: Wire, kept: Kept) -> None:
                 fields[name] = tuple(each(value, f".{key}", _string)) if kind is list else value
                 if _fit(name, fields[name]) != fields[name]:
                     kept.form.setdefault("odd", []).append(name)
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".inferenceConfig") from None
     keep_left(config, _INFERENCE, "inferenceConfig", kept)
     if blank:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import Kept, put_section, section, want
+from interlingua.dialects.bedrock.shape import put_section, section
 from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORT_KEY, EFFORTS, THINKING_KEYS
+from interlingua.dialects.shape import Kept, want
 from interlingua.model.base import same
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat

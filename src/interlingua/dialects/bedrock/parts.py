@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import OURS, MisfitError, form_of, mine_of, put_back
+from interlingua.dialects.bedrock.shape import OURS, form_of, mine_of, put_back
 from interlingua.dialects.bedrock.tables import LONGEST_TTL, NAME, TTLS
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, Cache, TextBlock, UnknownBlock
 
@@ -28,7 +29,7 @@ def read_parts(parts: Any, path: str, answer: bool = False) -> tuple[list[Block]
     """The blocks, and the cache points that stand before any block. In an `answer` everything is
     as the service made it."""
     if type(parts) is not list:
-        raise MisfitError(path, "a list", parts)
+        raise ShapeError(path, "a list", parts)
     blocks: list[Block] = []
     ahead: list[Wire] = []
     index = -1
@@ -44,14 +45,14 @@ def read_parts(parts: Any, path: str, answer: bool = False) -> tuple[list[Block]
                     _read_point(inner, blocks, ahead)
                     continue
             blocks.append(read_part(part, READERS))
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(f"{path}[{index}]") from None
     return blocks, ahead
 
 
 def read_part(part: Any, readers: dict[str, Reader]) -> Block:
     if type(part) is not dict:
-        raise MisfitError("", "an object", part)
+        raise ShapeError("", "an object", part)
     known = list(part) if len(part) == 1 else [key for key in part if key in readers]
     read = readers.get(known[0]) if len(known) == 1 else None
     if read is None:
@@ -59,7 +60,7 @@ def read_part(part: Any, readers: dict[str, Reader]) -> Block:
     key = known[0]
     try:
         block = read(part[key])
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(f".{key}") from None
     if block is None:
         return UnknownBlock({NAME: part})

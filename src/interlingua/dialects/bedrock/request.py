@@ -7,18 +7,10 @@ from typing import Any
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
 from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
 from interlingua.dialects.bedrock.options import read_options, write_options
-from interlingua.dialects.bedrock.shape import (
-    Kept,
-    MisfitError,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.tables import BODY, NAME, SAID_OPTIONS
 from interlingua.dialects.bedrock.tools import read_tools, stand_ins, write_tools
+from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.errors import ReadError, found
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
@@ -44,8 +36,8 @@ def read_request(wire: Wire, model: str | None = None, stream: bool | None = Non
         raise ReadError(f"{NAME} request", "$", "an object", found(wire))
     try:
         return _read_request(wire, model, stream)
-    except MisfitError as odd:
-        raise odd.error("request") from None
+    except ShapeError as odd:
+        raise odd.error(f"{NAME} request") from None
 
 
 def _read_request(wire: Wire, model: str | None, stream: bool | None) -> Request:
@@ -96,7 +88,7 @@ def _read_turns(wire: Wire, kept: Kept) -> list[Message]:
             if role == last or leading or not _read_plain(turn, role, messages):
                 _read_turn(turn, role, role == last, leading, messages)
             last = role
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(f".messages[{index}]") from None
     return messages
 
@@ -137,7 +129,7 @@ def _read_turn(turn: Wire, role: Any, apart: bool, leading: bool, messages: list
     elif role == "system":
         messages.append(Message(_SYSTEM, tuple(blocks)))
     else:
-        raise MisfitError(".role", "user, assistant or system", role)
+        raise ShapeError(".role", "user, assistant or system", role)
     if raw is not None:
         first = messages[start]
         messages[start] = first.replace(metadata=first.metadata.replace(provider_raw=raw))

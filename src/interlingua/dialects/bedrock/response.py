@@ -7,15 +7,7 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
 from interlingua.dialects.bedrock.failure import read_error, write_error
-from interlingua.dialects.bedrock.shape import (
-    MisfitError,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.tables import (
     DEFAULT_METRICS,
     NAME,
@@ -23,6 +15,7 @@ from interlingua.dialects.bedrock.tables import (
     STOP_REASONS,
 )
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
+from interlingua.dialects.shape import ShapeError, may_take, want
 from interlingua.errors import ReadError, found
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
@@ -39,8 +32,8 @@ def read_response(wire: Wire) -> Response:
         raise ReadError(f"{NAME} response", "$", "an object", found(wire))
     try:
         return read_error(wire) if _BODY.isdisjoint(wire) else _read_answer(wire)
-    except MisfitError as odd:
-        raise odd.error("response") from None
+    except ShapeError as odd:
+        raise odd.error(f"{NAME} response") from None
 
 
 def _read_answer(wire: Wire) -> Response:
@@ -87,7 +80,7 @@ def _read_stop_reason(wire: Wire, fields: Wire, spelled: Wire) -> None:
             spelled["stopReason"] = None
         return
     if type(word) in (dict, list):
-        raise MisfitError(".stopReason", "a string", word)
+        raise ShapeError(".stopReason", "a string", word)
     fields["raw_stop_reason"] = word
     fields["stop_reason"] = read_word(word)
 

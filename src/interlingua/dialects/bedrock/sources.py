@@ -8,16 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import (
-    MisfitError,
-    each,
-    form_of,
-    mine_of,
-    put_back,
-    spare,
-    take,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
+from interlingua.dialects.shape import ShapeError, each, take, want
 from interlingua.model.blocks import DocumentBlock, MediaBlock, Source, TextBlock
 
 
@@ -49,7 +41,7 @@ def _read_bytes(value: Any, form: Wire) -> Source:
         if type(listed) is list and all(type(n) is int and 0 <= n < 256 for n in listed):
             form["bytes"] = spelling
             return Source("base64", base64.b64encode(bytes(listed)).decode())
-    raise MisfitError(".source.bytes", "a string", value)
+    raise ShapeError(".source.bytes", "a string", value)
 
 
 def _by_index(value: Any) -> Any:

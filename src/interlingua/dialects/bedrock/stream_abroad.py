@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, encode
@@ -29,27 +28,21 @@ from interlingua.dialects.bedrock.stream_losses import (
     streamed,
     write_exception,
 )
-from interlingua.dialects.bedrock.stream_said import FAILED, Said, call_of, cited, part_of, start_of
+from interlingua.dialects.bedrock.stream_said import Said, cited, part_of, start_of
 from interlingua.dialects.bedrock.tables import DEFAULT_METRICS, NAME
 from interlingua.dialects.bedrock.usage import NO_USAGE
-from interlingua.losses import Report
+from interlingua.dialects.streaming import NO_TURN, InPieces, beside_error, call_of
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
-    BlockStart,
-    Event,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
@@ -61,39 +54,16 @@ _TOLD = frozenset({"text", "citationsContent", "reasoningContent"})
 _EMPTY: Wire = {"text": "", "citations": (), "signature": None}
 _STOPPED = ("stopReason", "additionalModelResponseFields")
 """What the end of a message says; all else is said after it."""
-_NO_TURN = "the stream broke off before its turn came"
 
 
-class Abroad:
+class Abroad(InPieces[Said]):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._begin_anew()
-        self._failed = False
-        self.steps: dict[type, Callable[[Any], list[Frame]]] = {
-            **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
-            **dict.fromkeys((ToolUseStart, ToolUseEnd), self._block),
-            **dict.fromkeys((TextDelta, ThinkingDelta, ToolUseInputDelta), self._piece),
-            **dict.fromkeys((Stop, UsageUpdate, Other), self._nothing),
-            MessageStart: self._start,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
-
     def _begin_anew(self) -> None:
+        super()._begin_anew()
         self._started = False
-        self._current: Said | None = None
-        self._waiting: dict[int, list[Event]] = {}
-        self._seen: set[int] = set()
         self._count = 0
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _piece(self, event: TextDelta | ThinkingDelta | ToolUseInputDelta) -> list[Frame]:
         said = self._current
@@ -134,12 +104,10 @@ class Abroad:
     def _fail(self, event: StreamError) -> list[Frame]:
         if self._failed:
             return []
-        error, partial = event.error, event.partial
-        blank = FAILED if partial is None else partial.replace(content=())
-        scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
-        if partial is not None:
-            scribe.also_known(blank, partial)
-            self._report_partial(partial, scribe)
+        error = event.error
+        blank, scribe = beside_error(event, NAME, self._report)
+        if event.partial is not None:
+            self._report_partial(event.partial, scribe)
         self._failed, self._current = True, None
         return [write_exception(Response(blank, error=error), error, scribe)]
 
@@ -149,62 +117,16 @@ class Abroad:
         unsaid = set(self._waiting)
         if said is not None and said.piece is None:
             unsaid.add(said.index)
-        waiting = [index in unsaid for index in sorted(self._seen)]
-        if len(waiting) != len(partial.content):
-            waiting = [False] * len(partial.content)
         told = []
-        for block, waits in zip(partial.content, waiting, strict=True):
-            if waits:
-                scribe.dropped(block, _NO_TURN)
-            else:
+        for block, had_turn in self._with_turns(partial, unsaid):
+            if had_turn:
                 told.append(block)
+            else:
+                scribe.dropped(block, NO_TURN)
         write_parts(told, [], scribe, answer=True)
         report_unstreamed(partial.replace(content=tuple(told)), scribe)
 
     # -- blocks -----------------------------------------------------------------------------------
-
-    def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
-        if event.choice or self._failed:
-            return []
-        frames = self._start(MessageStart())
-        self._seen.add(event.index)
-        if self._current is not None and self._current.index != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return frames
-        return [*frames, *self._tell(event), *self._go_on()]
-
-    def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        while self._current is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
-
-    def _tell(self, event: Any) -> list[Frame]:
-        said = self._current
-        match event:
-            case BlockStart():
-                return self._open(event.index, event.block)
-            case ToolUseStart():
-                return self._open_call(event)
-            case BlockEnd() if said is not None:
-                return self._end(said, event.block)
-            case ToolUseEnd() if said is not None:
-                return self._end_call(said, event)
-            case TextDelta(text="") | ThinkingDelta(text="") if said is None:
-                return []
-            case TextDelta() if said is None:
-                return [*self._open(event.index, TextBlock("")), *self._piece(event)]
-            case ThinkingDelta() if said is None:
-                return [*self._open(event.index, ThinkingBlock("")), *self._piece(event)]
-            case BlockDelta() if said is not None:
-                return self._delta(said, event)
-            case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if said is not None:
-                return self._say(said, event.text)
-            case _:
-                return []
 
     def _say(self, said: Said, text: str) -> list[Frame]:
         if said.head is None or not text:

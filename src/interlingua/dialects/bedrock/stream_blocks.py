@@ -7,17 +7,12 @@ from typing import Any
 
 from interlingua.dialects.base import Wire, rest_of
 from interlingua.dialects.bedrock.cited import read_citation
-from interlingua.dialects.bedrock.shape import MisfitError, form_of, may_take, take, want
-from interlingua.dialects.bedrock.stream_frames import (
-    DELTA,
-    INPUT,
-    START,
-    TEXT,
-    THINKING,
-    kept_in,
-)
+from interlingua.dialects.bedrock.shape import form_of
+from interlingua.dialects.bedrock.stream_frames import DELTA, INPUT, START, TEXT, THINKING
 from interlingua.dialects.bedrock.stream_parts import Answer, Part, read_part
 from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.shape import ShapeError, may_take, take, want
+from interlingua.dialects.streaming import kept_in
 from interlingua.model.blocks import (
     Block,
     ImageBlock,
@@ -70,7 +65,7 @@ class BlockReader:
             return None  # a text is to come, or not
         try:
             block = _first_state(given)
-        except MisfitError as odd:
+        except ShapeError as odd:
             raise odd.inside(".start") from None
         answer, events = self._begun(START)
         if at in self._open:
@@ -89,7 +84,7 @@ class BlockReader:
             return None
         try:
             return _DELTAS[key](self, at, delta[key], wire)
-        except MisfitError as odd:
+        except ShapeError as odd:
             raise odd.inside(f".delta.{key}") from None
 
     def _fitting(self, at: int, block: Block) -> tuple[Part, list[Event]]:
@@ -149,13 +144,13 @@ class BlockReader:
         part = self._open.get(at)
         if part is not None and type(part.block) is RedactedThinkingBlock:
             part.blobs.append(blob)
-            rest = {**kept_in(mark), "$form": form_of(block.raw)}
+            rest = {**kept_in(mark, NAME), "$form": form_of(block.raw)}
             mark = FrameMark(self._number, {NAME: rest})
             return [BlockDelta(part.index, "data", getattr(block, "data", ""), frame=mark)]
         part, events = self._fitting(at, block)
         part.blobs.append(blob)
         form = {"index": at} if at != part.index else None
-        return [*events[:-1], part.start(self._mark(kept_in(mark), form))]
+        return [*events[:-1], part.start(self._mark(kept_in(mark, NAME), form))]
 
     def _citation(self, at: int, given: Any, wire: Wire) -> list[Event] | None:
         citation = read_citation(given)

@@ -3,13 +3,12 @@ block are told, and what a frame's mark keeps."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from interlingua.dialects.base import Wire, encode
-from interlingua.dialects.bedrock.tables import NAME
-from interlingua.model.events import FrameMark
+from interlingua.dialects.shape import merge
 from interlingua.streams.frames import Frame
 
 BEGIN = "messageStart"
@@ -85,12 +84,6 @@ def say_padded(head: str, text: str, tail: str, padding: str) -> Frame:
     return tuple.__new__(Frame, (DELTA, f"{head}{_encode_text(text).decode()}{end}"))
 
 
-def kept_in(mark: FrameMark | None) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
-
-
 def spell(kind: str | None, wire: Wire, rest: Wire | None = None) -> Frame:
     """A frame of this data, and of what else it had said."""
     if not rest:
@@ -100,14 +93,3 @@ def spell(kind: str | None, wire: Wire, rest: Wire | None = None) -> Frame:
     if rest.get("$wrapped") and kind is not None:
         return Frame(rest.get("$event"), encode({kind: wire}).decode())
     return Frame(rest.get("$event", kind), encode(wire).decode())
-
-
-def merge(kept: Wire, said: Wire) -> Wire:
-    """Two objects as one; what is said wins."""
-    out = dict(kept)
-    for key, item in said.items():
-        other: Any = out.get(key)
-        if type(item) is dict and type(other) is dict:
-            item = merge(other, item)
-        out[key] = item
-    return out

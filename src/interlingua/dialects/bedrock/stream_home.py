@@ -20,23 +20,15 @@ from interlingua.dialects.bedrock.stream_frames import (
     THINKING,
     Piece,
     code_of,
-    kept_in,
     name_of,
     say,
     say_padded,
     spell,
 )
-from interlingua.dialects.bedrock.stream_said import (
-    FAILED,
-    QUIET,
-    Said,
-    call_of,
-    cited,
-    part_of,
-    start_of,
-)
+from interlingua.dialects.bedrock.stream_said import QUIET, Said, cited, part_of, start_of
 from interlingua.dialects.bedrock.tables import NAME, NEAR_STOP_REASONS, STOP_REASONS
 from interlingua.dialects.bedrock.usage import write_usage
+from interlingua.dialects.streaming import FAILED, call_of, kept_in
 from interlingua.model.blocks import (
     Block,
     RedactedThinkingBlock,
@@ -88,7 +80,7 @@ class Home:
             return self._step(event)
         if mark is None or mark.rest is None:
             return [say(said.head, event.text, said.tail)]
-        kept = kept_in(mark)
+        kept = kept_in(mark, NAME)
         if len(kept) == 1 and type(padding := kept.get("p")) is str:
             return [say_padded(said.head, event.text, said.tail, padding)]
         return self._step(event)
@@ -97,7 +89,7 @@ class Home:
         """Everything but a plain piece."""
         if self._failed:
             return []
-        rest = kept_in(event.frame)
+        rest = kept_in(event.frame, NAME)
         form = rest.get("$form") or {}
         frame = _STEPS[type(event)](self, event, rest, form)
         return [] if frame is None or "within" in form else [frame]

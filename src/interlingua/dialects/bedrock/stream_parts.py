@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from interlingua import arguments
 from interlingua.dialects.base import Wire
 from interlingua.dialects.bedrock import parts
 from interlingua.dialects.bedrock.response import read_response
-from interlingua.dialects.bedrock.shape import MisfitError
 from interlingua.dialects.bedrock.stream_frames import INPUT, TEXT, THINKING, Piece
 from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.shape import ShapeError
+from interlingua.dialects.streaming import failed, finish_call, start_of_block
 from interlingua.model.blocks import (
     Block,
     RedactedThinkingBlock,
@@ -26,18 +26,16 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockEnd,
-    BlockStart,
     Event,
     FrameMark,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
-    ToolUseStart,
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import Diagnostic, MessageStatus, StopReason
+from interlingua.model.metadata import Diagnostic
 
 _Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
@@ -108,7 +106,7 @@ class Part:
     def finish(self) -> tuple[Block, Diagnostic | None]:
         """The block as reading a whole answer gives it."""
         if type(self.block) is ToolUseBlock:
-            return self._finish_call(self.block)
+            return finish_call(self.block, self.pieces)
         if type(self.block) is UnknownBlock:
             return self.block, None
         if self.piece is TEXT and not self.citations:
@@ -116,7 +114,7 @@ class Part:
         wire = self._whole()
         try:
             return read_part(wire), None
-        except MisfitError:  # such as an image that could not be made
+        except ShapeError:  # such as an image that could not be made
             return UnknownBlock({NAME: wire}), None
 
     def _whole(self) -> Wire:
@@ -143,24 +141,8 @@ class Part:
             whole["source"] = {**whole.get("source", {}), "bytes": joined(self.blobs)}
         return {key: whole}
 
-    def _finish_call(self, block: ToolUseBlock) -> tuple[Block, Diagnostic | None]:
-        text = "".join(self.pieces)
-        if not text:
-            return block, None
-        given, mode = arguments.recover(text)
-        if mode == "strict":
-            return block.replace(input=given), None
-        details = {"mode": mode, "tool_use_id": block.id}
-        found = Diagnostic("tool_arguments_recovered", details=details)
-        return block.replace(input=given, raw_arguments=text), found
-
     def start(self, mark: FrameMark) -> Event:
-        block = self.block
-        if type(block) is not ToolUseBlock:
-            return BlockStart(self.index, block, frame=mark)
-        return ToolUseStart(
-            self.index, block.id, block.name, block.executor, raw=block.raw, frame=mark
-        )
+        return start_of_block(self.index, self.block, mark)
 
     def end(self, block: Block, mark: FrameMark) -> Event:
         if type(block) is not ToolUseBlock:
@@ -223,8 +205,4 @@ class Answer:
         """What there is of it when the stream fails."""
         for part in self.open.values():
             self._blocks[part.index], _ = part.finish()
-        message = self.response().message
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
-        )
-        return message.replace(metadata=metadata)
+        return failed(self.response().message, error)

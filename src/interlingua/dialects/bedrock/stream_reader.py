@@ -14,7 +14,6 @@ import msgspec
 from interlingua.dialects.base import Wire, parse, rest_of
 from interlingua.dialects.bedrock.failure import read_error
 from interlingua.dialects.bedrock.response import read_word
-from interlingua.dialects.bedrock.shape import MisfitError, may_take
 from interlingua.dialects.bedrock.stream_blocks import BlockReader
 from interlingua.dialects.bedrock.stream_frames import (
     BEGIN,
@@ -32,6 +31,7 @@ from interlingua.dialects.bedrock.stream_frames import (
 from interlingua.dialects.bedrock.stream_parts import UNSET, Answer, PlainDelta
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.usage import read_usage
+from interlingua.dialects.shape import ShapeError, may_take
 from interlingua.model.events import (
     Event,
     FrameMark,
@@ -108,8 +108,8 @@ class StreamReader(BlockReader):
             return []
         try:
             events = self._step(kind, wire) if type(wire) is dict else None
-        except MisfitError as odd:
-            raise odd.error("stream") from None
+        except ShapeError as odd:
+            raise odd.error(f"{NAME} stream") from None
         if type(wire) is not dict:
             wire = {"$data": frame.data}
         return [self._other(kind, wire)] if events is None else events
@@ -163,7 +163,7 @@ class StreamReader(BlockReader):
     def _stop(self, wire: Wire) -> list[Event]:
         word = wire.get("stopReason")
         if type(word) is dict or type(word) is list:
-            raise MisfitError(".stopReason", "a string", word)
+            raise ShapeError(".stopReason", "a string", word)
         answer, events = self._begun(END)
         events += self._close_all(answer, END)
         self._stopped = True

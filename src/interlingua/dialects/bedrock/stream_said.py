@@ -12,14 +12,10 @@ from interlingua.dialects.bedrock.parts import WRITERS
 from interlingua.dialects.bedrock.stream_frames import Piece
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, Citation, ToolUseBlock
-from interlingua.model.events import ToolUseEnd, ToolUseStart
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.blocks import Block, Citation
+from interlingua.model.events import ToolUseStart
 
 QUIET = Quiet(NAME, None, Report(NAME))
-FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
 
 
 def part_of(block: Block) -> Wire | None:
@@ -42,26 +38,6 @@ def start_of(part: Wire) -> Wire:
         key: {name: item for name, item in inner.items() if name != _FILLED.get(key)}
         for key, inner in part.items()
     }
-
-
-def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
-    """The call that these events tell."""
-    block = ToolUseBlock(
-        start.id,
-        start.name,
-        {},
-        executor=start.executor,
-        call_type=start.call_type,
-        raw=start.raw,
-    )
-    if end is None:
-        return block
-    return block.replace(
-        input=end.input,
-        raw_arguments=end.raw_arguments,
-        signature=end.signature,
-        raw=start.raw if end.raw is None else end.raw,
-    )
 
 
 class Said:

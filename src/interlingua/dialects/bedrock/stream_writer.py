@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from interlingua.dialects.bedrock.stream_abroad import Abroad
 from interlingua.dialects.bedrock.stream_home import Home
 from interlingua.dialects.bedrock.tables import NAME
-from interlingua.losses import Report
-from interlingua.model.events import Event
-from interlingua.streams.frames import Frame
+from interlingua.dialects.streaming import TwoWays
+from interlingua.model.events import FrameMark
 
 
-class StreamWriter:
-    """One stream of Converse. Its first event tells whether it is a stream of this dialect that
-    goes home; the marks of others say nothing here."""
+class StreamWriter(TwoWays):
+    """One stream of Converse."""
 
     def __init__(self) -> None:
-        self.report = Report(NAME)
-        self._way: Home | Abroad | None = None
-        self._steps: dict[type, Callable[[Any], list[Frame]]] = {}
+        super().__init__(NAME)
 
-    def feed(self, event: Event) -> list[Frame]:
-        if self._way is None:
-            self._choose(event)
-        return self._steps[type(event)](event)
+    def _home(self) -> Home:
+        return Home()
 
-    def close(self) -> list[Frame]:
-        return [] if self._way is None else self._way.close()
-
-    def _choose(self, event: Event) -> None:
-        mark = event.frame
-        ours = mark is not None and mark.rest is not None and NAME in mark.rest
-        self._way = Home() if ours else Abroad(self.report)
-        self._steps = self._way.steps
+    def _abroad(self, mark: FrameMark | None) -> Abroad:
+        return Abroad(self.report)

@@ -23,6 +23,7 @@ TRAITS = Traits(
     result_media=frozenset({"image", "document", "video"}),
     error_flag=True,
     results_in_user_turn=True,
+    closes_blocks=True,
 )
 
 ROLES: dict[Role, str] = {

@@ -8,8 +8,9 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock import cited, media
 from interlingua.dialects.bedrock.parts import ODD, beside, finish
-from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare, take, want
+from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.tables import MARKERS, NAME
+from interlingua.dialects.shape import take, want
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock
 
 

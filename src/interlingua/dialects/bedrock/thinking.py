@@ -8,15 +8,8 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.parts import beside
-from interlingua.dialects.bedrock.shape import (
-    form_of,
-    may_take,
-    pack,
-    put_back,
-    spare,
-    take,
-    want,
-)
+from interlingua.dialects.bedrock.shape import form_of, pack, put_back, spare
+from interlingua.dialects.shape import may_take, take, want
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 
 

@@ -8,16 +8,12 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.parts import put_cache, with_cache
 from interlingua.dialects.bedrock.shape import (
-    Kept,
-    MisfitError,
     form_of,
-    may_take,
     mine_of,
     put_back,
     put_section,
     section,
     spare,
-    want,
 )
 from interlingua.dialects.bedrock.tables import (
     DEFAULT_SCHEMA,
@@ -26,6 +22,7 @@ from interlingua.dialects.bedrock.tables import (
     SAID_TOOL,
     TEXT_SCHEMA,
 )
+from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.message import Message
@@ -46,7 +43,7 @@ def read_tools(wire: Wire, kept: Kept) -> tuple[tuple[ToolDefinition, ...], Tool
             blank["tools"] = []
         tools = _read_list(listed or [], left)
         choice = _read_choice(config, left, blank)
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".toolConfig") from None
     for key in config.keys() - {"tools", "toolChoice"}:
         left[key] = config[key]
@@ -68,7 +65,7 @@ def _read_list(listed: list[Any], left: Wire) -> tuple[ToolDefinition, ...]:
                 tools[-1] = with_cache(tools[-1], point)
             else:
                 left.setdefault("$cachePoints", []).append(point)
-        except MisfitError as odd:
+        except ShapeError as odd:
             raise odd.inside(f".tools[{index}]") from None
     return tuple(tools)
 
@@ -96,7 +93,7 @@ def _read_spec(spec: Wire) -> ToolDefinition:
         description = may_take(spec, "description", str, spelled)
         strict = may_take(spec, "strict", bool, spelled)
         schema = _read_schema(spec, left, form, spelled)
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".toolSpec") from None
     if description == "":
         form["odd"] = True
@@ -116,7 +113,7 @@ def _read_schema(spec: Wire, left: Wire, form: Wire, spelled: Wire) -> Wire | No
         more = dict(holder)
         form["absent"] = ["json"]
     elif type(schema) is not dict:
-        raise MisfitError(".inputSchema.json", "an object", schema)
+        raise ShapeError(".inputSchema.json", "an object", schema)
     if more:
         left["inputSchema"] = more
     return schema

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import MisfitError, form_of, may_take, put_back, spare
+from interlingua.dialects.bedrock.shape import form_of, put_back, spare
 from interlingua.dialects.bedrock.tables import COUNTS, NAME, SAID_USAGE, TWINS
+from interlingua.dialects.shape import ShapeError, may_take
 from interlingua.model.metadata import Diagnostic, Usage
 
 _NEEDED = ("inputTokens", "outputTokens")
@@ -18,7 +19,7 @@ def read_usage(wire: Wire, fields: Wire, spelled: Wire) -> None:
         return
     try:
         usage = _usage_of(given)
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".usage") from None
     fields["usage"] = usage
     if "wire" in form_of(usage.raw):

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from interlingua.dialects.base import Scribe, Wire, keep
+from interlingua.dialects.base import WORDS, Scribe, Wire, keep
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.errors import ReadError, found
 from interlingua.model.base import Raw, Value, _defaults, same
@@ -27,14 +27,6 @@ V = TypeVar("V")
 Place = tuple[Any, str | int] | None
 """Where an object stands: the place around it, and the last step. Written out only in an error."""
 
-_WORDS = {
-    str: "a string",
-    dict: "an object",
-    list: "a list",
-    int: "an integer",
-    float: "a number",
-    bool: "a boolean",
-}
 _MISSING = object()
 NO_JSON = object()
 _NOTHING: Wire = {}
@@ -103,7 +95,7 @@ class Taking:
             return value  # type: ignore[return-value]  # an integer is a number
         if kind is int and type(value) is float and value.is_integer():
             return int(value)  # type: ignore[return-value]  # JSON knows one kind of number
-        raise WrongShapeError((self.place, name), _WORDS[kind], value)
+        raise WrongShapeError((self.place, name), WORDS[kind], value)
 
     def take_strings(self, name: str) -> tuple[str, ...] | None:
         """A list of strings."""

@@ -13,9 +13,10 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.gemini.failures import write_failure
 from interlingua.dialects.gemini.response import write_response
 from interlingua.dialects.gemini.stream_frames import MODEL_VERSION, RESPONSE_ID, spell_frame
-from interlingua.dialects.gemini.stream_said import FAILED, QUIET
+from interlingua.dialects.gemini.stream_said import QUIET
 from interlingua.dialects.gemini.stream_voice import Voice
 from interlingua.dialects.gemini.tables import MODEL, NAME
+from interlingua.dialects.streaming import beside_error
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.events import (
@@ -146,12 +147,10 @@ class Abroad:
         if self._failed:
             return []
         self._failed = True
-        error, partial = event.error, event.partial
-        blank = FAILED if partial is None else partial.replace(content=())
-        scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
-        if partial is not None:
-            scribe.also_known(blank, partial)
-            self._voice(0).report_partial(partial, scribe, _NO_TURN)
+        error = event.error
+        blank, scribe = beside_error(event, NAME, self._report)
+        if event.partial is not None:
+            self._voice(0).report_partial(event.partial, scribe, _NO_TURN)
         self._begin_anew()
         return [spell_frame(write_failure(Response(blank, error=error), error, scribe))]
 

@@ -23,8 +23,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from interlingua.dialects.base import Wire, encode
-from interlingua.dialects.gemini.tables import NAME
-from interlingua.model.events import FrameMark
 from interlingua.streams.frames import Frame
 
 MODEL_VERSION = "modelVersion"
@@ -60,12 +58,6 @@ class PlainFrame(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=
     model_version: str | UnsetType = UNSET
     response_id: str | UnsetType = UNSET
     create_time: str | UnsetType = UNSET
-
-
-def kept_in(mark: FrameMark | None) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
 
 
 def spell_frame(wire: object, name: str | None = None) -> Frame:

@@ -15,13 +15,13 @@ from interlingua.dialects.gemini.stream_frames import (
     INDEXLESS,
     MODEL_VERSION,
     RESPONSE_ID,
-    kept_in,
     spell_frame,
 )
 from interlingua.dialects.gemini.stream_held import Held
-from interlingua.dialects.gemini.stream_said import FAILED, QUIET, call_of
+from interlingua.dialects.gemini.stream_said import QUIET
 from interlingua.dialects.gemini.tables import MODEL, NAME
 from interlingua.dialects.gemini.usage import spell_usage
+from interlingua.dialects.streaming import FAILED, call_of, kept_in
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -91,7 +91,7 @@ class Home:
         ):
             return self._step(event)
         if mark.rest is not None:
-            rest = kept_in(mark)
+            rest = kept_in(mark, NAME)
             if not _is_plain(rest):
                 return self._step(event)
             if "$form" in rest:
@@ -114,7 +114,7 @@ class Home:
         thought = "" if type(event) is TextDelta else ',"thought":true'
         index, more = ',"index":0', ""
         if event.frame is not None and event.frame.rest is not None:
-            rest = kept_in(event.frame)
+            rest = kept_in(event.frame, NAME)
             index = "" if "candidates" in rest else index
             if "createTime" in rest:
                 more = f',"createTime":{_encode(rest["createTime"]).decode()}'
@@ -126,7 +126,7 @@ class Home:
     def _hold_piece(self) -> None:
         one, self._one = self._one, None
         if one is not None:
-            held = self._held = Held(one.frame.number, kept_in(one.frame))
+            held = self._held = Held(one.frame.number, kept_in(one.frame, NAME))
             _STEPS[type(one)](self, one, held)
             held.count = 1
 
@@ -142,7 +142,7 @@ class Home:
             return self.close()
         if held is None or held.number != mark.number:
             frames = self.close()
-            held = self._held = Held(mark.number, kept_in(mark))
+            held = self._held = Held(mark.number, kept_in(mark, NAME))
         _STEPS[type(event)](self, event, held)
         held.count += 1
         if held.count == held.due or type(event) is UsageUpdate:
@@ -213,7 +213,7 @@ class Home:
             return []
         frames = self.close()
         self._failed = True
-        rest = kept_in(event.frame)
+        rest = kept_in(event.frame, NAME)
         beyond = {key: item for key, item in rest.items() if key != "$event"}
         raw = {NAME: beyond} if beyond else None
         wire = write_response(Response(FAILED, error=event.error, raw=raw), QUIET)
@@ -223,7 +223,7 @@ class Home:
         frames = self.close()
         if self._failed or event.frame is None or NAME not in (event.frame.rest or ()):
             return frames
-        rest = kept_in(event.frame)
+        rest = kept_in(event.frame, NAME)
         if "$data" in rest:
             return [*frames, Frame(rest.get("$event"), rest["$data"])]
         wire = {key: item for key, item in rest.items() if key != "$event"}

@@ -25,6 +25,7 @@ from interlingua.dialects.gemini.stream_merge import merge
 from interlingua.dialects.gemini.stream_parts import Candidate, Run
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.usage import quick_usage, read_usage
+from interlingua.dialects.streaming import failed
 from interlingua.model.events import (
     Event,
     FrameMark,
@@ -37,7 +38,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageStatus, StopReason
+from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
@@ -284,8 +285,4 @@ class StreamReader:
 
     def _partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
-        message = self._response().message
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
-        )
-        return message.replace(metadata=metadata)
+        return failed(self._response().message, error)

@@ -10,9 +10,10 @@ from interlingua.dialects.base import Scribe, Wire, encode
 from interlingua.dialects.gemini.content import WRITERS
 from interlingua.dialects.gemini.spelling import mine
 from interlingua.dialects.gemini.stream_frames import spell_frame
-from interlingua.dialects.gemini.stream_said import QUIET, call_of
+from interlingua.dialects.gemini.stream_said import QUIET
 from interlingua.dialects.gemini.tables import MODEL
 from interlingua.dialects.gemini.turn import Turn
+from interlingua.dialects.streaming import call_of
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,

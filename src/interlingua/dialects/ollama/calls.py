@@ -6,8 +6,9 @@ from typing import Any
 
 from interlingua import arguments
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare, want
+from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import NAME
+from interlingua.dialects.shape import want
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.blocks import ToolUseBlock, UnknownBlock
 from interlingua.model.metadata import Diagnostic

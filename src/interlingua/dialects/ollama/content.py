@@ -7,8 +7,8 @@ from typing import Any
 
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
 from interlingua.dialects.ollama.calls import read_call, write_call
-from interlingua.dialects.ollama.shape import Kept, MisfitError, may_take, want
 from interlingua.dialects.ollama.tables import IMAGE_STARTS, JOINER, JOINERS, NAME
+from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.model.blocks import (
     Block,
     DocumentBlock,
@@ -80,7 +80,7 @@ def _read_calls(wire: Wire, place: Any, kept: Kept, odd: list[Diagnostic]) -> li
     try:
         for each in listed:
             calls.append(read_call(each, place, len(calls), odd))
-    except MisfitError as misfit:
+    except ShapeError as misfit:
         raise misfit.inside(f".tool_calls[{len(calls)}]") from None
     return calls
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.ollama.shape import MisfitError, form_of, may_take, put_back, spare
+from interlingua.dialects.ollama.shape import form_of, put_back, spare
 from interlingua.dialects.ollama.tables import HINTS, NAME, STATUSES
+from interlingua.dialects.shape import ShapeError, may_take
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
@@ -18,7 +19,7 @@ def read_error(wire: Wire) -> Response:
         form["error"] = {key: item for key, item in text.items() if key != "message"}
         text = text["message"]
     if type(text) is not str:
-        raise MisfitError(".error", "a string", text)
+        raise ShapeError(".error", "a string", text)
     status = may_take(wire, "status", int, spelled)
     if status is not None:
         form["status"] = True

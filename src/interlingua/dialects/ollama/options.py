@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.ollama.shape import Kept, MisfitError, each, may_take, mine_of, want
+from interlingua.dialects.ollama.shape import mine_of
 from interlingua.dialects.ollama.tables import EFFORTS, MOST_LOGPROBS, OPTIONS, SAID_OPTIONS
+from interlingua.dialects.shape import Kept, ShapeError, each, may_take, want
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat
 
 STREAMED, WHOLE = Options(stream=True), Options(stream=False)
@@ -53,7 +54,7 @@ def _read_map(wire: Wire, fields: Wire, kept: Kept) -> None:
                 fields[name] = want(value, kind, f".{key}")
             else:
                 left[key] = value
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".options") from None
     if left:
         kept.rest["options"] = left

@@ -7,19 +7,10 @@ from interlingua.dialects.ollama.calls import OpenCalls
 from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
 from interlingua.dialects.ollama.options import STREAMED, WHOLE, read_options, write_options
 from interlingua.dialects.ollama.results import read_result, write_results
-from interlingua.dialects.ollama.shape import (
-    Kept,
-    MisfitError,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    take,
-    want,
-)
+from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import BODY, NAME, ROLES, WORDS
 from interlingua.dialects.ollama.tools import read_tools, write_tools
+from interlingua.dialects.shape import Kept, ShapeError, may_take, take, want
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import TextBlock, ToolUseBlock
 from interlingua.model.exchange import Request
@@ -42,8 +33,8 @@ def read_request(wire: Wire, model: str | None = None, stream: bool | None = Non
         raise ReadError(f"{NAME} request", "$", "an object", found(wire))
     try:
         return _read_request(wire, model)
-    except MisfitError as odd:
-        raise odd.error("request") from None
+    except ShapeError as odd:
+        raise odd.error(f"{NAME} request") from None
 
 
 def _read_request(wire: Wire, model: str | None) -> Request:
@@ -67,7 +58,7 @@ def _read_messages(wire: Wire, kept: Kept) -> tuple[Message, ...]:
     try:
         for each in listed or ():
             messages.append(_read_message(want(each, dict), len(messages), calls))
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(f".messages[{len(messages)}]") from None
     return tuple(messages)
 

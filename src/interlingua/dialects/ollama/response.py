@@ -7,16 +7,7 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
 from interlingua.dialects.ollama.failure import read_error, write_error
-from interlingua.dialects.ollama.shape import (
-    Kept,
-    MisfitError,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    want,
-)
+from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import (
     DEFAULT_MODEL,
     DEFAULT_TIME,
@@ -25,6 +16,7 @@ from interlingua.dialects.ollama.tables import (
     SAID_USAGE,
     STOP_REASONS,
 )
+from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.exchange import Response
@@ -53,10 +45,10 @@ def read_response(wire: Wire) -> Response:
         if "error" in wire and "message" not in wire:
             return read_error(wire)
         if "message" not in wire and "done" not in wire:
-            raise MisfitError("", "a message or an error", wire)
+            raise ShapeError("", "a message or an error", wire)
         return _read_answer(wire)
-    except MisfitError as odd:
-        raise odd.error("response") from None
+    except ShapeError as odd:
+        raise odd.error(f"{NAME} response") from None
 
 
 def _read_answer(wire: Wire) -> Response:
@@ -72,7 +64,7 @@ def _read_answer(wire: Wire) -> Response:
         fields["status"] = MessageStatus.PARTIAL
     word = wire.get("done_reason")
     if type(word) in (dict, list):
-        raise MisfitError(".done_reason", "a string", word)
+        raise ShapeError(".done_reason", "a string", word)
     if word is not None:
         fields["raw_stop_reason"] = word
         fields["stop_reason"] = read_reason(word, content)
@@ -97,7 +89,7 @@ def _read_message(wire: Wire, fields: Wire, kept: Kept, odd: list[Diagnostic]) -
             inner.form["role"] = want(given["role"], str, ".role")
         place = wire.get("created_at")
         blocks = read_content(given, place if type(place) is str else 0, inner, odd)
-    except MisfitError as misfit:
+    except ShapeError as misfit:
         raise misfit.inside(".message") from None
     fields["provider_raw"] = spare(given, SAYING, inner.spelled, inner.form)
     return tuple(blocks)

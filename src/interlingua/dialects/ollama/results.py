@@ -8,7 +8,8 @@ from typing import Any
 from interlingua.dialects.base import ERROR_MARK, Scribe, Wire
 from interlingua.dialects.ollama.calls import OpenCalls
 from interlingua.dialects.ollama.content import leave_out, read_images, read_text, write_blocks
-from interlingua.dialects.ollama.shape import Kept, form_of, may_take, put_back, spare
+from interlingua.dialects.ollama.shape import form_of, put_back, spare
+from interlingua.dialects.shape import Kept, may_take
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role

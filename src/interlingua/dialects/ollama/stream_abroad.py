@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
@@ -10,26 +9,23 @@ from interlingua.dialects.ollama.content import write_blocks
 from interlingua.dialects.ollama.failure import write_error
 from interlingua.dialects.ollama.response import write_response
 from interlingua.dialects.ollama.stream_frames import heads, say, spell
-from interlingua.dialects.ollama.stream_said import FAILED, Said, call_of, message_of
+from interlingua.dialects.ollama.stream_said import Said, message_of
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
+from interlingua.dialects.streaming import NO_TURN, InTurn, beside_error, call_of
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
     BlockStart,
-    Event,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
@@ -39,28 +35,18 @@ _TEXT, _THINKING = 0, 1
 _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
 """Blocks that are told in pieces. All others come whole."""
 _PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
-_NO_TURN = "the stream broke off before its turn came"
 
 
-class Abroad:
+class Abroad(InTurn):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
     def __init__(self, report: Report) -> None:
-        self._report = report
-        self._failed = False
-        self._begin_anew(None)
-        self.steps: dict[type, Callable[[Any], list[Frame]]] = {
-            **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
-            **dict.fromkeys((ToolUseStart, ToolUseInputDelta, ToolUseEnd), self._block),
-            **dict.fromkeys((TextDelta, ThinkingDelta), self._piece),
-            **dict.fromkeys((Stop, UsageUpdate, Other), self._nothing),
-            MessageStart: self._start,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
+        super().__init__(report)
+        self.steps[ToolUseInputDelta] = self._block
 
-    def _begin_anew(self, model: str | None) -> None:
+    def _begin_anew(self, model: str | None = None) -> None:
+        super()._begin_anew()
         self._line: Wire = {
             "model": DEFAULT_MODEL if model is None else model,
             "created_at": DEFAULT_TIME,
@@ -68,16 +54,8 @@ class Abroad:
         self._heads = heads(self._line["model"], {"created_at": DEFAULT_TIME})
         self._started = False
         self._current: Said | None = None
-        self._waiting: dict[int, list[Event]] = {}
-        self._seen: set[int] = set()
         self._last: int | None = None
         self._silent = True
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _piece(self, event: TextDelta | ThinkingDelta) -> list[Frame]:
         said = self._current
@@ -115,18 +93,16 @@ class Abroad:
         last = {**self._line, **wire, "message": {"content": "", **message}, "done": True}
         if model is None:
             last["model"] = self._line["model"]
-        self._begin_anew(None)
+        self._begin_anew()
         return [*frames, spell(last)]
 
     def _fail(self, event: StreamError) -> list[Frame]:
         if self._failed:
             return []
-        error, partial = event.error, event.partial
-        blank = FAILED if partial is None else partial.replace(content=())
-        scribe = Scribe(NAME, Response(partial or blank, error=error), self._report)
-        if partial is not None:
-            scribe.also_known(blank, partial)
-            self._report_partial(partial, scribe)
+        error = event.error
+        blank, scribe = beside_error(event, NAME, self._report)
+        if event.partial is not None:
+            self._report_partial(event.partial, scribe)
         self._failed, self._current = True, None
         return [spell(write_error(Response(blank, error=error), error, scribe))]
 
@@ -137,36 +113,18 @@ class Abroad:
         unsaid = set(self._waiting)
         if said is not None and not said.length:
             unsaid.add(said.index)
-        waiting = [index in unsaid for index in sorted(self._seen)]
-        if len(waiting) != len(partial.content):
-            waiting = [False] * len(partial.content)
-        for block, waits in zip(partial.content, waiting, strict=True):
-            if waits:
-                scribe.dropped(block, _NO_TURN)
-        told = zip(partial.content, waiting, strict=True)
-        blocks = tuple([block for block, waits in told if not waits])
-        write_blocks(blocks, partial.role, {}, scribe)
+        told = []
+        for block, had_turn in self._with_turns(partial, unsaid):
+            if had_turn:
+                told.append(block)
+            else:
+                scribe.dropped(block, NO_TURN)
+        write_blocks(tuple(told), partial.role, {}, scribe)
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
-        if event.choice or self._failed:
-            return []
-        self._start(MessageStart())
-        self._seen.add(event.index)
-        if self._current is not None and self._current.index != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return []
-        return [*self._tell(event), *self._go_on()]
-
-    def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        while self._current is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
+    def _turn(self) -> int | None:
+        return None if self._current is None else self._current.index
 
     def _tell(self, event: Any) -> list[Frame]:
         said = self._current

@@ -6,20 +6,12 @@ from __future__ import annotations
 import msgspec
 
 from interlingua.dialects.base import Wire, encode
-from interlingua.dialects.ollama.tables import NAME
-from interlingua.model.events import FrameMark
 from interlingua.streams.frames import Frame
 
 NOT_KEYS = frozenset({"$event", "$data"})
 """What a mark keeps beside the keys of the line."""
 
 _encode_text = msgspec.json.Encoder().encode
-
-
-def kept_in(mark: FrameMark | None) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
 
 
 def spell(wire: Wire, name: str | None = None) -> Frame:

@@ -8,9 +8,10 @@ from typing import Any
 from interlingua.dialects.base import Wire
 from interlingua.dialects.ollama.failure import write_error
 from interlingua.dialects.ollama.response import COUNTS, write_response
-from interlingua.dialects.ollama.stream_frames import NOT_KEYS, heads, kept_in, say_at, spell
-from interlingua.dialects.ollama.stream_said import FAILED, QUIET, call_of
+from interlingua.dialects.ollama.stream_frames import NOT_KEYS, heads, say_at, spell
+from interlingua.dialects.ollama.stream_said import QUIET
 from interlingua.dialects.ollama.tables import NAME
+from interlingua.dialects.streaming import FAILED, call_of, kept_in
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -41,7 +42,7 @@ class _Held:
     def __init__(self, event: Event) -> None:
         mark = event.frame
         self.number = mark.number if mark is not None else None
-        self.rest = kept_in(mark)
+        self.rest = kept_in(mark, NAME)
         self.form: Wire = self.rest.get("$form") or {}
         self.says = mark is not None and NAME in (mark.rest or ())
         self.count = 0
@@ -144,7 +145,7 @@ class Home:
         return self._piece(event, 1)
 
     def _piece(self, event: TextDelta | ThinkingDelta, kind: int) -> list[Frame]:
-        kept = kept_in(event.frame)
+        kept = kept_in(event.frame, NAME)
         time = kept.get("created_at")
         if self._heads is None or self._held is not None or len(kept) != 1:
             return self._step(event)
@@ -180,7 +181,7 @@ class Home:
         frames = self.close()
         if self._failed or event.frame is None or NAME not in (event.frame.rest or ()):
             return frames
-        rest = kept_in(event.frame)
+        rest = kept_in(event.frame, NAME)
         name = rest.get("$event")
         if "$data" in rest:
             return [*frames, Frame(name, rest["$data"])]

@@ -10,12 +10,13 @@ import msgspec
 from interlingua.dialects.base import Wire
 from interlingua.dialects.ollama.calls import read_call
 from interlingua.dialects.ollama.response import COUNTS, read_reason, read_response, read_usage
-from interlingua.dialects.ollama.shape import Kept, MisfitError
+from interlingua.dialects.shape import Kept, ShapeError
+from interlingua.dialects.streaming import failed
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import TextDelta, ThinkingDelta
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import Diagnostic, MessageStatus, StopReason, Usage
+from interlingua.model.metadata import Diagnostic, StopReason, Usage
 
 
 class _PlainMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -86,7 +87,7 @@ class Answer:
         try:
             for each in listed:
                 calls.append(read_call(each, place, self._calls + len(calls), self._found))
-        except MisfitError as odd:
+        except ShapeError as odd:
             raise odd.inside(f".message.tool_calls[{len(calls)}]") from None
         self._calls += len(calls)
         self._made_ids = self._made_ids or not all(each.get("id") for each in listed)
@@ -148,8 +149,4 @@ class Answer:
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
         self.close()
-        message = self.response().message
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
-        )
-        return message.replace(metadata=metadata)
+        return failed(self.response().message, error)

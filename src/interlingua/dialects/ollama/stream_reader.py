@@ -10,9 +10,10 @@ import msgspec
 
 from interlingua.dialects.base import Wire, encode, parse
 from interlingua.dialects.ollama.response import COUNTS, read_response
-from interlingua.dialects.ollama.shape import MisfitError, mine_of
+from interlingua.dialects.ollama.shape import mine_of
 from interlingua.dialects.ollama.stream_parts import Answer, PlainLine, Run
 from interlingua.dialects.ollama.tables import NAME
+from interlingua.dialects.shape import ShapeError
 from interlingua.errors import ReadError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -96,8 +97,8 @@ class StreamReader:
             events = self._line(wire) if type(wire) is dict else []
         except ReadError as odd:
             raise ReadError(WHAT, odd.path, odd.expected, odd.found) from None
-        except MisfitError as odd:
-            raise odd.error("stream") from None
+        except ShapeError as odd:
+            raise odd.error(f"{NAME} stream") from None
         rest = None
         if not events:
             rest = dict(wire) if type(wire) is dict else {"$data": frame.data}

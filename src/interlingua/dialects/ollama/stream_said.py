@@ -6,14 +6,11 @@ from interlingua.dialects.base import Quiet, Wire
 from interlingua.dialects.ollama.content import write_blocks
 from interlingua.dialects.ollama.tables import NAME
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, ToolUseBlock
-from interlingua.model.events import ToolUseEnd, ToolUseStart
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.blocks import Block
+from interlingua.model.events import ToolUseStart
+from interlingua.model.message import Role
 
 QUIET = Quiet(NAME, None, Report(NAME))
-FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
 
 
 def message_of(block: Block) -> Wire | None:
@@ -21,20 +18,6 @@ def message_of(block: Block) -> Wire | None:
     out: Wire = {"role": "assistant"}
     write_blocks((block,), Role.ASSISTANT, out, QUIET)
     return out if out["content"] or len(out) > 2 else None
-
-
-def call_of(start: ToolUseStart, end: ToolUseEnd) -> ToolUseBlock:
-    """The call that these events tell."""
-    return ToolUseBlock(
-        start.id,
-        start.name,
-        end.input,
-        executor=start.executor,
-        call_type=start.call_type,
-        raw_arguments=end.raw_arguments,
-        signature=end.signature,
-        raw=start.raw if end.raw is None else end.raw,
-    )
 
 
 class Said:

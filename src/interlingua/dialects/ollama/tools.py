@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.ollama.shape import (
-    Kept,
-    MisfitError,
-    each,
-    form_of,
-    may_take,
-    mine_of,
-    put_back,
-    spare,
-    want,
-)
+from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import DEFAULT_SCHEMA, NAME, SAID_TOOL, TEXT_SCHEMA
+from interlingua.dialects.shape import Kept, ShapeError, each, may_take, want
 from interlingua.model.tools import ToolDefinition
 
 _FUNCTION = frozenset({"name", "description", "parameters"})
@@ -43,7 +34,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
     try:
         description = may_take(function, "description", str, spelled)
         schema = may_take(function, "parameters", dict, spelled)
-    except MisfitError as odd:
+    except ShapeError as odd:
         raise odd.inside(".function") from None
     if "parameters" not in function:
         form["absent"] = ["parameters"]

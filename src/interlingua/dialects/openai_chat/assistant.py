@@ -11,10 +11,11 @@ from interlingua.dialects.openai_chat.citations import read_annotations
 from interlingua.dialects.openai_chat.content import read_content
 from interlingua.dialects.openai_chat.hosted import EXECUTED, read_hosted
 from interlingua.dialects.openai_chat.parts import read_part
-from interlingua.dialects.openai_chat.shape import Note, each, maybe, want
+from interlingua.dialects.openai_chat.shape import Note, maybe, want
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import read_thinking, usual_places
+from interlingua.dialects.shape import each
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     AudioBlock,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.shape import NOTHING, ShapeError, form_in, mine_of
+from interlingua.dialects.openai_chat.shape import NOTHING, form_in, mine_of
 from interlingua.dialects.openai_chat.tables import CacheMark, Tables
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import Value
 from interlingua.model.blocks import Block, Cache, UnknownBlock
 

@@ -12,7 +12,6 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import (
     Note,
-    ShapeError,
     form_in,
     keep_whole,
     mine_of,
@@ -20,6 +19,7 @@ from interlingua.dialects.openai_chat.shape import (
     want,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, ToolUseBlock, UnknownBlock

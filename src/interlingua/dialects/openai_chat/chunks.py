@@ -7,8 +7,9 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.media import Fields
-from interlingua.dialects.openai_chat.shape import Note, each, maybe, mine_of, want
+from interlingua.dialects.openai_chat.shape import Note, maybe, mine_of, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import each
 from interlingua.model.blocks import Citation, RedactedThinkingBlock, TextBlock, ThinkingBlock
 
 

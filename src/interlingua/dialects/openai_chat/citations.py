@@ -11,7 +11,6 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.shape import (
     Note,
-    each,
     form_in,
     keep_whole,
     maybe,
@@ -21,6 +20,7 @@ from interlingua.dialects.openai_chat.shape import (
     whole,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import each
 from interlingua.model.blocks import Block, Citation, TextBlock
 
 _USUAL = "url_citation"

@@ -7,8 +7,9 @@ from typing import Any
 
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
 from interlingua.dialects.openai_chat.parts import SAID_TEXT, Parts, read_parts, write_parts
-from interlingua.dialects.openai_chat.shape import Note, ShapeError, form_in, mine_of
+from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.message import Message
 

@@ -17,8 +17,6 @@ from interlingua.dialects.openai_chat.hosted import (
 from interlingua.dialects.openai_chat.parts import write_unknown
 from interlingua.dialects.openai_chat.shape import (
     Note,
-    ShapeError,
-    each,
     form_in,
     keep_whole,
     maybe,
@@ -26,6 +24,7 @@ from interlingua.dialects.openai_chat.shape import (
     put_back,
 )
 from interlingua.dialects.openai_chat.tables import FORMATS, SIGNING_FAMILY, Tables
+from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import (
     Block,
     RedactedThinkingBlock,

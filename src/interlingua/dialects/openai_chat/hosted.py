@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.calls import read_arguments, write_arguments
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    ShapeError,
-    form_in,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-)
+from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 

@@ -12,16 +12,10 @@ from interlingua.dialects.openai_chat.calls import read_plain_call
 from interlingua.dialects.openai_chat.content import placeholder, read_content, write_content
 from interlingua.dialects.openai_chat.quick import write_assistant
 from interlingua.dialects.openai_chat.results import OpenCalls, read_result, write_result
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    ShapeError,
-    form_in,
-    mine_of,
-    put_back,
-    want,
-)
+from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import ROLES, Tables
 from interlingua.dialects.openai_chat.thinking import read_signed
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata

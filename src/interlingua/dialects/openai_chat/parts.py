@@ -13,8 +13,6 @@ from interlingua.dialects.openai_chat import chunks, documents, media
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import (
     Note,
-    ShapeError,
-    each,
     form_in,
     keep_whole,
     maybe,
@@ -23,6 +21,7 @@ from interlingua.dialects.openai_chat.shape import (
     whole,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import (
     AudioBlock,
     Block,

@@ -9,19 +9,11 @@ from interlingua.dialects.openai_chat.assistant import Said, read_assistant
 from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.quick import write_assistant, write_plain_choice
 from interlingua.dialects.openai_chat.runs import read_run, write_run
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    ShapeError,
-    each,
-    form_in,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-)
+from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.stops import read_stop, write_stop
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
+from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason

@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from interlingua.dialects.base import ERROR_MARK, Scribe, Wire
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.content import read_content, write_content
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    ShapeError,
-    form_in,
-    mine_of,
-    put_back,
-    want,
-)
+from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message

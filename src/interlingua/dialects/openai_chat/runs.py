@@ -10,8 +10,9 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.assistant import Said, read_assistant
 from interlingua.dialects.openai_chat.quick import write_assistant
 from interlingua.dialects.openai_chat.results import OpenCalls, read_result, write_result
-from interlingua.dialects.openai_chat.shape import Note, each, form_in, mine_of, want
+from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import each
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.shape import Note, each, maybe, want
+from interlingua.dialects.openai_chat.shape import Note, maybe, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import each
 from interlingua.model.exchange import Options
 
 Fields = dict[str, Any]

@@ -5,73 +5,34 @@ understands, the form is spelling. Writing, `put_back` adds both to what the fie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from interlingua.dialects import shape
 from interlingua.dialects.base import Wire
-from interlingua.errors import ReadError, found
+from interlingua.dialects.shape import EXACT
 from interlingua.model.base import Raw
 
 T = TypeVar("T")
 
-_WORDS: dict[type, str] = {
-    str: "a string",
-    dict: "an object",
-    list: "a list",
-    int: "an integer",
-    float: "a number",
-    bool: "a boolean",
-}
-_EXACT = 2**53
 NOTHING: dict[str, Any] = {}
 
 
-class ShapeError(Exception):
-    """Wire of the wrong shape. The path grows from the inside out, so that it costs nothing."""
-
-    def __init__(self, path: str, expected: str, value: Any) -> None:
-        self.path = path
-        self.expected = expected
-        self.found = found(value)
-
-    def inside(self, outer: str) -> ShapeError:
-        self.path = outer + self.path
-        return self
-
-    def error(self, what: str) -> ReadError:
-        return ReadError(what, f"${self.path}", self.expected, self.found)
-
-
 def want(value: Any, kind: type[T], path: str) -> T:
-    """`value` if it is of this JSON type; whole floats are integers, and integers numbers."""
+    """`value` if it is of this JSON type; here integers become floats where a number is wanted."""
     if type(value) is kind:
         return value
-    if kind is float and type(value) is int and -_EXACT < value < _EXACT:
+    if kind is float and type(value) is int and -EXACT < value < EXACT:
         return float(value)  # type: ignore[return-value]  # 1 is the same JSON number as 1.0
-    if kind is int and type(value) is float and value.is_integer():
-        return int(value)  # type: ignore[return-value]  # 1.0 is the same JSON number as 1
-    raise ShapeError(path, _WORDS[kind], value)
+    return shape.want(value, kind, path)
 
 
 def maybe(wire: Wire, key: str, kind: type[T], path: str = "") -> T | None:
     """The value of a key that may be absent or null."""
     value = wire.get(key)
     return None if value is None else want(value, kind, f"{path}.{key}")
-
-
-def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
-    """`read` of every item of a list; an error says which."""
-    out: list[T] = []
-    if type(items) is not list:
-        raise ShapeError(path, "a list", items)
-    try:
-        for item in items:
-            out.append(read(item))
-    except ShapeError as odd:
-        raise odd.inside(f"{path}[{len(out)}]") from None
-    return out
 
 
 def nothing(value: Any) -> bool:

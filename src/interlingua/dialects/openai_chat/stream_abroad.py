@@ -13,9 +13,9 @@ from interlingua.dialects.openai_chat.failures import write_failure
 from interlingua.dialects.openai_chat.quick import write_assistant
 from interlingua.dialects.openai_chat.response import write_answer
 from interlingua.dialects.openai_chat.stream_frames import CHUNK, DONE, say
-from interlingua.dialects.openai_chat.stream_home import FAILED
 from interlingua.dialects.openai_chat.stream_voice import Voice
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.streaming import FAILED
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock
 from interlingua.model.events import (

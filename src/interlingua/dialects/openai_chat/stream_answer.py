@@ -8,10 +8,10 @@ from interlingua.dialects.openai_chat.response import read_answer
 from interlingua.dialects.openai_chat.stream_choice import Choice
 from interlingua.dialects.openai_chat.stream_frames import CHUNK, PADS
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.streaming import failed
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageStatus, StopReason
 
 _APART = frozenset({"id", "object", "choices", "usage", "error", *PADS})
 _OBJECTS = {CHUNK: "chat.completion", "chat.completion.done": "chat.completion"}
@@ -62,10 +62,7 @@ class Answer:
             message = self.response().message
         except ReadError:  # which whoever feeds the stream was told
             message = Message(Role.ASSISTANT, self.choices[min(self.choices)].blocks())
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
-        )
-        return message.replace(metadata=metadata)
+        return failed(message, error)
 
     def has_stopped(self) -> bool:
         """Whether every choice has told why it ended."""

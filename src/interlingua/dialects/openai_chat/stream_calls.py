@@ -9,9 +9,10 @@ import msgspec
 
 from interlingua.dialects.base import Wire
 from interlingua.dialects.openai_chat.calls import CallReader
-from interlingua.dialects.openai_chat.shape import ShapeError, each, want
+from interlingua.dialects.openai_chat.shape import want
 from interlingua.dialects.openai_chat.stream_frames import hole
 from interlingua.dialects.openai_chat.stream_parts import Part, Telling
+from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import Block
 from interlingua.model.events import ToolUseInputDelta
 

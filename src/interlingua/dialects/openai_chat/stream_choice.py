@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.dialects.base import Wire
 from interlingua.dialects.openai_chat.assistant import read_assistant
-from interlingua.dialects.openai_chat.shape import ShapeError, want
+from interlingua.dialects.openai_chat.shape import want
 from interlingua.dialects.openai_chat.stops import read_stop
 from interlingua.dialects.openai_chat.stream_calls import Calls
 from interlingua.dialects.openai_chat.stream_content import Content
@@ -18,6 +18,7 @@ from interlingua.dialects.openai_chat.stream_parts import Part, Telling
 from interlingua.dialects.openai_chat.stream_thoughts import Thoughts
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import AudioBlock, Block, RefusalBlock, Source
 from interlingua.model.events import BlockDelta, FrameMark, Stop
 

@@ -16,9 +16,7 @@ import msgspec
 
 from interlingua.dialects.base import Wire, encode
 from interlingua.dialects.openai_chat.shape import NOTHING
-from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.model.base import same
-from interlingua.model.events import FrameMark
 from interlingua.streams.frames import Frame
 
 DONE = "[DONE]"
@@ -41,12 +39,6 @@ decode_text = msgspec.json.Decoder(str).decode
 
 Cuts = tuple[str, ...]
 """The text of a chunk, cut where its piece stands."""
-
-
-def kept_in(mark: FrameMark | None, t: Tables) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(t.name) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else NOTHING
 
 
 # -- chunks with holes ----------------------------------------------------------------------------

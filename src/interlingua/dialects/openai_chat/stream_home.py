@@ -14,12 +14,12 @@ from interlingua.dialects.openai_chat.stream_frames import (
     cut,
     fill,
     head_of,
-    kept_in,
     lengthen,
     say,
 )
 from interlingua.dialects.openai_chat.tables import NEAREST_STOP, Tables
 from interlingua.dialects.openai_chat.usage import write_usage
+from interlingua.dialects.streaming import FAILED, kept_in
 from interlingua.losses import Report
 from interlingua.model.events import (
     BlockStart,
@@ -32,12 +32,8 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.model.exchange import Response
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
-
-FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
 
 _PIECES = (TextDelta, ThinkingDelta, ToolUseInputDelta)
 _BY_CONTENT = (StopReason.TOOL_USE, StopReason.REFUSAL)
@@ -82,7 +78,7 @@ class Home:
         if self._held and mark.number != self._number():
             frames = self._flush()
         if not self._held:
-            form = kept_in(mark, self._t).get("$form") or {}
+            form = kept_in(mark, self._t.name).get("$form") or {}
             if "cut" in form:  # it stood nowhere
                 self._failed = True
                 return frames
@@ -97,7 +93,7 @@ class Home:
     def _flush(self) -> list[Frame]:
         """The frame of the events that were held."""
         events, self._held = self._held, []
-        rest = kept_in(events[0].frame, self._t) if events else {}
+        rest = kept_in(events[0].frame, self._t.name) if events else {}
         if "$data" in rest:
             self._failed = type(events[-1]) is StreamError
             return [Frame(rest.get("$event"), rest["$data"])]

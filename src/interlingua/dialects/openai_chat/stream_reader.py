@@ -12,7 +12,7 @@ import msgspec
 
 from interlingua.dialects.base import Quiet, Wire, encode, parse
 from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
-from interlingua.dialects.openai_chat.shape import ShapeError, want
+from interlingua.dialects.openai_chat.shape import want
 from interlingua.dialects.openai_chat.stream_answer import Answer
 from interlingua.dialects.openai_chat.stream_choice import Choice
 from interlingua.dialects.openai_chat.stream_frames import (
@@ -28,6 +28,7 @@ from interlingua.dialects.openai_chat.stream_frames import (
 from interlingua.dialects.openai_chat.stream_parts import Part, Telling
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
+from interlingua.dialects.shape import ShapeError
 from interlingua.errors import DepthError
 from interlingua.losses import Report
 from interlingua.model import codec

@@ -17,9 +17,8 @@ from interlingua.model.blocks import (
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
-    ToolUseBlock,
 )
-from interlingua.model.events import ToolUseEnd, ToolUseStart
+from interlingua.model.events import ToolUseStart
 
 CONTENT, REASONING, REFUSAL = "content", "reasoning", "refusal"
 CHANNELS: dict[type[Block], str] = {
@@ -48,26 +47,6 @@ class Said:
         self.ordinal = 0
         """Of a call, or of a piece of thinking."""
         self.start: ToolUseStart | None = None
-
-
-def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
-    """The call that these events tell."""
-    block = ToolUseBlock(
-        start.id,
-        start.name,
-        {},
-        executor=start.executor,
-        call_type=start.call_type,
-        raw=start.raw,
-    )
-    if end is None:
-        return block
-    return block.replace(
-        input=end.input,
-        raw_arguments=end.raw_arguments,
-        signature=end.signature,
-        raw=start.raw if end.raw is None else end.raw,
-    )
 
 
 def thinking_delta(block: Block, t: Tables, scribe: Scribe, ordinal: int, by: str) -> Wire:

@@ -18,7 +18,6 @@ from interlingua.dialects.openai_chat.stream_said import (
     REASONING,
     REFUSAL,
     Said,
-    call_of,
     is_bare,
     list_of,
     thinking_delta,
@@ -26,6 +25,7 @@ from interlingua.dialects.openai_chat.stream_said import (
     without_text,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.streaming import call_of
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.events import (

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from interlingua.dialects.openai_chat.stream_abroad import Abroad
 from interlingua.dialects.openai_chat.stream_home import Home
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables
-from interlingua.losses import Report
-from interlingua.model.events import Event
-from interlingua.streams.frames import Frame
+from interlingua.dialects.streaming import TwoWays
+from interlingua.model.events import FrameMark
 
 
-class StreamWriter:
-    """One stream of Chat Completions. Its first event tells whether it is a stream of this dialect
-    that goes home; the marks of others say nothing here."""
+class StreamWriter(TwoWays):
+    """One stream of Chat Completions."""
 
     tables: Tables = ANSWER_TABLES
 
     def __init__(self) -> None:
-        self.report = Report(self.tables.name)
-        self._way: Home | Abroad | None = None
-        self._steps: dict[type, Callable[[Any], list[Frame]]] = {}
+        super().__init__(self.tables.name)
 
-    def feed(self, event: Event) -> list[Frame]:
-        if self._way is None:
-            self._choose(event)
-        return self._steps[type(event)](event)
+    def _home(self) -> Home:
+        return Home(self.tables)
 
-    def close(self) -> list[Frame]:
-        return [] if self._way is None else self._way.close()
-
-    def _choose(self, event: Event) -> None:
-        mark = event.frame
-        ours = mark is not None and mark.rest is not None and self.tables.name in mark.rest
-        self._way = Home(self.tables) if ours else Abroad(self.tables, self.report, mark)
-        self._steps = self._way.steps
+    def _abroad(self, mark: FrameMark | None) -> Abroad:
+        return Abroad(self.tables, self.report, mark)

@@ -18,8 +18,6 @@ from interlingua.dialects.openai_chat.details import read_details, write_details
 from interlingua.dialects.openai_chat.parts import write_unknown
 from interlingua.dialects.openai_chat.shape import (
     Note,
-    ShapeError,
-    each,
     form_in,
     keep_whole,
     maybe,
@@ -28,6 +26,7 @@ from interlingua.dialects.openai_chat.shape import (
     want,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
 
 LISTS = ("thinking_blocks", "reasoning_details")

@@ -6,14 +6,7 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    form_in,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-)
+from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.model.tools import ToolDefinition
 

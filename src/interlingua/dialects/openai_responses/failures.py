@@ -181,6 +181,9 @@ def write_failed(error: ProviderError, scribe: Scribe) -> Wire:
         if error.code is not None:
             scribe.lost(error, "code", "no code that a failed response may have")
         wire["code"] = "server_error"
+        if error.kind is ErrorKind.RATE_LIMIT:
+            wire["code"] = "rate_limit_exceeded"
+        _tell_kind(error, _kind(wire["code"], None, None), scribe)
     return wire
 
 

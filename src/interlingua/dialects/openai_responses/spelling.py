@@ -12,6 +12,7 @@ from typing import Any
 
 from interlingua.dialects.base import Wire
 from interlingua.dialects.openai_responses.tables import NAME
+from interlingua.dialects.shape import Notes
 from interlingua.errors import ReadError
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.base import Raw
@@ -19,21 +20,9 @@ from interlingua.model.base import Raw
 RESERVED = frozenset({"$form", "$item", "$asides"})
 _NOTHING: Wire = {}
 
-
-def own(raw: Raw | None) -> Wire:
-    """What this dialect kept in a `raw`."""
-    if raw is None:
-        return _NOTHING
-    mine = raw.get(NAME)
-    return mine if type(mine) is dict else _NOTHING
-
-
-def form(raw: Raw | None) -> Wire:
-    """The spelling that this dialect kept in a `raw`."""
-    if raw is None:
-        return _NOTHING
-    spelling = own(raw).get("$form")
-    return spelling if type(spelling) is dict else _NOTHING
+_NOTES = Notes(NAME, RESERVED)
+own, form = _NOTES.mine_of, _NOTES.form_of
+"""What this dialect kept in a `raw`, and the spelling in it."""
 
 
 def says_nothing(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
@@ -14,26 +13,23 @@ from interlingua.dialects.openai_responses.stream_frames import (
     ending_of,
 )
 from interlingua.dialects.openai_responses.stream_output import Output
-from interlingua.dialects.openai_responses.stream_said import FAILED_MESSAGE, error_of, opening
+from interlingua.dialects.openai_responses.stream_said import error_of, opening
 from interlingua.dialects.openai_responses.tables import NAME
-from interlingua.losses import Report
+from interlingua.dialects.streaming import FAILED as FAILED_MESSAGE
+from interlingua.dialects.streaming import InTurn
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
     BlockStart,
-    Event,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.streams.frames import Frame
@@ -41,41 +37,14 @@ from interlingua.streams.frames import Frame
 _TOO_LATE = "a stream says it at its start, when it was not known"
 
 
-class Abroad:
+class Abroad(InTurn):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._failed = False
-        self._begin_anew()
-        self.steps: dict[type, Callable[[Any], list[Frame]]] = {
-            MessageStart: self._start,
-            BlockStart: self._block,
-            ToolUseStart: self._block,
-            TextDelta: self._piece,
-            ThinkingDelta: self._piece,
-            ToolUseInputDelta: self._piece,
-            BlockDelta: self._block,
-            BlockEnd: self._block,
-            ToolUseEnd: self._block,
-            Stop: self._nothing,
-            UsageUpdate: self._nothing,
-            Other: self._nothing,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
-
     def _begin_anew(self) -> None:
+        super()._begin_anew()
         self._begun: Wire | None = None
         self._output = Output(None)
-        self._waiting: dict[int, list[Event]] = {}
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _piece(self, event: TextDelta | ThinkingDelta | ToolUseInputDelta) -> list[Frame]:
         output = self._output
@@ -140,24 +109,9 @@ class Abroad:
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
-        if event.choice or self._failed:
-            return []
-        frames = self._start(MessageStart())
+    def _turn(self) -> int | None:
         current = self._output.current
-        if current is not None and current.index != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return frames
-        return [*frames, *self._tell(event), *self._go_on()]
-
-    def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        while self._output.current is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
+        return None if current is None else current.index
 
     def _tell(self, event: Any) -> list[Frame]:
         output = self._output

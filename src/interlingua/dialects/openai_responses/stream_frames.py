@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 
 from interlingua.dialects.base import Wire, encode
 from interlingua.dialects.openai_responses.spelling import form
-from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.model.base import same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
-from interlingua.model.events import FrameMark
 from interlingua.streams.frames import Frame
 
 CREATED = "response.created"
@@ -178,12 +176,6 @@ def changed(expected: Wire, rest: Wire) -> Wire:
 
 
 _MARKS = frozenset({"$form", "$event", "$after", "$data"})
-
-
-def kept_in(mark: FrameMark | None) -> Wire:
-    """What the frame said beyond its events, as this dialect kept it."""
-    rest = mark.rest.get(NAME) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
 
 
 def spell(wire: Wire, name: Any = None) -> Frame:

@@ -6,16 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Wire
-from interlingua.dialects.openai_responses.stream_frames import (
-    TEXT,
-    changed,
-    kept_in,
-    spell,
-)
+from interlingua.dialects.openai_responses.stream_frames import TEXT, changed, spell
 from interlingua.dialects.openai_responses.stream_items import encode_text
 from interlingua.dialects.openai_responses.stream_plain import UNSET
 from interlingua.dialects.openai_responses.stream_sketch import Sketch
 from interlingua.dialects.openai_responses.tables import NAME
+from interlingua.dialects.streaming import kept_in
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -91,7 +87,7 @@ class Home:
         """Everything but a plain piece."""
         if self._failed:
             return []
-        rest = kept_in(event.frame)
+        rest = kept_in(event.frame, NAME)
         form = rest.get("$form") or {}
         sketch = self._sketch
         if "within" in form:
@@ -106,7 +102,7 @@ class Home:
         mark = event.frame
         if mark is None or NAME not in (mark.rest or ()):
             return []
-        rest = kept_in(mark)
+        rest = kept_in(mark, NAME)
         return [_as_it_was(rest)] if "$data" in rest else self._step(event)
 
     def _last(self, event: MessageComplete | StreamError) -> list[Frame]:
@@ -114,7 +110,7 @@ class Home:
             return []
         frames = self._step(event)
         self._failed = type(event) is StreamError
-        return [*frames, *map(_as_it_was, kept_in(event.frame).get("$after", ()))]
+        return [*frames, *map(_as_it_was, kept_in(event.frame, NAME).get("$after", ()))]
 
 
 def _as_it_was(kept: Wire) -> Frame:

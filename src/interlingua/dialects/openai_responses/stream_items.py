@@ -10,7 +10,7 @@ from interlingua.dialects.base import Wire
 from interlingua.dialects.openai_responses.content import read_part
 from interlingua.dialects.openai_responses.stream_frames import CONTENT, Piece
 from interlingua.dialects.openai_responses.stream_plain import TAKES
-from interlingua.dialects.openai_responses.stream_said import call_of
+from interlingua.dialects.streaming import call_of
 from interlingua.model.blocks import Block
 from interlingua.model.events import ToolUseStart
 

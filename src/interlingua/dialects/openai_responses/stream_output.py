@@ -32,15 +32,10 @@ from interlingua.dialects.openai_responses.stream_frames import (
 )
 from interlingua.dialects.openai_responses.stream_items import encode_text
 from interlingua.dialects.openai_responses.stream_open import Open, Said, holds, is_part, joins
-from interlingua.dialects.openai_responses.stream_said import (
-    QUIET,
-    call_of,
-    cited,
-    part_of,
-    write_item,
-)
+from interlingua.dialects.openai_responses.stream_said import QUIET, cited, part_of, write_item
 from interlingua.dialects.openai_responses.tables import CALLS
 from interlingua.dialects.openai_responses.writing import ItemWriter
+from interlingua.dialects.streaming import call_of
 from interlingua.model.base import same
 from interlingua.model.blocks import (
     Block,

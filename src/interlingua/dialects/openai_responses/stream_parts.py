@@ -22,6 +22,7 @@ from interlingua.dialects.openai_responses.stream_frames import (
 from interlingua.dialects.openai_responses.stream_items import Item, Part
 from interlingua.dialects.openai_responses.stream_sketch import Sketch
 from interlingua.dialects.openai_responses.stream_snapshot import Place, filled, places
+from interlingua.dialects.streaming import failed
 from interlingua.errors import ReadError
 from interlingua.model.blocks import (
     Block,
@@ -43,7 +44,6 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageStatus, StopReason
 
 ROOM = 64
 """Indexes that an unfinished item keeps for its further blocks when another one begins."""
@@ -208,12 +208,7 @@ class Answer:
         begun = {key: self.wire[key] for key in ("id", "model") if type(self.wire.get(key)) is str}
         output = [wire for item in self.told() if self._is_sound(wire := self.so_far(item))]
         message = read_response({"object": "response", **begun, "output": output}).message
-        metadata = message.metadata.replace(
-            status=MessageStatus.ERROR,
-            stop_reason=StopReason.ERROR,
-            error_message=error.message,
-        )
-        return message.replace(metadata=metadata)
+        return failed(message, error)
 
     def _is_sound(self, wire: Wire) -> bool:
         """Whether what there is of an item can be read already."""

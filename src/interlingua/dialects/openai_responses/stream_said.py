@@ -15,17 +15,16 @@ from interlingua.dialects.openai_responses.spelling import put_back
 from interlingua.dialects.openai_responses.stream_frames import ERROR, PART_TYPES, Piece, piece_of
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.writing import ItemWriter
+from interlingua.dialects.streaming import FAILED
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, Citation, ThinkingBlock, ToolUseBlock
-from interlingua.model.events import MessageStart, ToolUseEnd, ToolUseStart
+from interlingua.model.blocks import Block, Citation, ThinkingBlock
+from interlingua.model.events import MessageStart
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
 QUIET = Quiet(NAME, None, Report(NAME))
 """Keeps no account: the losses of a stream are counted once, when all of it is known."""
-FAILED_MESSAGE = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
-"""What stands beside an error where there is no message."""
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
 
 
@@ -39,7 +38,7 @@ def error_of(error: ProviderError, body: Wire | None = None) -> Wire:
     """The frame of an error that stands in place of a response. What its code does not tell is
     said by the error object of a body."""
     if body is None:
-        body = write_failure(Response(FAILED_MESSAGE, error=error), error, QUIET)
+        body = write_failure(Response(FAILED, error=error), error, QUIET)
     if error.raw is not None and NAME in error.raw:
         return {"type": ERROR, **body}
     wire: Wire = {"type": ERROR, "code": error.code, "message": error.message, "param": None}
@@ -60,26 +59,6 @@ def part_of(block: Block, piece: Piece | None) -> Wire | None:
 def cited(value: Any) -> Wire | None:
     """A citation; one that was stored with its event is plain JSON."""
     return write_citation(msgspec.convert(value, Citation), QUIET)
-
-
-def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
-    """The call that these events tell."""
-    block = ToolUseBlock(
-        start.id,
-        start.name,
-        {},
-        executor=start.executor,
-        call_type=start.call_type,
-        raw=start.raw,
-    )
-    if end is None:
-        return block
-    return block.replace(
-        input=end.input,
-        raw_arguments=end.raw_arguments,
-        signature=end.signature,
-        raw=start.raw if end.raw is None else end.raw,
-    )
 
 
 def write_item(writer: ItemWriter, blocks: tuple[Block, ...]) -> list[Wire]:

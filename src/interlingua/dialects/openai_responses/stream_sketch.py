@@ -36,9 +36,7 @@ from interlingua.dialects.openai_responses.stream_frames import (
 from interlingua.dialects.openai_responses.stream_items import Item, Part
 from interlingua.dialects.openai_responses.stream_plain import UNSET
 from interlingua.dialects.openai_responses.stream_said import (
-    FAILED_MESSAGE,
     QUIET,
-    call_of,
     cited,
     error_of,
     opening,
@@ -46,6 +44,8 @@ from interlingua.dialects.openai_responses.stream_said import (
     write_item,
 )
 from interlingua.dialects.openai_responses.writing import ItemWriter
+from interlingua.dialects.streaming import FAILED as FAILED_MESSAGE
+from interlingua.dialects.streaming import call_of
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,

@@ -1,0 +1,293 @@
+"""What the streams of several dialects share: the writer that knows two ways, blocks that wait for
+their turn, calls told by events, and what stands beside an error."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from typing import Any, Generic, Protocol, TypeVar
+
+from interlingua import arguments
+from interlingua.dialects.base import Scribe, Wire
+from interlingua.losses import Report
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Event,
+    FrameMark,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+from interlingua.streams.frames import Frame
+
+FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
+"""What stands beside an error where there is no message."""
+NO_TURN = "the stream broke off before its turn came"
+
+Steps = dict[type, Callable[[Any], list[Frame]]]
+"""What to do with an event, by its type."""
+
+
+def kept_in(mark: FrameMark | None, name: str) -> Wire:
+    """What the frame said beyond its events, as the dialect of this name kept it."""
+    rest = mark.rest.get(name) if mark is not None and mark.rest is not None else None
+    return rest if type(rest) is dict else {}
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def call_of(start: ToolUseStart, end: ToolUseEnd | None = None) -> ToolUseBlock:
+    """The call that these events tell."""
+    block = ToolUseBlock(
+        start.id,
+        start.name,
+        {},
+        executor=start.executor,
+        call_type=start.call_type,
+        raw=start.raw,
+    )
+    if end is None:
+        return block
+    return block.replace(
+        input=end.input,
+        raw_arguments=end.raw_arguments,
+        signature=end.signature,
+        raw=start.raw if end.raw is None else end.raw,
+    )
+
+
+def finish_call(block: ToolUseBlock, pieces: list[str]) -> tuple[ToolUseBlock, Diagnostic | None]:
+    """A call with the arguments that came in pieces, and what had to be done to read them."""
+    text = "".join(pieces)
+    if not text:
+        return block, None
+    given, mode = arguments.recover(text)
+    if mode == "strict":
+        return block.replace(input=given), None
+    details = {"mode": mode, "tool_use_id": block.id}
+    found = Diagnostic("tool_arguments_recovered", details=details)
+    return block.replace(input=given, raw_arguments=text), found
+
+
+def start_of_block(index: int, block: Block, mark: FrameMark) -> Event:
+    """The event that opens a block; a call has one of its own."""
+    if type(block) is not ToolUseBlock:
+        return BlockStart(index, block, frame=mark)
+    return ToolUseStart(index, block.id, block.name, block.executor, raw=block.raw, frame=mark)
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def failed(message: Message, error: ProviderError) -> Message:
+    """What there is of a message when its stream fails."""
+    metadata = message.metadata.replace(
+        status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
+    )
+    return message.replace(metadata=metadata)
+
+
+def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message, Scribe]:
+    """The message to write with an error, which has no content, and the scribe for it, who knows
+    it as the one that broke off."""
+    partial = event.partial
+    blank = FAILED if partial is None else partial.replace(content=())
+    scribe = Scribe(name, Response(partial or blank, error=event.error), report)
+    if partial is not None:
+        scribe.also_known(blank, partial)
+    return blank, scribe
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+class Way(Protocol):
+    """How the events of a stream become frames."""
+
+    steps: Steps
+
+    def close(self) -> list[Frame]: ...
+
+
+class TwoWays(ABC):
+    """A stream's writer. Its first event tells whether it is a stream of this dialect that goes
+    home; the marks of others say nothing here."""
+
+    def __init__(self, name: str) -> None:
+        self.report = Report(name)
+        self._name = name
+        self._way: Way | None = None
+        self._steps: Steps = {}
+
+    def feed(self, event: Event) -> list[Frame]:
+        if self._way is None:
+            self._choose(event)
+        return self._steps[type(event)](event)
+
+    def close(self) -> list[Frame]:
+        return [] if self._way is None else self._way.close()
+
+    def _choose(self, event: Event) -> None:
+        mark = event.frame
+        ours = mark is not None and mark.rest is not None and self._name in mark.rest
+        self._way = self._home() if ours else self._abroad(mark)
+        self._steps = self._way.steps
+
+    @abstractmethod
+    def _home(self) -> Way: ...
+
+    @abstractmethod
+    def _abroad(self, mark: FrameMark | None) -> Way: ...
+
+
+class InTurn(ABC):
+    """Writes a stream that came from elsewhere. One block is open at a time; what others say
+    meanwhile waits."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._failed = False
+        self._begin_anew()
+        self.steps: Steps = {
+            **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
+            **dict.fromkeys((ToolUseStart, ToolUseEnd), self._block),
+            **dict.fromkeys((TextDelta, ThinkingDelta, ToolUseInputDelta), self._piece),
+            **dict.fromkeys((Stop, UsageUpdate, Other), self._nothing),
+            MessageStart: self._start,
+            MessageComplete: self._complete,
+            StreamError: self._fail,
+        }
+
+    def _begin_anew(self) -> None:
+        self._waiting: dict[int, list[Event]] = {}
+        self._seen: set[int] = set()
+
+    def close(self) -> list[Frame]:
+        return []
+
+    def _nothing(self, event: Event) -> list[Frame]:
+        return []
+
+    def _block(self, event: Any) -> list[Frame]:
+        """Whatever concerns a block."""
+        if event.choice or self._failed:
+            return []
+        frames = self._start(MessageStart())
+        self._seen.add(event.index)
+        turn = self._turn()
+        if turn is not None and turn != event.index:
+            self._waiting.setdefault(event.index, []).append(event)
+            return frames
+        return [*frames, *self._tell(event), *self._go_on()]
+
+    def _go_on(self) -> list[Frame]:
+        """With the blocks that have waited, as far as one of them is still open."""
+        frames: list[Frame] = []
+        while self._turn() is None and self._waiting:
+            for event in self._waiting.pop(min(self._waiting)):
+                frames += self._tell(event)
+        return frames
+
+    def _with_turns(self, partial: Message, unsaid: Collection[int]) -> list[tuple[Block, bool]]:
+        """The blocks of a message that broke off, and whether each had its turn."""
+        turns = [index not in unsaid for index in sorted(self._seen)]
+        if len(turns) != len(partial.content):
+            turns = [True] * len(partial.content)
+        return list(zip(partial.content, turns, strict=True))
+
+    @abstractmethod
+    def _turn(self) -> int | None:
+        """The index of the open block."""
+
+    @abstractmethod
+    def _tell(self, event: Any) -> list[Frame]:
+        """What an event of the open block says, or of one that opens."""
+
+    @abstractmethod
+    def _piece(self, event: Any) -> list[Frame]: ...
+
+    @abstractmethod
+    def _start(self, event: MessageStart) -> list[Frame]: ...
+
+    @abstractmethod
+    def _complete(self, event: MessageComplete) -> list[Frame]: ...
+
+    @abstractmethod
+    def _fail(self, event: StreamError) -> list[Frame]: ...
+
+
+class Spoken(Protocol):
+    """A block that is being said."""
+
+    index: int
+
+
+S = TypeVar("S", bound=Spoken)
+
+
+class InPieces(InTurn, Generic[S]):
+    """The same for wires that say a block by its start, its pieces and its end."""
+
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._current: S | None = None
+
+    def _turn(self) -> int | None:
+        return None if self._current is None else self._current.index
+
+    def _tell(self, event: Any) -> list[Frame]:
+        said = self._current
+        match event:
+            case BlockStart():
+                return self._open(event.index, event.block)
+            case ToolUseStart():
+                return self._open_call(event)
+            case BlockEnd() if said is not None:
+                return self._end(said, event.block)
+            case ToolUseEnd() if said is not None:
+                return self._end_call(said, event)
+            case TextDelta(text="") | ThinkingDelta(text="") if said is None:
+                return []
+            case TextDelta() if said is None:
+                return [*self._open(event.index, TextBlock("")), *self._piece(event)]
+            case ThinkingDelta() if said is None:
+                return [*self._open(event.index, ThinkingBlock("")), *self._piece(event)]
+            case BlockDelta() if said is not None:
+                return self._delta(said, event)
+            case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if said is not None:
+                return self._say(said, event.text)
+            case _:
+                return []
+
+    @abstractmethod
+    def _open(self, index: int, block: Any) -> list[Frame]: ...
+
+    @abstractmethod
+    def _open_call(self, event: ToolUseStart) -> list[Frame]: ...
+
+    @abstractmethod
+    def _say(self, said: S, text: str) -> list[Frame]: ...
+
+    @abstractmethod
+    def _delta(self, said: S, event: BlockDelta) -> list[Frame]: ...
+
+    @abstractmethod
+    def _end(self, said: S, block: Any) -> list[Frame]: ...
+
+    @abstractmethod
+    def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]: ...
