@@ -13,7 +13,7 @@ from interlingua.dialects.base import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Loss
 from interlingua.model.base import same
-from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.codec import dumps
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import Response
@@ -192,7 +192,7 @@ def unlike(
     problems = []
     blocks = [[_said(block) for block in message.content] for message in (one, other)]
     if not in_order:
-        blocks = [sorted(each, key=dumps) for each in blocks]
+        blocks = [_as_one(each) for each in blocks]
     dropped = sum(_BLOCK.fullmatch(path) is not None for _, path in extra)
     fields = {found[2] for _, path in extra if (found := _FIELD.match(path))}
     if fields and len(blocks[0]) == len(blocks[1]):
@@ -211,6 +211,15 @@ def unlike(
     if len(streamed.alternatives) != len(whole.alternatives):
         problems.append("another number of answers")
     return problems
+
+
+def _as_one(blocks: list[Block]) -> list[Block]:
+    """The thinking in one, the text in one: all that a whole answer of Ollama has of each. In its
+    stream they may come by turns, and are kept apart."""
+    thoughts = "\n".join([block.text for block in blocks if type(block) is ThinkingBlock])
+    texts = "".join([block.text for block in blocks if type(block) is TextBlock])
+    others = [block for block in blocks if type(block) not in (ThinkingBlock, TextBlock)]
+    return [ThinkingBlock(thoughts), TextBlock(texts), *sorted(others, key=dumps)]
 
 
 def _lacks(one: Block, other: Block, name: str) -> bool:

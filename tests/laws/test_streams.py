@@ -90,7 +90,6 @@ def test_thoughts_of_one_item_stay_one_item() -> None:
     assert streams.square("openrouter", "openai-responses", frames) == []
 
 
-@pytest.mark.xfail(strict=True, reason="thoughts after a call are joined whole, not in pieces")
 def test_thoughts_around_a_call_are_one_text_for_ollama() -> None:
     thoughts = il.ThinkingBlock("t"), il.ThinkingBlock("u")
     frames = written("anthropic", thoughts[0], CALL, thoughts[1])
@@ -98,9 +97,7 @@ def test_thoughts_around_a_call_are_one_text_for_ollama() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="its events are in the order in which they came")
-@pytest.mark.parametrize(
-    ("name", "content"), [("openai-chat", (AUDIO, CALL)), ("ollama", (CALL, il.ThinkingBlock("t")))]
-)
+@pytest.mark.parametrize(("name", "content"), [("openai-chat", (AUDIO, CALL))])
 def test_what_comes_late_stands_where_the_whole_answer_has_it(
     name: str, content: tuple[il.Block, ...]
 ) -> None:

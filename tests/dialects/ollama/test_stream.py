@@ -65,12 +65,12 @@ def test_blocks_begin_with_their_first_piece_and_end_where_others_begin() -> Non
         ThinkingDelta(0, "H"),
         ThinkingDelta(0, "m"),
         BlockEnd(0, il.ThinkingBlock("Hm")),
-        BlockStart(1, il.TextBlock("")),
-        TextDelta(1, "a"),
-        BlockEnd(1, il.TextBlock("a")),
-        ToolUseStart(2, "call_1", "add"),
-        ToolUseInputDelta(2, '{"a":1}'),
-        ToolUseEnd(2, {"a": 1}),
+        BlockStart(1000, il.TextBlock("")),
+        TextDelta(1000, "a"),
+        BlockEnd(1000, il.TextBlock("a")),
+        ToolUseStart(3000, "call_1", "add"),
+        ToolUseInputDelta(3000, '{"a":1}'),
+        ToolUseEnd(3000, {"a": 1}),
         Stop(il.StopReason.TOOL_USE, "stop"),
         UsageUpdate(il.Usage(10, 3)),
     ]
@@ -137,7 +137,8 @@ def test_parallel_calls_without_ids_get_different_ones() -> None:
     assert len(set(ids)) == 3
     assert all(map(is_synthetic_tool_id, ids))
     assert [e.id for e in events if isinstance(e, ToolUseStart)] == ids
-    assert [e.index for e in events if isinstance(e, ToolUseStart)] == [0, 1, 2]
+    first, *others = [e.index for e in events if isinstance(e, ToolUseStart)]
+    assert others == [first + 1, first + 2]
     again = DIALECT.read_response(DIALECT.write_response(il.fold(events)).wire)
     assert again.message == message  # the time that ids were made of is the answer's
 
@@ -159,7 +160,7 @@ def test_where_text_and_thinking_take_turns_each_run_is_a_block() -> None:
     wires = talk(thoughts("a"), words("b"), calls(called()), thoughts("c"), words("d"))
     message = il.fold(goes_home(wires)).message
     kinds = [type(block).__name__ for block in message.content]
-    assert kinds == ["ThinkingBlock", "TextBlock", "ToolUseBlock", "ThinkingBlock", "TextBlock"]
+    assert kinds == ["ThinkingBlock", "ThinkingBlock", "TextBlock", "TextBlock", "ToolUseBlock"]
     assert (message.text, message.reasoning) == ("bd", "a\nc")
 
 

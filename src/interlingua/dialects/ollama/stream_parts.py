@@ -12,7 +12,7 @@ from interlingua.dialects.ollama.calls import read_call
 from interlingua.dialects.ollama.response import COUNTS, read_reason, read_response, read_usage
 from interlingua.dialects.shape import Kept, ShapeError
 from interlingua.dialects.streaming import failed
-from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
+from interlingua.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import TextDelta, ThinkingDelta
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
@@ -52,12 +52,24 @@ class Run:
 _LISTS = ("images", "tool_calls")
 
 
+_MANY = 1000
+_PLACES: dict[type[Block], int] = {
+    ThinkingBlock: 0,
+    TextBlock: _MANY,
+    ImageBlock: 2 * _MANY,
+    ToolUseBlock: 3 * _MANY,
+}
+"""Where the indexes of each kind begin."""
+
+
 class Answer:
-    """The message of a stream, so far. Its blocks stand in the order in which they came."""
+    """The message of a stream, so far. Its blocks stand where a whole answer has them: thinking,
+    text, images, calls; those of one kind in the order in which they came."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire: Wire = {}
-        self.blocks: list[Block] = []
+        self._blocks: dict[int, Block] = {}
+        self._places = dict(_PLACES)
         self.run: Run | None = None
         self._message: Wire | None = None
         self._said: set[str] = set()
@@ -68,15 +80,32 @@ class Answer:
         self._made_ids = False
 
     def open(self, kind: type[TextBlock | ThinkingBlock]) -> Run:
-        self.run = Run(len(self.blocks), kind)
+        self.run = Run(self._place(kind), kind)
         return self.run
+
+    def _place(self, kind: type[Block]) -> int:
+        """The next index for a block of this kind."""
+        band = kind if kind in _PLACES else ToolUseBlock
+        if self._places[band] - _PLACES[band] >= _MANY:
+            band = ToolUseBlock  # the last kind has no end
+        self._places[band] += 1
+        return self._places[band] - 1
+
+    def put(self, block: Block) -> int:
+        """A block that came whole; its index."""
+        index = self._place(type(block))
+        self._blocks[index] = block
+        return index
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple([block for _, block in sorted(self._blocks.items())])
 
     def close(self) -> Block | None:
         """The end of the run, if there is one."""
         if self.run is None:
             return None
-        block = self.run.block()
-        self.blocks.append(block)
+        block = self._blocks[self.run.index] = self.run.block()
         self.run = None
         return block
 
@@ -121,7 +150,7 @@ class Answer:
         return read_usage({key: self.wire.get(key) for key in COUNTS}, Kept({}, {}, {}), [])
 
     def reason(self, word: Any) -> StopReason | None:
-        return read_reason(word, tuple(self.blocks))
+        return read_reason(word, self.blocks)
 
     def response(self) -> Response:
         """What reading the whole answer gives. Its time is that of its last line, unless it has to
@@ -142,9 +171,7 @@ class Answer:
         if self._found:
             changes["diagnostics"] = (*self._found, *told.diagnostics)
         metadata = told.replace(**changes) if changes else told
-        return response.replace(
-            message=message.replace(content=tuple(self.blocks), metadata=metadata)
-        )
+        return response.replace(message=message.replace(content=self.blocks, metadata=metadata))
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""

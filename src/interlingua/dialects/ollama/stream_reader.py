@@ -200,8 +200,7 @@ class StreamReader:
                 events.append(BlockStart(run.index, kind(""), frame=plain))
             run.pieces.append(block.text)
             return [*events, run.event(run.index, block.text, frame=plain)]
-        events, index = self._close(answer), len(answer.blocks)
-        answer.blocks.append(block)
+        events, index = self._close(answer), answer.put(block)
         if not isinstance(block, ToolUseBlock):
             return [
                 *events,
@@ -219,6 +218,6 @@ class StreamReader:
         ]
 
     def _close(self, answer: Answer) -> list[Event]:
-        index = len(answer.blocks)
+        index = -1 if answer.run is None else answer.run.index
         block = answer.close()
         return [] if block is None else [BlockEnd(index, block, frame=FrameMark(self._number))]
