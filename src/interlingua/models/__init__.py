@@ -1,0 +1,24 @@
+"""Models: their names, their short names, and what each can do."""
+
+from interlingua.models.aliases import aliases, resolve
+from interlingua.models.capabilities import (
+    Capabilities,
+    capabilities,
+    known_models,
+    provider_capabilities,
+    usual_dialect,
+)
+from interlingua.models.names import ModelName, UnknownModelError, model_name
+
+__all__ = [
+    "Capabilities",
+    "ModelName",
+    "UnknownModelError",
+    "aliases",
+    "capabilities",
+    "known_models",
+    "model_name",
+    "provider_capabilities",
+    "resolve",
+    "usual_dialect",
+]

@@ -1,0 +1,69 @@
+"""Names of models: `<provider>:<name>`, and how a name on a wire finds its entry in a table.
+
+The name may itself hold colons, slashes and dots (`openrouter:deepseek/deepseek-r1`,
+`bedrock:us.anthropic.claude-sonnet-4-6`): the first colon ends the provider.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from interlingua.errors import InterlinguaError
+
+# A date at the end names one edition of a model: claude-haiku-4-5-20251001, gpt-5-2025-08-07,
+# claude-sonnet-4-5@20250929 (Vertex), @default (Vertex, any edition).
+_EDITION = re.compile(r"(-20\d{6}|-20\d\d-\d\d-\d\d|@20\d{6}|@default)$")
+
+
+class UnknownModelError(InterlinguaError):
+    """A model that a table does not have; `near` are ids that look like it."""
+
+    def __init__(self, model: str, where: str, near: list[str] | None = None) -> None:
+        self.model = model
+        self.where = where
+        self.near = near or []
+        hint = f"; near: {', '.join(self.near)}" if self.near else ""
+        super().__init__(f"unknown model {model!r} in {where}{hint}")
+
+
+class ModelName(NamedTuple):
+    """The two parts of a model id."""
+
+    provider: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.name}"
+
+
+def model_name(model: str) -> ModelName:
+    """`<provider>:<name>` in its parts; ValueError where one is missing."""
+    provider, colon, name = model.partition(":")
+    if not colon or not provider or not name or "/" in provider:
+        raise ValueError(f"a model id is <provider>:<name>, found {model!r}")
+    return ModelName(provider, name)
+
+
+def spellings(model: str) -> Iterator[str]:
+    """Ids under which a table may have this model, the given one first.
+
+    An edition is priced and able like its model unless a table has an entry of its own for it. An
+    Ollama tag is a size or a quantisation of the same weights; models that Ollama runs elsewhere
+    (`-cloud`) are not, and have to be named exactly.
+    """
+    yield model
+    undated = _EDITION.sub("", model)
+    if undated != model:
+        yield undated
+    if model.startswith("ollama:") and model.count(":") == 2 and not model.endswith("cloud"):
+        yield model.rpartition(":")[0]
+
+
+def unknown(model: str, where: str, known: Collection[str]) -> UnknownModelError:
+    """The error for a model that is not there, with a few that look like it."""
+    near = sorted(id for id in known if id.partition(":")[2] == model)
+    near += [id for id in get_close_matches(model, known, n=3, cutoff=0.7) if id not in near]
+    return UnknownModelError(model, where, near[:3])

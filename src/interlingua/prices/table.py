@@ -1,0 +1,268 @@
+"""Price tables: what each model costs for a million tokens, under a version.
+
+The package has tables as data, one file per version; `bundled()` is the newest. A user's own file
+(TOML or JSON) of the same form can be laid over one. Prices are decimals as written, never floats.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlingua.errors import ReadError
+from interlingua.models.names import model_name, spellings, unknown
+
+if TYPE_CHECKING:
+    from interlingua.prices.cost import Cost
+
+_FINEST = 18
+"""Decimal places a price may have, so that every cost is an exact decimal."""
+_HIGHEST = Decimal(10) ** 9
+_PATH = re.compile(r" - at `\$(.*)`$")
+
+_RENAME = {
+    name: f"{name}_per_mtok_usd"
+    for name in ("input", "output", "cached_read", "cache_write", "cache_write_1h")
+}
+
+
+class Rates(msgspec.Struct, frozen=True, rename=_RENAME, forbid_unknown_fields=True):
+    """US dollars for a million tokens of each kind.
+
+    Where a provider has no price of its own for cached tokens, it bills them as fresh ones; where
+    it has none for the longer cache, as a write to the shorter one.
+    """
+
+    input: Decimal
+    output: Decimal
+    cached_read: Decimal | None = None
+    cache_write: Decimal | None = None
+    cache_write_1h: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        for name in _RENAME:
+            rate: Decimal | None = getattr(self, name)
+            if rate is None:
+                continue
+            if not rate.is_finite() or not 0 <= rate <= _HIGHEST:
+                raise ValueError(f"{_RENAME[name]} is no price: {rate}")
+            exponent = rate.normalize().as_tuple().exponent
+            if isinstance(exponent, int) and -exponent > _FINEST:
+                raise ValueError(f"{_RENAME[name]} has more than {_FINEST} decimal places")
+
+
+class Tier(Rates, frozen=True, kw_only=True):
+    """Rates of a whole request, output included, whose prompt is larger than this."""
+
+    above_prompt_tokens: int
+
+
+class Hours(Rates, frozen=True, kw_only=True):
+    """Rates at certain hours of every day, in UTC; the end is no part of them."""
+
+    from_utc: time
+    until_utc: time
+
+    def holds(self, at: time) -> bool:
+        if self.from_utc <= self.until_utc:
+            return self.from_utc <= at < self.until_utc
+        return at >= self.from_utc or at < self.until_utc
+
+
+class Period(Rates, frozen=True, kw_only=True):
+    """Rates that hold from one day to another; the last day is no part of them."""
+
+    valid_from: date | None = None
+    valid_until: date | None = None
+    tiers: tuple[Tier, ...] = ()
+    hours: tuple[Hours, ...] = ()
+
+    def __post_init__(self) -> None:
+        Rates.__post_init__(self)
+        if self.tiers and self.hours:
+            raise ValueError("prices by prompt size and by hour in one entry are not supported")
+
+    def holds(self, day: date) -> bool:
+        return (self.valid_from is None or self.valid_from <= day) and (
+            self.valid_until is None or day < self.valid_until
+        )
+
+
+class ModelPrice(Period, frozen=True, kw_only=True):
+    """One entry of a table: the rates in force at its version, and those of other times."""
+
+    source: str | None = None
+    """Where the figures come from: a word of the table's `sources`, or free text."""
+    also: tuple[str, ...] = ()
+    """Other names of the model with the same provider."""
+    other_periods: tuple[Period, ...] = ()
+
+    def period(self, day: date | None) -> Period | None:
+        """The rates on a day; without a day those of the entry itself."""
+        if day is None:
+            return self
+        return next((p for p in (self, *self.other_periods) if p.holds(day)), None)
+
+
+class _Data(msgspec.Struct, frozen=True):
+    pricing_version: str
+    models: dict[str, ModelPrice]
+    sources: dict[str, str] = {}
+
+
+class PriceTable:
+    """A version and the prices of models, looked up by `<provider>:<name>`."""
+
+    def __init__(
+        self,
+        version: str,
+        models: Mapping[str, ModelPrice],
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        self.version = version
+        self.models = dict(models)
+        self.sources = dict(sources or {})
+        self._ids: dict[str, str] = {}
+        for id, entry in self.models.items():
+            provider = model_name(id).provider
+            self._ids.update((f"{provider}:{name}", id) for name in entry.also)
+        self._ids.update((id, id) for id in self.models)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PriceTable:
+        """A table from parsed JSON, TOML or YAML. Floats count as the decimals they print as."""
+        return cls._read(_decimals(data), "price table")
+
+    @classmethod
+    def load(cls, path: str | Path | Traversable) -> PriceTable:
+        """A table from a file: `.json`, or TOML."""
+        file = Path(path) if isinstance(path, str) else path
+        what = f"price table {file.name}"
+        try:
+            raw = file.read_bytes()
+            if file.name.endswith(".json"):
+                parsed = msgspec.json.Decoder(float_hook=Decimal).decode(raw)
+            else:
+                parsed = tomllib.loads(raw.decode(), parse_float=Decimal)
+        except OSError as odd:
+            raise ReadError(what, found=odd.strerror or type(odd).__name__) from odd
+        except (msgspec.DecodeError, ValueError) as odd:
+            raise ReadError(what, found=str(odd)) from None
+        return cls._read(parsed, what)
+
+    @classmethod
+    def _read(cls, parsed: Any, what: str) -> PriceTable:
+        try:
+            data = msgspec.convert(parsed, _Data, strict=False)
+        except msgspec.ValidationError as odd:
+            raise _read_error(what, parsed, odd) from None
+        try:
+            return cls(data.pricing_version, data.models, data.sources)
+        except ValueError as odd:
+            raise ReadError(what, "$.models", found=str(odd)) from None
+
+    def overlay(self, other: PriceTable) -> PriceTable:
+        """This table with the entries of another added or put in place of its own. The version
+        names both."""
+        version = f"{self.version}+{other.version}"
+        sources = {**self.sources, **other.sources}
+        return PriceTable(version, {**self.models, **other.models}, sources)
+
+    def find(self, model: str) -> str:
+        """The id of the entry for a model; `UnknownModelError` where there is none."""
+        for spelling in spellings(model):
+            if spelling in self._ids:
+                return self._ids[spelling]
+        raise unknown(model, f"price table {self.version}", self._ids)
+
+    def __getitem__(self, model: str) -> ModelPrice:
+        return self.models[self.find(model)]
+
+    def __contains__(self, model: str) -> bool:
+        return any(spelling in self._ids for spelling in spellings(model))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.models)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __repr__(self) -> str:
+        return f"PriceTable({self.version!r}, {len(self.models)} models)"
+
+    def cost(
+        self,
+        model: str,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        cached_input_tokens: int | None = None,
+        cache_creation_input_tokens: int | None = None,
+        cache_write_1h_tokens: int = 0,
+        at: datetime | date | None = None,
+    ) -> Cost:
+        """What these tokens cost. The three input counts are disjoint."""
+        from interlingua.model.metadata import Usage
+        from interlingua.prices.cost import cost_of
+
+        usage = Usage(input_tokens, output_tokens, cached_input_tokens, cache_creation_input_tokens)
+        return cost_of(usage, model, self, at, cache_write_1h_tokens)
+
+
+def versions() -> list[str]:
+    """The versions of the tables in the package, oldest first."""
+    files = resources.files(__package__).joinpath("data").iterdir()
+    return sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json"))
+
+
+@cache
+def bundled(version: str | None = None) -> PriceTable:
+    """A table of the package: the newest, or the one of that version, so that a cost recorded
+    under an older version can be computed again."""
+    known = versions()
+    if version is not None and version not in known:
+        raise ReadError("price table", expected=f"one of {', '.join(known)}", found=repr(version))
+    file = resources.files(__package__).joinpath("data", f"{version or known[-1]}.json")
+    return PriceTable.load(file)
+
+
+def _decimals(value: Any) -> Any:
+    """Floats as the shortest decimal that prints the same: 0.3 is three tenths."""
+    match value:
+        case float():
+            return Decimal(repr(value))
+        case dict():
+            return {key: _decimals(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_decimals(item) for item in value]
+        case _:
+            return value
+
+
+def _read_error(what: str, parsed: Any, odd: msgspec.ValidationError) -> ReadError:
+    """The error with its place, which msgspec knows but for the name of the model."""
+    text, path = str(odd), "$"
+    if place := _PATH.search(text):
+        text, path = text[: place.start()], f"${place.group(1)}"
+    if path.startswith("$.models[...]"):
+        path = path.replace("[...]", f"[{_guilty(parsed['models'])!r}]", 1)
+    return ReadError(what, path, found=text)
+
+
+def _guilty(models: Mapping[str, Any]) -> str | None:
+    for id, entry in models.items():
+        try:
+            msgspec.convert(entry, ModelPrice, strict=False)
+        except msgspec.ValidationError:
+            return id
+    return None
