@@ -43,28 +43,13 @@ def streamed(response: il.Response, name: str) -> list[Frame]:
 def test_to_translate_a_stream_and_fold_is_to_fold_and_translate(
     source: str, target: str, response: il.Response
 ) -> None:
-    if (source, target) == ("openai-chat", "openrouter"):
-        response = without_free_text(response)
     assert streams.square(source, target, streamed(response, source)) == []
-
-
-def without_free_text(response: il.Response) -> il.Response:
-    """The answer with plain calls only; for others see the known fault below."""
-
-    def told(message: il.Message) -> il.Message:
-        content = [
-            block.replace(call_type=None) if isinstance(block, il.ToolUseBlock) else block
-            for block in message.content
-        ]
-        return message.replace(content=tuple(content))
-
-    first, *rest = map(told, (response.message, *response.alternatives))
-    return response.replace(message=first, alternatives=tuple(rest))
 
 
 CALL = il.ToolUseBlock("call_2", "read_file", {})
 PATCH = il.ToolUseBlock("call_1", "apply_patch", {"input": "x"}, call_type="custom")
 SIGNED = il.ThinkingBlock("t", "c2ln", "rs_1")
+IMAGE = il.ImageBlock(il.Source("base64", "AAAA"), "image/png")
 AUDIO = il.AudioBlock(il.Source("base64", "AAAA"), "audio/wav", transcript="hi")
 
 
@@ -78,13 +63,11 @@ def written(name: str, *content: il.Block) -> list[Frame]:
     return streams.write(il.dialect(name), il.unfold(il.retell(told(*content), name).value))
 
 
-@pytest.mark.xfail(strict=True, reason="calls are read as they come, not by their index")
 def test_a_call_of_free_text_keeps_its_place() -> None:
     frames = written("openai-chat", PATCH, CALL)
     assert streams.square("openai-chat", "openrouter", frames) == []
 
 
-@pytest.mark.xfail(strict=True, reason="the id that joins the parts of an item comes too late")
 def test_thoughts_of_one_item_stay_one_item() -> None:
     frames = written("openrouter", SIGNED, SIGNED, il.TextBlock("a"))
     assert streams.square("openrouter", "openai-responses", frames) == []
@@ -96,8 +79,14 @@ def test_thoughts_around_a_call_are_one_text_for_ollama() -> None:
     assert streams.square("anthropic", "ollama", frames) == []
 
 
-@pytest.mark.xfail(strict=True, reason="its events are in the order in which they came")
-@pytest.mark.parametrize(("name", "content"), [("openai-chat", (AUDIO, CALL))])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("openai-chat", (AUDIO, CALL)),
+        ("openrouter", (AUDIO, CALL)),
+        ("openrouter", (il.TextBlock("a"), IMAGE, CALL)),
+    ],
+)
 def test_what_comes_late_stands_where_the_whole_answer_has_it(
     name: str, content: tuple[il.Block, ...]
 ) -> None:

@@ -134,9 +134,12 @@ class Output:
         return [*frames, *self._items(write_item(self._writer, blocks), at)]
 
     def agreed(self, wire: Wire) -> Wire:
-        """The whole response, where calls have the ids and arguments that they had in the
-        stream."""
-        calls = self._calls
+        """The whole response, where calls have the ids and arguments that they had in the stream.
+        What was told as two items, because it was not known yet that they are one, stays two."""
+        calls, told = self._calls, self._writer.items
+        kinds = [[item.get("type") for item in each] for each in (wire.get("output") or (), told)]
+        if kinds[0] != kinds[1] and len(told) > len(kinds[0]):
+            return {**wire, "output": list(told)}
         output = [
             {**item, **calls[item["call_id"]]}
             if item.get("type") in _PAIRED and item.get("call_id") in calls
