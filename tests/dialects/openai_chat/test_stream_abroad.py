@@ -240,12 +240,12 @@ def test_a_refusal_is_said_in_pieces() -> None:
     assert list(report) == []
 
 
-def test_citations_and_speech_are_said_at_the_end() -> None:
+def test_speech_is_said_whole_and_citations_at_the_end() -> None:
     citation = il.Citation(url="https://example.com/", title="Example", start=0, end=5)
     speech = il.AudioBlock(il.Source("base64", "AAAA"), transcript="Hey")
     content = (il.TextBlock("Hello", citations=(citation,)), speech)
     wires, report = unfolded(*content)
-    assert set(deltas(wires)[-1]) == {"annotations", "audio"}
+    assert [set(delta) for delta in deltas(wires)[-2:]] == [{"audio"}, {"annotations"}]
     assert fold(wires).message.content == content
     assert list(report) == []
 
@@ -263,6 +263,24 @@ def test_free_text_for_a_tool_is_said_whole_and_without_a_type() -> None:
     assert delta["tool_calls"] == [{"index": 0, "id": "call_1", "custom": custom}]
     assert fold(wires).message.content == (call,)
     assert list(report) == []
+
+
+def test_calls_wait_for_free_text_before_them() -> None:
+    patch = il.ToolUseBlock("call_1", "patch", {"input": "a b"}, call_type="custom")
+    call = il.ToolUseBlock("call_2", "f", {"a": 1})
+    events = [
+        ToolUseStart(0, "call_1", "patch", call_type="custom"),
+        ToolUseStart(1, "call_2", "f"),
+        ToolUseInputDelta(1, '{"a":1}'),
+        ToolUseEnd(1, {"a": 1}),
+    ]
+    whole = answer(patch, call, stop_reason=il.StopReason.TOOL_USE)
+    for ending in ([], [ToolUseEnd(0, {"input": "a b"})]):  # also where nobody has ended it
+        wires, report = told(whole, *events, *ending)
+        pieces = [piece for delta in deltas(wires) for piece in delta.get("tool_calls", ())]
+        assert [(piece["index"], piece["id"]) for piece in pieces] == [(0, "call_1"), (1, "call_2")]
+        assert fold(wires).message.content == (patch, call)
+        assert list(report) == []
 
 
 def test_a_call_that_google_signed_is_signed_at_the_end() -> None:

@@ -153,7 +153,13 @@ class Calls:
 
     def _start(self, call: Call, telling: Telling) -> int:
         start = self._block(call, is_start=True)
-        part = self._choice.open(telling, ToolUseInputDelta, start, lambda part: self._block(call))
+        part = self._choice.open(
+            telling,
+            "function_call" if call is self._legacy else "tool_calls",
+            ToolUseInputDelta,
+            start,
+            lambda part: self._block(call),
+        )
         self._parts[id(part)] = call
         number = len(telling.events) - 1
         early, call.part = call.early, part

@@ -22,8 +22,20 @@ from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import AudioBlock, Block, RefusalBlock, Source
 from interlingua.model.events import BlockDelta, FrameMark, Stop
 
-_EARLY = -1000
-"""Where blocks are numbered from that come later than those they belong before."""
+_ORDER = (
+    "thinking",
+    "executed_tools",
+    "content",
+    "refusal",
+    "images",
+    "audio",
+    "tool_calls",
+    "function_call",
+)
+_MANY = 1_000_000
+_PLACES = {place: number * _MANY for number, place in enumerate(_ORDER)}
+"""Where the indexes of blocks begin, so that they stand where a whole answer has them, whenever
+they come."""
 _LISTS = ("executed_tools", "images")
 """Keys whose items come whole."""
 _PASSING = frozenset({"index", "token_id", "content", "refusal", "annotations", "audio"}) | {
@@ -54,35 +66,29 @@ class Choice:
         self._audio: Part | None = None
         self._transcript: list[str] = []
         self._lists: dict[str, list[Any]] = {}
-        self._count = 0
-        self._early = _EARLY
-        self._spoken = False
+        self._places = dict(_PLACES)
         self.thoughts = Thoughts(self)
         self.content = Content(self)
         self.calls = Calls(self)
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def index(self, is_first: bool = False) -> int:
-        """The place of a new block. Thinking stands before all else, whenever it comes."""
-        if is_first and self._spoken:
-            self._early += 1
-            return self._early
-        self._spoken = self._spoken or not is_first
-        self._count += 1
-        return self._count - 1
+    def _index(self, place: str) -> int:
+        """The index of a new block."""
+        self._places[place] += 1
+        return self._places[place] - 1
 
     def open(
         self,
         telling: Telling,
+        place: str,
         event: Any,
         block: Block,
         finish: Callable[[Part], Block],
-        is_first: bool = False,
     ) -> Part:
         """A new block, before which others end."""
         self.make_way(telling)
-        part = Part(self.number, self.index(is_first), event, lambda: finish(part))
+        part = Part(self.number, self._index(place), event, lambda: finish(part))
         self.parts.append(part)
         telling.start(part, block)
         return part
@@ -97,10 +103,10 @@ class Choice:
         self.parts.remove(part)
         self._blocks.append(telling.end(part))
 
-    def whole(self, blocks: list[Block], telling: Telling, is_first: bool = False) -> None:
+    def whole(self, blocks: list[Block], telling: Telling, place: str) -> None:
         """Blocks that came in one piece."""
         self.make_way(telling)
-        indexes = [self.index(is_first) for _ in blocks]
+        indexes = [self._index(place) for _ in blocks]
         telling.whole(self.number, indexes, blocks)
         self._blocks += blocks
 
@@ -183,8 +189,13 @@ class Choice:
         text = want(delta["refusal"], str, ".refusal")
         part = self._refusals[-1] if self._refusals else None
         if part is None or not part.is_open:
-            start = RefusalBlock("")
-            part = self.open(telling, BlockDelta, start, lambda part: RefusalBlock(part.text))
+            part = self.open(
+                telling,
+                "refusal",
+                BlockDelta,
+                RefusalBlock(""),
+                lambda part: RefusalBlock(part.text),
+            )
             self._refusals.append(part)
         telling.say(part, text, (delta, "refusal"))
 
@@ -194,7 +205,8 @@ class Choice:
         part = self._audio
         if part is None:
             start = AudioBlock(Source("base64", ""), transcript="")
-            part = self._audio = self.open(telling, BlockDelta, start, self._finish_audio)
+            part = self.open(telling, "audio", BlockDelta, start, self._finish_audio)
+            self._audio = part
         part.wire.update({key: audio[key] for key in audio if key not in ("data", "transcript")})
         for key, pieces in (("data", part.pieces), ("transcript", self._transcript)):
             if audio.get(key):
@@ -218,8 +230,7 @@ class Choice:
         items = self._lists.setdefault(key, [])
         known = len(self._alone(key, items)) if items else 0
         items += want(delta[key], list, f".{key}")
-        is_first = key == "executed_tools"
-        self.whole(list(self._alone(key, items)[known:]), telling, is_first)
+        self.whole(list(self._alone(key, items)[known:]), telling, key)
 
     # -- the whole --------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ class Content:
     def _say_text(self, text: str, wire: Wire, key: str, telling: Telling) -> None:
         part = self._texts[-1] if self._texts else None
         if part is None or not part.is_open:
-            part = self._choice.open(telling, TextDelta, TextBlock(""), self._finish_text)
+            start = TextBlock("")
+            part = self._choice.open(telling, "content", TextDelta, start, self._finish_text)
             self._texts.append(part)
             if self._items is not None:
                 self._items.append(part)
@@ -70,14 +71,16 @@ class Content:
         block = read_part(item, *self._parts)
         assert self._items is not None
         self._items.append(item)
-        self._choice.whole([block], telling)
+        self._choice.whole([block], telling, "content")
 
     def _read_thinking(self, item: Wire, telling: Telling) -> None:
         assert self._items is not None
         part = self._items[-1] if self._items else None
         if type(part) is not Part or part.event is not ThinkingDelta or not part.is_open:
             start = read_part({**item, "thinking": []}, *self._parts)
-            part = self._choice.open(telling, ThinkingDelta, start, self._finish_thinking)
+            part = self._choice.open(
+                telling, "content", ThinkingDelta, start, self._finish_thinking
+            )
             self._items.append(part)
         part.wire.update(
             {

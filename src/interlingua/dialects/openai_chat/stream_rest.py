@@ -12,17 +12,19 @@ _CALL = frozenset({"id", "type", "function", "custom", "index"})
 _TEXTS = ("text", "thinking", "redacted_thinking", "refusal")
 
 
-def rest_of_message(message: Wire, said: list[str]) -> Wire:
+def rest_of_message(message: Wire, said: list[str], media: dict[str, int]) -> Wire:
     """A delta of what the whole message has and its stream has not said; `said` are the ids of the
-    calls that it has."""
+    calls that it has, and `media` how much of each key."""
     rest: Wire = {}
     for key, value in message.items():
         if key == "content":
             value = _rest_of_content(value)
         elif key == "tool_calls":
             value = _rest_of_calls(value or [], said)
-        elif key in _TOLD:
+        elif key in _TOLD or (key in media and type(value) is not list):
             continue
+        elif key in media:
+            value = value[media[key] :]
         if value:
             rest[key] = value
     return rest
@@ -46,6 +48,14 @@ def _rest_of_calls(calls: list[Any], said: list[str]) -> list[Wire]:
             more = {key: value for key, value in call.items() if key not in _CALL}
             rest += [{"index": index, "function": {"arguments": ""}, **more}] if more else []
         else:
-            rest.append({**call, "index": count})
+            rest.append(whole_call(call, count))
             count += 1
     return rest
+
+
+def whole_call(call: Wire, index: int) -> Wire:
+    """A call that is said in one piece."""
+    call = {**call, "index": index}
+    if call.get("type") == "custom":  # a word that the types for streams do not know
+        del call["type"]
+    return call

@@ -88,7 +88,7 @@ class Thoughts:
         telling.say(part, text, *((delta, key) for key in same))
 
     def _open(self, telling: Telling, block: Block) -> Part:
-        part = self._choice.open(telling, ThinkingDelta, block, self._finish, is_first=True)
+        part = self._choice.open(telling, "thinking", ThinkingDelta, block, self._finish)
         self._told.append(part)
         return part
 
@@ -120,7 +120,7 @@ class Thoughts:
         if item.get("type") != "thinking":
             whole = {key: value for key, value in item.items() if key != "index"}
             self._told.append(whole)
-            self._choice.whole(self._read_item(whole), telling, is_first=True)
+            self._choice.whole(self._read_item(whole), telling, "thinking")
             return
         text, signature = maybe(item, "thinking", str) or "", maybe(item, "signature", str)
         part = self._told[-1] if self._told else None
@@ -163,7 +163,7 @@ class Thoughts:
         choice = self._choice
         if detail.key is None:
             blocks = read_detail(detail.whole(""), detail.ordinal, choice.t, choice.origin)
-            choice.whole(blocks, telling, is_first=True)
+            choice.whole(blocks, telling, "thinking")
             if isinstance(blocks[0], RedactedThinkingBlock):
                 item["data"] = hole(len(telling.events) - 2, "data")
             return
@@ -175,10 +175,10 @@ class Thoughts:
             start = self._read_detail(detail, "")
             part = choice.open(
                 telling,
+                "thinking",
                 ThinkingDelta,
                 start.replace(signature=None) if isinstance(start, ThinkingBlock) else start,
                 lambda part: self._read_detail(detail, part.text),
-                is_first=True,
             )
             detail.parts.append(part)
         if text:

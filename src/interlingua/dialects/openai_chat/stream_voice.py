@@ -10,8 +10,9 @@ from typing import Any
 from interlingua.dialects.base import Quiet, Wire, encode, form_of
 from interlingua.dialects.openai_chat.calls import is_legacy, write_arguments, write_call
 from interlingua.dialects.openai_chat.parts import write_parts
+from interlingua.dialects.openai_chat.quick import write_assistant
 from interlingua.dialects.openai_chat.stream_frames import cut, hole, say
-from interlingua.dialects.openai_chat.stream_rest import rest_of_message
+from interlingua.dialects.openai_chat.stream_rest import rest_of_message, whole_call
 from interlingua.dialects.openai_chat.stream_said import (
     CHANNELS,
     CONTENT,
@@ -27,7 +28,7 @@ from interlingua.dialects.openai_chat.stream_said import (
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.streaming import call_of
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
+from interlingua.model.blocks import AudioBlock, Block, ImageBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -38,6 +39,7 @@ from interlingua.model.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from interlingua.model.message import Message, Role
 from interlingua.streams.frames import Frame
 
 _BLANK: dict[type, Block] = {TextDelta: TextBlock(""), ThinkingDelta: ThinkingBlock("")}
@@ -52,13 +54,17 @@ class Voice:
         self.head = head
         self.said: dict[int, Said] = {}
         self.calls: list[str] = []
-        """The ids of those that were said."""
+        """The ids of those that were said, or will be when they end."""
+        self._held: dict[int, Wire | None] = {}
+        """By index, calls that are said whole, once those before them are."""
         self._t = t
         self._by = by
         self._quiet = Quiet(t.name, None, Report(t.name))
         self._turn: dict[str, Said] = {}
         """The block that each channel is telling."""
         self._waiting: dict[str, dict[int, list[Event]]] = {}
+        self._media: dict[str, int] = {}
+        """How much was said of what comes whole, by its key."""
         self._thoughts = 0
         self._unended: Wire | None = None
         """The item of thinking that strings have told, and no list so far."""
@@ -78,7 +84,7 @@ class Voice:
         if said is None:
             said = self.said[event.index] = Said(event.index, _channel(event))
         if said.channel is None:
-            return []
+            return self._say_media(event.block) if type(event) is BlockEnd else []
         turn = self._turn.setdefault(said.channel, said)
         if turn is not said:
             self._waiting.setdefault(said.channel, {}).setdefault(said.index, []).append(event)
@@ -145,6 +151,16 @@ class Voice:
             del self._turn[said.channel or ""]
         return frames
 
+    def _say_media(self, block: Block) -> list[Frame]:
+        """An image or a voice, which comes whole."""
+        if type(block) not in (ImageBlock, AudioBlock):
+            return []
+        message = write_assistant(Message(Role.ASSISTANT, (block,)), self._t, self._quiet)
+        delta = {key: message[key] for key in ("images", "audio") if message.get(key)}
+        for key in delta:
+            self._media[key] = self._media.get(key, 0) + 1
+        return [self.frame(delta)] if delta else []
+
     def _say_parts(self, block: Block) -> list[Frame]:
         """A document of text, which is sent as text."""
         parts = write_parts((block,), self._t.parts["assistant"], self._t, self._quiet)
@@ -188,7 +204,8 @@ class Voice:
             return []  # the end says what there is to say
         said.start, said.ordinal = event, len(self.calls)
         self.calls.append(event.id)
-        if event.call_type is not None:  # free text, or what has to be made of it
+        if event.call_type is not None or self._held:  # free text; or a call behind it
+            self._held[event.index] = None
             return []
         function: Wire = {"name": event.name, "arguments": ""}
         call = {"index": said.ordinal, "id": event.id, "type": "function", "function": function}
@@ -207,16 +224,25 @@ class Voice:
             said.cuts = None
             return frames
         call = write_call(block.replace(signature=None), 0, self._t, self._quiet, False)
-        call = {**call, "index": said.ordinal, "id": block.id}
-        if call["type"] == "custom":  # a word that the types for streams do not know
-            del call["type"]
-        return [self.frame({"tool_calls": [call]})]
+        self._held[event.index] = whole_call({**call, "id": block.id}, said.ordinal)
+        return self._say_held()
+
+    def _say_held(self) -> list[Frame]:
+        frames: list[Frame] = []
+        for index, call in list(self._held.items()):
+            if call is None:
+                break
+            frames.append(self.frame({"tool_calls": [call]}))
+            del self._held[index]
+        return frames
 
     # -- the end ----------------------------------------------------------------------------------
 
     def flush(self) -> list[Frame]:
-        """What still waits for a block that nobody has ended."""
+        """What still waits for a block that nobody has ended; the rest will say the calls."""
         frames: list[Frame] = []
+        del self.calls[len(self.calls) - len(self._held) :]
+        self._held = {}
         for channel in (REASONING, CONTENT, REFUSAL):
             while channel in self._turn:
                 self._turn.pop(channel).cuts = None
@@ -230,7 +256,7 @@ class Voice:
 
     def rest(self, message: Any) -> list[Frame]:
         """What was not said so far of a message."""
-        rest = rest_of_message(message, self.calls) if type(message) is dict else None
+        rest = rest_of_message(message, self.calls, self._media) if type(message) is dict else None
         return [self.frame(rest)] if rest else []
 
 
