@@ -35,7 +35,10 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[Frame]:
         if self._is_between and data[-2:] == b"\n\n":
-            text = text_of(data, WHAT)
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                text = text_of(data, WHAT)  # which says what is wrong
             head, last = self._head, len(text) - 2
             if text.startswith(head) and text.find("\n", len(head)) == last and "\r" not in text:
                 return [_new(Frame, (self._name, text[len(head) : last]))]
@@ -137,7 +140,10 @@ def encode(frame: Frame) -> bytes:
     if "\n" in data or "\r" in data:
         lines = re.split(r"\r\n|\r|\n", data)
         data = "\ndata: ".join(lines)
-    return bytes_of(f"{name}data: {data}\n\n", WHAT)
+    try:
+        return f"{name}data: {data}\n\n".encode()
+    except UnicodeEncodeError:
+        return bytes_of(data, WHAT)  # which says what is wrong
 
 
 @lru_cache(maxsize=256)

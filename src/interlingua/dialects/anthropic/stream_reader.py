@@ -6,6 +6,7 @@ wire leaves to be understood, as the end of a block that nothing closed, has a m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -59,6 +60,8 @@ _UNOPENED: dict[str, tuple[Wire, Block]] = {
 """How a block begins whose first piece comes without a start, by the piece's key."""
 
 _decode_plain = msgspec.json.Decoder(PlainDelta).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 class StreamReader:
@@ -72,9 +75,30 @@ class StreamReader:
         self._complete = False
         self._failed = False
         self._late: list[Event] = []
+        self._live: Part | None = None
+        """The part whose pieces came last; `_like` is how they are spelled."""
+        self._like: tuple[str, str, str | None, int, int] = ("", "", None, 0, 0)
 
     def feed(self, frame: Frame) -> list[Event]:
         self._number += 1
+        event, data = frame
+        part = self._live
+        if part is not None:
+            head, tail, name, start, end = self._like
+            if data.startswith(head) and data.endswith(tail) and event == name:
+                try:
+                    text = _decode_text(data[start:end])
+                except (msgspec.DecodeError, UnicodeError):
+                    return self._plain(frame)
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
+                return [part.event(part.index, text, frame=FrameMark(self._number))]
+        return self._plain(frame)
+
+    def _plain(self, frame: Frame) -> list[Event]:
+        """A piece with nothing unusual in it; the first of many, as a rule."""
         try:
             wire = _decode_plain(frame.data)
         except (msgspec.DecodeError, UnicodeError):
@@ -83,12 +107,27 @@ class StreamReader:
         delta = wire.delta
         if part is None or type(delta) is not part.takes or frame.event not in (DELTA, None):
             return self._feed(frame)
+        if part is not self._live:
+            self._learn(part, frame)
         text = delta.text
-        pieces = part.pieces
-        pieces.append(text)
-        if len(pieces) > MANY:
-            thin(pieces)
+        part.pieces.append(text)
         return [part.event(part.index, text, frame=FrameMark(self._number))]
+
+    def _learn(self, part: Part, frame: Frame) -> None:
+        """How the pieces of a part are spelled: all but the text, which is then read alone. It is
+        right if the rest is the same piece with an empty text."""
+        key = part.piece.key if part.piece is not None else ""
+        found = re.search(f'"{key}"{_STRING}', frame.data)
+        if found is None:
+            return
+        head, tail = frame.data[: found.start(1)], frame.data[found.end(1) :]
+        try:
+            blank = _decode_plain(f'{head}""{tail}')
+        except (msgspec.DecodeError, UnicodeError):
+            return
+        if type(blank.delta) is part.takes and not blank.delta.text:
+            self._live = part
+            self._like = (head, tail, frame.event, len(head), -len(tail))
 
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
@@ -102,6 +141,7 @@ class StreamReader:
     # -- frames -----------------------------------------------------------------------------------
 
     def _feed(self, frame: Frame) -> list[Event]:
+        self._live = None
         if self._failed:
             return []
         wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
