@@ -175,16 +175,21 @@ class Dialect:
 
 
 class StreamReader(Protocol):
-    """Frames in, events out."""
+    """Frames in, events out. Where `marks` is False, pieces need not say which frame they came
+    from: only the way home asks for it."""
+
+    marks: bool
 
     def feed(self, frame: Frame) -> list[Event]: ...
     def close(self) -> list[Event]: ...
 
 
 class StreamWriter(Protocol):
-    """Events in, frames out."""
+    """Events in, frames out. `steps` has what is done with each kind of event, once the first one
+    has come: `feed` without the way to it."""
 
     report: Report
+    steps: dict[type, Callable[[Any], list[Frame]]]
 
     def feed(self, event: Event) -> list[Frame]: ...
     def close(self) -> list[Frame]: ...

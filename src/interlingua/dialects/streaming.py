@@ -132,12 +132,13 @@ class TwoWays(ABC):
         self.report = Report(name)
         self._name = name
         self._way: Way | None = None
-        self._steps: Steps = {}
+        self.steps: Steps = {}
+        """What is done with each kind of event, once the first one has come."""
 
     def feed(self, event: Event) -> list[Frame]:
         if self._way is None:
             self._choose(event)
-        return self._steps[type(event)](event)
+        return self.steps[type(event)](event)
 
     def close(self) -> list[Frame]:
         return [] if self._way is None else self._way.close()
@@ -146,7 +147,7 @@ class TwoWays(ABC):
         mark = event.frame
         ours = mark is not None and mark.rest is not None and self._name in mark.rest
         self._way = self._home() if ours else self._abroad(mark)
-        self._steps = self._way.steps
+        self.steps = self._way.steps
 
     @abstractmethod
     def _home(self) -> Way: ...

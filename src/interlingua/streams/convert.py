@@ -23,10 +23,11 @@ class StreamConverter:
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
         self._teller = None if reader is writer else StreamTeller(source, writer, model)
+        self._reader.marks = self._teller is None
         self._ways = (
             self._decoder.feed,
             self._reader.feed,
-            self._writer.feed,
+            self._writer,
             self._encode,
             self._teller,
         )
@@ -43,12 +44,15 @@ class StreamConverter:
         """What there is to say after these bytes. Bytes that are no stream of the source raise
         `ReadError`; `fail` then gives the end of the stream."""
         out: list[bytes] = []
-        decode, read, write, encode, teller = self._ways
+        decode, read, writer, encode, teller = self._ways
         for frame in decode(data):
             for event in read(frame):
-                if teller is None or (type(event) in PIECES and not teller.held):
-                    for said in write(event):
+                kind = type(event)
+                if kind in PIECES and kind in writer.steps and (teller is None or not teller.held):
+                    for said in writer.steps[kind](event):
                         out.append(encode(said))
+                elif teller is None:
+                    self._say(writer.feed(event), out)
                 else:
                     self._retell(event, teller, out)
         return out[0] if len(out) == 1 else b"".join(out)

@@ -67,6 +67,8 @@ _STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
 class StreamReader:
     """One stream of the Messages API. Several messages may follow each other in it."""
 
+    marks = True
+
     def __init__(self) -> None:
         self._number = -1
         self._name: str | None = None
@@ -94,6 +96,8 @@ class StreamReader:
                 pieces.append(text)
                 if len(pieces) > MANY:
                     thin(pieces)
+                if not self.marks:
+                    return [part.event(part.index, text)]
                 return [part.event(part.index, text, frame=FrameMark(self._number))]
         return self._plain(frame)
 

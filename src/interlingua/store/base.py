@@ -1,0 +1,309 @@
+"""What every store can do.
+
+`Store` and `AsyncStore` are the same calls, with and without `await`; an engine adds how a call is
+run: reading, or in a transaction of its own. A call that returns has been written durably; a call
+that raises has changed nothing (except where a lost connection leaves it open whether the last
+commit was made: `StoreError.reason` is then `unreachable`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from interlingua.model.message import Message
+from interlingua.store.operations import Op, Operations
+from interlingua.store.rows import (
+    Appended,
+    EventRow,
+    JsonObject,
+    SearchHit,
+    SessionRow,
+    ToolCallRow,
+)
+
+T = TypeVar("T")
+
+LARGE = 500
+"""More messages than this in one call are a large one."""
+
+
+class Store(ABC):
+    """A place where sessions live. May be shared between threads."""
+
+    where: str
+    """The file or the host, without secrets."""
+    _do: Operations
+
+    @abstractmethod
+    def _read(self, make: Callable[[], Op[T]]) -> T:
+        """Run an operation that changes nothing."""
+
+    @abstractmethod
+    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
+        """Run an operation in a transaction, and come back when it is durable."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back. Closing twice does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Sessions
+
+    def create_session(
+        self,
+        workspace_path: str,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        active_model: str | None = None,
+        routing_policy: JsonObject | None = None,
+    ) -> SessionRow:
+        """A new, empty session; its id is made here unless given."""
+        row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
+        return self._write(lambda: self._do.create_session(row))
+
+    def session(self, id: str) -> SessionRow:
+        """The session; NotFoundError if there is none."""
+        return self._read(lambda: self._do.session(id))
+
+    def sessions(self, limit: int = 50, before: SessionRow | None = None) -> list[SessionRow]:
+        """Sessions, the last changed first; `before` is the last one of the page before."""
+        return self._read(lambda: self._do.sessions(limit, before))
+
+    def update_session(
+        self,
+        id: str,
+        *,
+        name: str | UnsetType | None = UNSET,
+        active_model: str | UnsetType | None = UNSET,
+        routing_policy: JsonObject | UnsetType | None = UNSET,
+        workspace_path: str | UnsetType = UNSET,
+    ) -> SessionRow:
+        """Change what is given, leave the rest; gives the session as it is now."""
+        changes = (name, active_model, routing_policy, workspace_path)
+        return self._write(lambda: self._do.update_session(id, *changes))
+
+    def delete_session(self, id: str) -> None:
+        """Remove a session with everything that belongs to it."""
+        self._write(lambda: self._do.delete_session(id))
+
+    def fork(
+        self, session_id: str, message_id: str | None = None, *, name: str | None = None
+    ) -> SessionRow:
+        """A new session with copies of the messages up to and including this one (or all).
+
+        Copies have ids of their own, and so have their calls; the providers' ids are kept."""
+        return self._write(lambda: self._do.fork(session_id, message_id, name))
+
+    # Messages
+
+    def append(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        after: int | None = None,
+    ) -> Appended:
+        """Append messages, all or none; ids, session id and time are filled in where missing.
+
+        `provider_ids` says what the provider calls each call. With `after`, nothing is appended
+        unless that is the `seq` of the last message (ConflictError)."""
+        drafts = self._do.drafts(session_id, messages)
+        ids = provider_ids or {}
+        large = len(drafts) > LARGE
+        return self._write(lambda: self._do.append(session_id, drafts, ids, after), large)
+
+    def save(self, message: Message, *, provider_ids: Mapping[str, str] | None = None) -> None:
+        """Write a message anew in its place, in the present form."""
+        draft = self._do.draft(message)
+        self._write(lambda: self._do.save(draft, provider_ids or {}))
+
+    def message(self, session_id: str, id: str) -> Message:
+        """One message; NotFoundError if there is none."""
+        return self._read(lambda: self._do.message(session_id, id))
+
+    def messages(
+        self, session_id: str, after: int | str = 0, limit: int | None = None
+    ) -> list[Message]:
+        """Messages in order; `after` is a `seq` or the id of a message."""
+        return self._read(lambda: self._do.messages(session_id, after, limit))
+
+    def tail(self, session_id: str, count: int = 50) -> list[Message]:
+        """The last messages, in order; as quick in a long session as in a short one."""
+        return self._read(lambda: self._do.tail(session_id, count))
+
+    # Calls
+
+    def tool_calls(self, session_id: str) -> list[ToolCallRow]:
+        """Every call of a session, in order: the map between our ids and the providers'."""
+        return self._read(lambda: self._do.tool_calls(session_id))
+
+    def unanswered(self, session_id: str) -> list[ToolCallRow]:
+        """Calls that wait for a result of ours; what providers run themselves is not among them."""
+        return self._read(lambda: self._do.unanswered(session_id))
+
+    def failed(self, session_id: str) -> list[ToolCallRow]:
+        """Calls that ended in an error."""
+        return self._read(lambda: self._do.failed(session_id))
+
+    # Events, search
+
+    def append_events(self, events: Sequence[EventRow]) -> list[EventRow]:
+        """Append to the trace; gives the events with their `seq`."""
+        return self._write(lambda: self._do.append_events(events))
+
+    def events(
+        self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
+    ) -> list[EventRow]:
+        """The trace of a session from a cursor on; `types` chooses some kinds."""
+        return self._read(lambda: self._do.events(session_id, after, limit, types))
+
+    def search(
+        self, words: str, *, session_id: str | None = None, limit: int = 50
+    ) -> list[SearchHit]:
+        """Messages in which all the words occur, newest first. `word*` is the start of a word."""
+        while self._read(self._do.unindexed):
+            self._write(self._do.index_some)
+        return self._read(lambda: self._do.search(words, session_id, limit))
+
+
+class AsyncStore(ABC):
+    """The same for programs with an event loop, which is never held up."""
+
+    where: str
+    _do: Operations
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Op[T]]) -> T: ...
+
+    @abstractmethod
+    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Wait for what is under way, then give everything back."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def create_session(
+        self,
+        workspace_path: str,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        active_model: str | None = None,
+        routing_policy: JsonObject | None = None,
+    ) -> SessionRow:
+        """See `Store.create_session`."""
+        row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
+        return await self._write(lambda: self._do.create_session(row))
+
+    async def session(self, id: str) -> SessionRow:
+        """See `Store.session`."""
+        return await self._read(lambda: self._do.session(id))
+
+    async def sessions(self, limit: int = 50, before: SessionRow | None = None) -> list[SessionRow]:
+        """See `Store.sessions`."""
+        return await self._read(lambda: self._do.sessions(limit, before))
+
+    async def update_session(
+        self,
+        id: str,
+        *,
+        name: str | UnsetType | None = UNSET,
+        active_model: str | UnsetType | None = UNSET,
+        routing_policy: JsonObject | UnsetType | None = UNSET,
+        workspace_path: str | UnsetType = UNSET,
+    ) -> SessionRow:
+        """See `Store.update_session`."""
+        changes = (name, active_model, routing_policy, workspace_path)
+        return await self._write(lambda: self._do.update_session(id, *changes))
+
+    async def delete_session(self, id: str) -> None:
+        """See `Store.delete_session`."""
+        await self._write(lambda: self._do.delete_session(id))
+
+    async def fork(
+        self, session_id: str, message_id: str | None = None, *, name: str | None = None
+    ) -> SessionRow:
+        """See `Store.fork`."""
+        return await self._write(lambda: self._do.fork(session_id, message_id, name))
+
+    async def append(
+        self,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        after: int | None = None,
+    ) -> Appended:
+        """See `Store.append`. Cancelling the wait does not take back what is being written."""
+        drafts = self._do.drafts(session_id, messages)
+        ids = provider_ids or {}
+        large = len(drafts) > LARGE
+        return await self._write(lambda: self._do.append(session_id, drafts, ids, after), large)
+
+    async def save(
+        self, message: Message, *, provider_ids: Mapping[str, str] | None = None
+    ) -> None:
+        """See `Store.save`."""
+        draft = self._do.draft(message)
+        await self._write(lambda: self._do.save(draft, provider_ids or {}))
+
+    async def message(self, session_id: str, id: str) -> Message:
+        """See `Store.message`."""
+        return await self._read(lambda: self._do.message(session_id, id))
+
+    async def messages(
+        self, session_id: str, after: int | str = 0, limit: int | None = None
+    ) -> list[Message]:
+        """See `Store.messages`."""
+        return await self._read(lambda: self._do.messages(session_id, after, limit))
+
+    async def tail(self, session_id: str, count: int = 50) -> list[Message]:
+        """See `Store.tail`."""
+        return await self._read(lambda: self._do.tail(session_id, count))
+
+    async def tool_calls(self, session_id: str) -> list[ToolCallRow]:
+        """See `Store.tool_calls`."""
+        return await self._read(lambda: self._do.tool_calls(session_id))
+
+    async def unanswered(self, session_id: str) -> list[ToolCallRow]:
+        """See `Store.unanswered`."""
+        return await self._read(lambda: self._do.unanswered(session_id))
+
+    async def failed(self, session_id: str) -> list[ToolCallRow]:
+        """See `Store.failed`."""
+        return await self._read(lambda: self._do.failed(session_id))
+
+    async def append_events(self, events: Sequence[EventRow]) -> list[EventRow]:
+        """See `Store.append_events`."""
+        return await self._write(lambda: self._do.append_events(events))
+
+    async def events(
+        self, session_id: str, after: int = 0, limit: int = 1000, types: Sequence[str] = ()
+    ) -> list[EventRow]:
+        """See `Store.events`."""
+        return await self._read(lambda: self._do.events(session_id, after, limit, types))
+
+    async def search(
+        self, words: str, *, session_id: str | None = None, limit: int = 50
+    ) -> list[SearchHit]:
+        """See `Store.search`."""
+        while await self._read(self._do.unindexed):
+            await self._write(self._do.index_some)
+        return await self._read(lambda: self._do.search(words, session_id, limit))

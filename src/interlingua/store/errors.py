@@ -1,0 +1,67 @@
+"""What a store raises.
+
+    InterlinguaError
+    └── StoreError           the store cannot do what was asked; `reason` says why in one word
+        ├── BusyError        somebody else holds the store for longer than we wait; try again
+        ├── NotFoundError    no such session or message
+        └── ConflictError    an id that is taken, or a session that others have appended to
+
+Messages name the store by its file or host, and ids; never what a conversation says.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from interlingua.errors import InterlinguaError
+
+Reason = Literal[
+    "busy",
+    "not_found",
+    "conflict",
+    "full",
+    "read_only",
+    "io",
+    "corrupt",
+    "replaced",
+    "foreign",
+    "newer",
+    "unreachable",
+    "closed",
+    "other",
+]
+"""Why, for programs. `replaced`: the file was removed or another one put in its place; `foreign`:
+it is no store of ours; `newer`: a newer version of this package made it."""
+
+
+class StoreError(InterlinguaError):
+    """The store cannot do what was asked. `where` is the file or the host."""
+
+    def __init__(self, where: str, problem: str, reason: Reason = "other") -> None:
+        self.where = where
+        self.problem = problem
+        self.reason: Reason = reason
+        super().__init__(f"store {where}: {problem}")
+
+
+class BusyError(StoreError):
+    """Somebody else held the store for longer than we wait. Nothing was written."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(where, problem, "busy")
+
+
+class NotFoundError(StoreError):
+    """No session, or no message in it, with this id."""
+
+    def __init__(self, where: str, what: str, id: str) -> None:
+        self.what = what
+        self.id = id
+        super().__init__(where, f"no {what} {id[:80]!r}", "not_found")
+
+
+class ConflictError(StoreError):
+    """An id that is taken already, or a session that is not where the caller thought."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(where, problem, "conflict")

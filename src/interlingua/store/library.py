@@ -1,0 +1,195 @@
+"""Which SQLite is used, and one way to speak to it.
+
+Python brings a SQLite, often an old one. Versions 3.7.0 to 3.51.2 can lose a commit: when one
+connection restarts the log while another one moves it into the database, pages that were committed
+are passed over (fixed in 3.51.3, 3.50.7 and 3.44.6; published in March 2026). Where Python's own is
+one of those, `apsw` is used, which brings its own. The choice holds for the whole process: two
+libraries that open one file in one process drop each other's locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from interlingua.errors import MissingExtraError
+from interlingua.store.errors import BusyError, ConflictError, Reason, StoreError
+
+Version = tuple[int, int, int]
+
+_WITHDRAWN: Version = (3, 52, 0)
+_REASONS: dict[int, tuple[Reason, str]] = {
+    3: ("read_only", "no permission to use the file"),
+    8: ("read_only", "the file cannot be written to"),
+    10: ("io", "reading or writing the file failed"),
+    11: ("corrupt", "the file is damaged"),
+    13: ("full", "no room is left on the disk"),
+    14: ("io", "the file cannot be opened"),
+    23: ("read_only", "no permission to use the file"),
+    26: ("corrupt", "the file is no SQLite database"),
+}
+"""SQLite's primary result codes (sqlite.org/rescode.html) that have a name of ours."""
+_BUSY = (5, 6)
+_CONSTRAINT = 19
+
+
+class Connection(Protocol):
+    """A connection to one file; `OSError`s and the library's own errors come out as ours."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
+
+    def in_transaction(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Library(Protocol):
+    """One SQLite: its name, its version, and how to connect to a file that exists."""
+
+    name: str
+    version: Version
+
+    def connect(self, path: str, where: str, timeout: float) -> Connection: ...
+
+
+def is_affected(version: Version) -> bool:
+    """Whether this SQLite can lose commits (or was withdrawn by its makers)."""
+    if version == _WITHDRAWN:
+        return True
+    if version < (3, 7, 0) or version >= (3, 51, 3):
+        return False
+    return not ((3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0))
+
+
+@cache
+def library() -> Library:
+    """The SQLite of this process: Python's own where it is sound, else the one in `apsw`."""
+    own = _Stdlib()
+    if not is_affected(own.version):
+        return own
+    try:
+        other = _Apsw()
+    except ImportError:
+        other = None
+    if other is None or is_affected(other.version):
+        found = ".".join(map(str, own.version))
+        what = f"a SQLite store (this Python's SQLite {found} can lose commits; a sound one)"
+        raise MissingExtraError(what, "store")
+    return other
+
+
+def _version(text: str) -> Version:
+    major, minor, patch = (int(part) for part in text.split(".")[:3])
+    return major, minor, patch
+
+
+def as_ours(where: str, code: int, text: str) -> StoreError:
+    """SQLite's error as ours. Its text names tables and columns, never values."""
+    primary = code & 0xFF
+    if primary in _BUSY:
+        return BusyError(where, "another program holds the database; nothing was written")
+    if primary == _CONSTRAINT:
+        return ConflictError(where, f"an id is taken already, or names nothing ({text})")
+    reason, problem = _REASONS.get(primary, ("other", "SQLite refused"))
+    return StoreError(where, f"{problem} ({text}, SQLite code {code})", reason)
+
+
+class _Stdlib:
+    name = "sqlite3"
+
+    def __init__(self) -> None:
+        import sqlite3
+
+        self.version = _version(sqlite3.sqlite_version)
+
+    def connect(self, path: str, where: str, timeout: float) -> Connection:
+        return _StdlibConnection(path, where, timeout)
+
+
+class _StdlibConnection:
+    def __init__(self, path: str, where: str, timeout: float) -> None:
+        import sqlite3
+        from urllib.parse import quote
+
+        self.where = where
+        self._error = sqlite3.Error
+        try:
+            self._db = sqlite3.connect(
+                f"file:{quote(path)}?mode=rw",
+                timeout,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=True,
+            )
+        except sqlite3.Error as odd:
+            raise self._ours(odd) from None
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except self._error as odd:
+            raise self._ours(odd) from None
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except self._error as odd:
+            raise self._ours(odd) from None
+
+    def in_transaction(self) -> bool:
+        return self._db.in_transaction
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _ours(self, odd: Exception) -> StoreError:
+        return as_ours(self.where, getattr(odd, "sqlite_errorcode", 1), str(odd))
+
+
+class _Apsw:
+    name = "apsw"
+
+    def __init__(self) -> None:
+        import apsw
+
+        self.version = _version(apsw.sqlite_lib_version())
+
+    def connect(self, path: str, where: str, timeout: float) -> Connection:
+        return _ApswConnection(path, where, timeout)
+
+
+class _ApswConnection:
+    def __init__(self, path: str, where: str, timeout: float) -> None:
+        import apsw
+
+        self.where = where
+        self._error = apsw.Error
+        try:
+            self._db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            self._db.set_busy_timeout(int(timeout * 1000))
+        except apsw.Error as odd:
+            raise self._ours(odd) from None
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except self._error as odd:
+            raise self._ours(odd) from None
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except self._error as odd:
+            raise self._ours(odd) from None
+
+    def in_transaction(self) -> bool:
+        return bool(self._db.in_transaction)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _ours(self, odd: Exception) -> StoreError:
+        return as_ours(self.where, getattr(odd, "extendedresult", 1), str(odd))

@@ -1,0 +1,181 @@
+"""Messages and their calls: appended, rewritten, read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from interlingua.ids import Ulids, is_ulid
+from interlingua.model.message import Message, from_micros
+from interlingua.store.calls import Ledger, call_row
+from interlingua.store.drafts import Draft, draft, read, read_all
+from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.store.rows import Appended, ToolCallRow
+from interlingua.store.search import text_row
+from interlingua.store.steps import Op, Step, Work, now
+
+
+class Messages(Work):
+    def drafts(self, session_id: str, messages: Sequence[Message]) -> list[Draft]:
+        """Messages as rows; done before the transaction."""
+        for message in messages:
+            if message.session_id is not None and message.session_id != session_id:
+                problem = f"message {message.id} belongs to session {message.session_id!r}"
+                raise ConflictError(self.where, f"{problem}, not to {session_id!r}")
+        return [draft(message) for message in messages]
+
+    def draft(self, message: Message) -> Draft:
+        """A message that is to be saved: it must say which one it is."""
+        if message.id is None or message.session_id is None:
+            raise StoreError(self.where, "only a message with id and session_id can be saved")
+        return draft(message)
+
+    def append(
+        self,
+        session_id: str,
+        drafts: Sequence[Draft],
+        provider_ids: Mapping[str, str],
+        after: int | None,
+    ) -> Op[Appended]:
+        count = len(drafts)
+        at = now()
+        rows = yield Step(self.sql.take, (count, at, session_id, count))
+        if not rows:
+            raise NotFoundError(self.where, "session", session_id)
+        total, last_id = rows[0]
+        first = total - count + 1
+        if after is not None and after != first - 1:
+            problem = f"session {session_id!r} has {first - 1} messages, not {after}"
+            raise ConflictError(self.where, problem)
+        ids = self._ids(drafts, last_id)
+        yield from self._insert(session_id, drafts, ids, first, at, provider_ids)
+        return Appended(
+            first,
+            tuple(
+                _filled(draft, id, session_id, at) for draft, id in zip(drafts, ids, strict=True)
+            ),
+        )
+
+    def _ids(self, drafts: Sequence[Draft], last: str | None) -> list[str]:
+        """The drafts' own ids, and new ones where there are none: greater than all before."""
+        ids = []
+        for each in drafts:
+            id = each.id
+            if id is None:
+                id = self.ulids.new()
+                if last is not None and id <= last and is_ulid(last):
+                    id = Ulids(after=last).new()
+            ids.append(id)
+            last = id
+        return ids
+
+    def _insert(
+        self,
+        session_id: str,
+        drafts: Sequence[Draft],
+        ids: list[str],
+        first: int,
+        begun: int,
+        provider_ids: Mapping[str, str],
+    ) -> Op[None]:
+        ledger = Ledger(session_id, provider_ids)
+        rows = []
+        for seq, (each, id) in enumerate(zip(drafts, ids, strict=True), first):
+            at = begun if each.created_at is None else each.created_at
+            rows.append(each.row(id, session_id, seq, at))
+            if each.message is not None:
+                ledger.add(each.message, id, at)
+        self._require_new_ids(ledger)
+        if len(rows) == 1:
+            yield Step(self.sql.add_message, rows[0])
+        elif rows:
+            yield Step(self.sql.add_message, rows, many=True)
+        yield from ledger.insert(self.sql)
+
+    def _require_new_ids(self, ledger: Ledger) -> None:
+        if ledger.repeated is not None:
+            raise ConflictError(self.where, f"tool call id {ledger.repeated[:80]!r} is used twice")
+
+    def save(self, draft: Draft, provider_ids: Mapping[str, str]) -> Op[None]:
+        message = draft.message
+        assert message is not None  # made from one
+        assert message.session_id is not None  # `draft` has seen to it
+        assert message.id is not None
+        session_id, id = message.session_id, message.id
+        rows = yield Step(self.sql.touch, (now(), session_id))
+        if not rows:
+            raise NotFoundError(self.where, "session", session_id)
+        indexed = rows[0][0]
+        rows = yield Step(
+            self.sql.rewrite,
+            (
+                draft.role,
+                draft.content,
+                draft.metadata,
+                draft.created_at,
+                draft.schema_version,
+                draft.name,
+                session_id,
+                id,
+            ),
+        )
+        if not rows:
+            raise NotFoundError(self.where, "message", id)
+        seq, created_at = rows[0]
+        ledger = Ledger(session_id, provider_ids)
+        ledger.add(message, id, created_at)
+        self._require_new_ids(ledger)
+        yield from ledger.replace(self.sql, id)
+        if seq <= indexed:
+            yield Step(self.sql.drop_text, (session_id, id))
+            yield Step(self.sql.add_text, text_row(self.sql, session_id, message))
+
+    def message(self, session_id: str, id: str) -> Op[Message]:
+        rows = yield Step(self.sql.message, (session_id, id))
+        message = read(session_id, rows[0]) if rows else None
+        if message is None:
+            raise NotFoundError(self.where, "message", id)
+        return message
+
+    def messages(self, session_id: str, after: int | str, limit: int | None) -> Op[list[Message]]:
+        if isinstance(after, str):
+            after = yield from self._seq(session_id, after)
+        rows = yield Step(self.sql.messages, (session_id, after, self._limit(limit)))
+        return read_all(session_id, rows)
+
+    def tail(self, session_id: str, count: int) -> Op[list[Message]]:
+        rows = yield Step(self.sql.tail, (session_id, max(count, 0)))
+        return read_all(session_id, rows[::-1])
+
+    def _seq(self, session_id: str, message_id: str) -> Op[int]:
+        rows = yield Step(self.sql.seq, (session_id, message_id))
+        if not rows:
+            raise NotFoundError(self.where, "message", message_id)
+        seq: int = rows[0][0]
+        return seq
+
+    def _limit(self, limit: int | None) -> int | None:
+        if limit is None:
+            return -1 if self.sql.is_sqlite else None
+        return max(limit, 0)
+
+    def tool_calls(self, session_id: str) -> Op[list[ToolCallRow]]:
+        rows = yield Step(self.sql.calls, (session_id,))
+        return [call_row(row) for row in rows]
+
+    def unanswered(self, session_id: str) -> Op[list[ToolCallRow]]:
+        rows = yield Step(self.sql.unanswered, (session_id,))
+        return [call_row(row) for row in rows]
+
+    def failed(self, session_id: str) -> Op[list[ToolCallRow]]:
+        rows = yield Step(self.sql.failed, (session_id,))
+        return [call_row(row) for row in rows]
+
+
+def _filled(draft: Draft, id: str, session_id: str, at: int) -> Message:
+    message = draft.message
+    assert message is not None  # those that we cannot read are only ever copied
+    if message.id is not None and message.session_id is not None and message.created_at is not None:
+        return message
+    return message.replace(
+        id=id, session_id=session_id, created_at=message.created_at or from_micros(at)
+    )

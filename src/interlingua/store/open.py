@@ -1,0 +1,77 @@
+"""The way in: a store by its address, or the one in the user's data folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interlingua.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from interlingua.store.base import AsyncStore, Store
+
+FILE = "interlingua.db"
+_POSTGRES = ("postgresql", "postgres")
+
+
+def default_path() -> Path:
+    """The file that is used when none is named."""
+    return _data_folder() / "interlingua" / FILE
+
+
+def _data_folder() -> Path:
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    named = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG base directory specification says that a relative path is to be ignored.
+    return Path(named) if os.path.isabs(named) else home / ".local" / "share"
+
+
+def open_store(address: str | os.PathLike[str] | None = None) -> Store:
+    """A store: a path or `sqlite:///path` is a file (`sqlite:////path` begins at the root),
+    `postgresql://…` a database; without an address it is a file in the user's data folder. What
+    does not exist is made."""
+    place = _place(address)
+    if isinstance(place, str):
+        from interlingua.store.postgres import PostgresStore
+
+        return PostgresStore(place)
+    from interlingua.store.sqlite import SqliteStore
+
+    return SqliteStore(place)
+
+
+async def open_async_store(address: str | os.PathLike[str] | None = None) -> AsyncStore:
+    """The same for programs with an event loop."""
+    place = _place(address)
+    if isinstance(place, str):
+        from interlingua.store.postgres_aio import AsyncPostgresStore
+
+        return await AsyncPostgresStore.open(place)
+    from interlingua.store.aio import AsyncSqliteStore
+
+    return await AsyncSqliteStore.open(place)
+
+
+def _place(address: str | os.PathLike[str] | None) -> Path | str:
+    """A path for SQLite, or the address of a PostgreSQL."""
+    if address is None:
+        return default_path()
+    text = os.fspath(address)
+    scheme, mark, _ = text.partition("://")
+    if not mark or not isinstance(address, str):
+        return Path(text)
+    if scheme in _POSTGRES:
+        return text
+    if scheme == "sqlite":
+        _, mark, path = text.partition("sqlite:///")
+        if mark and path:
+            return Path(path)
+        raise StoreError(text, "a file is named as sqlite:///path, with three slashes", "io")
+    known = "a path, sqlite:///path or postgresql://…"
+    raise StoreError(f"{scheme}://…", f"an address is {known}")

@@ -1,0 +1,14 @@
+"""What each call of a store does, statement by statement, for every engine."""
+
+from __future__ import annotations
+
+from interlingua.store.forks import Forks
+from interlingua.store.search import Search
+from interlingua.store.steps import Op
+from interlingua.store.trace import Trace
+
+__all__ = ["Op", "Operations"]
+
+
+class Operations(Forks, Search, Trace):
+    """All of them."""

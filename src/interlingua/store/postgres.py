@@ -1,0 +1,251 @@
+"""The store in a PostgreSQL database, through psycopg 3 and its pool of connections.
+
+Each call is a transaction that names one session (search and lists of sessions apart), and holds
+that session's row while it appends. PostgreSQL commits many connections together by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from interlingua.errors import MissingExtraError
+from interlingua.store import schema
+from interlingua.store.base import Store
+from interlingua.store.errors import BusyError, ConflictError, Reason, StoreError
+from interlingua.store.operations import Op, Operations
+from interlingua.store.statements import POSTGRES
+from interlingua.store.steps import Rows, Step, run
+
+try:
+    import psycopg
+    import psycopg_pool
+    from psycopg import errors as _pg
+    from psycopg.adapt import Buffer, Dumper, Loader
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.types.string import StrDumper
+except ImportError as odd:
+    raise MissingExtraError("a PostgreSQL store", "postgres") from odd
+
+if TYPE_CHECKING:
+    from psycopg.abc import AdaptContext
+
+T = TypeVar("T")
+
+TIMEOUT = 5.0
+"""Seconds to wait for a connection, and for others that write to the same session."""
+CONNECTIONS = 8
+_LOCK = 0x696C7374
+"""The lock under which tables are made: one program does, others wait."""
+SETTINGS = (
+    "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s';"
+    " SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'"
+)
+
+_BUSY = (
+    _pg.LockNotAvailable,
+    _pg.DeadlockDetected,
+    _pg.SerializationFailure,
+    _pg.QueryCanceled,
+    _pg.TooManyConnections,
+)
+_REASONS: tuple[tuple[type[psycopg.Error], Reason, str], ...] = (
+    (_pg.DiskFull, "full", "no room is left on the server's disk"),
+    (_pg.ReadOnlySqlTransaction, "read_only", "the database can only be read"),
+    (_pg.InsufficientPrivilege, "read_only", "no permission"),
+    (_pg.DataCorrupted, "corrupt", "the database is damaged"),
+    (_pg.IndexCorrupted, "corrupt", "the database is damaged"),
+)
+
+
+# Text without NUL. PostgreSQL's text cannot hold it, so names and ids spell it with a sign of their
+# own; JSON spells it as an escape anyway.
+
+_SIGN = "\u2400"
+
+
+def _spelled(text: str) -> str:
+    return text.replace(_SIGN, _SIGN + "1").replace("\0", _SIGN + "0")
+
+
+def _meant(text: str) -> str:
+    return text.replace(_SIGN + "0", "\0").replace(_SIGN + "1", _SIGN)
+
+
+class _TextDumper(StrDumper):
+    def dump(self, obj: str) -> Buffer | None:
+        if "\0" in obj or _SIGN in obj:
+            obj = _spelled(obj)
+        return super().dump(obj)
+
+
+class _TextLoader(Loader):
+    def load(self, data: Buffer) -> str:
+        text = bytes(data).decode()
+        return _meant(text) if _SIGN in text else text
+
+
+class _JsonDumper(Dumper):
+    """Bytes are JSON here, and nothing else."""
+
+    oid = psycopg.adapters.types["json"].oid
+
+    def dump(self, obj: bytes) -> Buffer | None:
+        return obj
+
+
+class _JsonLoader(Loader):
+    """As it is stored, for our own decoder."""
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
+def prepare(connection: AdaptContext) -> None:
+    """How values go in and come out."""
+    adapters = connection.adapters
+    adapters.register_dumper(str, _TextDumper)
+    adapters.register_dumper(bytes, _JsonDumper)
+    adapters.register_loader("text", _TextLoader)
+    adapters.register_loader("json", _JsonLoader)
+
+
+def place(address: str) -> str:
+    """Host and database, without user and password."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        raise StoreError("postgresql://…", "the address cannot be read", "unreachable") from None
+    host = parts.get("host") or "local"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
+
+
+def as_ours(where: str, odd: Exception) -> StoreError:
+    """psycopg's error as ours; its detail may quote values, so only its kind is told."""
+    kind = type(odd).__name__
+    if isinstance(odd, psycopg_pool.TooManyRequests):
+        return BusyError(where, "too many calls wait for a connection")
+    if isinstance(odd, _BUSY):
+        return BusyError(where, f"the server is busy ({kind}); nothing was written")
+    if isinstance(odd, psycopg.IntegrityError):
+        table = f" in {odd.diag.table_name}" if odd.diag.table_name else ""
+        return ConflictError(where, f"an id is taken already, or names nothing{table} ({kind})")
+    for found, reason, problem in _REASONS:
+        if isinstance(odd, found):
+            return StoreError(where, problem, reason)
+    if is_lost(odd):
+        return StoreError(where, f"the server cannot be reached ({kind})", "unreachable")
+    code = getattr(odd, "sqlstate", None)
+    return StoreError(where, f"PostgreSQL refused ({kind}, {code})", "other")
+
+
+def is_lost(odd: Exception) -> bool:
+    """Whether the connection, not the statement, is what went wrong."""
+    if isinstance(odd, (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed)):
+        return True
+    shutdown = (_pg.AdminShutdown, _pg.CrashShutdown, _pg.CannotConnectNow)
+    if isinstance(odd, shutdown):
+        return True
+    return isinstance(odd, (psycopg.OperationalError, psycopg.InterfaceError)) and not getattr(
+        odd, "sqlstate", None
+    )
+
+
+def table_steps(where: str) -> Op[None]:
+    """Make the tables in an empty database, or see that they are ours."""
+    yield Step(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    rows = yield Step("SELECT to_regclass('store_info')::text, to_regclass('sessions')::text")
+    info, sessions = rows[0]
+    if info is None:
+        if sessions is not None:
+            problem = "the database has a table `sessions` of another program"
+            raise StoreError(where, problem, "foreign")
+        for statement in schema.POSTGRES:
+            yield Step(statement)
+        return
+    version = (yield Step("SELECT version FROM store_info"))[0][0]
+    if version > schema.VERSION:
+        problem = f"made by a newer version of interlingua (tables of version {version})"
+        raise StoreError(where, problem, "newer")
+    while version < schema.VERSION:
+        for statement in schema.MIGRATIONS["postgres", version]:
+            yield Step(statement)
+        version += 1
+        yield Step(POSTGRES.set_version, (version,))
+
+
+class PostgresStore(Store):
+    """Sessions in a database. Threads may share it; so may any number of programs."""
+
+    def __init__(
+        self, address: str, timeout: float = TIMEOUT, connections: int = CONNECTIONS
+    ) -> None:
+        self.where = place(address)
+        self._do = Operations(POSTGRES, self.where)
+        self._closed = False
+        self._pool = psycopg_pool.ConnectionPool(
+            address,
+            min_size=1,
+            max_size=connections,
+            timeout=timeout,
+            max_waiting=1000,
+            configure=_configure,
+            reconnect_timeout=timeout,
+            open=False,
+        )
+        try:
+            self._pool.open(wait=True, timeout=timeout)
+            self._write(lambda: table_steps(self.where))
+        except BaseException as odd:
+            self._pool.close()
+            if isinstance(odd, psycopg_pool.PoolTimeout):
+                raise as_ours(self.where, odd) from None
+            raise
+
+    def _read(self, make: Callable[[], Op[T]]) -> T:
+        return self._perform(make)
+
+    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
+        return self._perform(make)
+
+    def _perform(self, make: Callable[[], Op[T]]) -> T:
+        """In a transaction. When the server went away before the commit was asked for, nothing can
+        have been written, so it is tried once more on a new connection."""
+        if self._closed:
+            raise StoreError(self.where, "it is closed", "closed")
+        for last in (False, True):
+            committing = False
+            try:
+                with self._pool.connection() as connection:
+                    result = _on(connection, make())
+                    committing = True
+                return result
+            except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as odd:
+                if last or committing or not is_lost(odd):
+                    raise as_ours(self.where, odd) from None
+                self._pool.check()
+        raise AssertionError("the second try returns or raises")
+
+    def close(self) -> None:
+        self._closed = True
+        self._pool.close()
+
+
+def _configure(connection: psycopg.Connection[Any]) -> None:
+    prepare(connection)
+    connection.execute(SETTINGS)
+    connection.commit()
+
+
+def _on(connection: psycopg.Connection[Any], op: Op[T]) -> T:
+    cursor = connection.cursor()
+
+    def execute(step: Step) -> Rows:
+        if step.many:
+            cursor.executemany(step.sql, step.values)
+            return []
+        cursor.execute(step.sql, step.values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    return run(op, execute)

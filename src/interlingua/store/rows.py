@@ -1,0 +1,84 @@
+"""What a store gives back: plain immutable rows, times as datetimes in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from interlingua.model.message import Message
+
+JsonObject = dict[str, Any]
+CallStatus = Literal["pending", "succeeded", "failed", "cancelled"]
+
+
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A session. `message_count` is also the `seq` of its last message: they count 1, 2, 3, …
+
+    A fork says where it came from: `parent_id` and the last message that was copied."""
+
+    id: str
+    workspace_path: str
+    created_at: datetime
+    updated_at: datetime
+    active_model: str | None = None
+    routing_policy: JsonObject | None = None
+    name: str | None = None
+    parent_id: str | None = None
+    parent_message_id: str | None = None
+    message_count: int = 0
+    schema_version: int = 1
+
+
+class ToolCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call and what became of it. `provider_id` is what `provider` called it when it was made."""
+
+    id: str
+    session_id: str
+    message_id: str
+    name: str
+    status: CallStatus
+    created_at: datetime
+    result_message_id: str | None = None
+    provider_id: str | None = None
+    provider: str | None = None
+    executor: str = "client"
+    completed_at: datetime | None = None
+
+
+class EventRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An event of the trace. `seq` is given by the store, 1, 2, 3, … in each session."""
+
+    id: str
+    session_id: str
+    type: str
+    timestamp: datetime
+    actor: str
+    sensitivity: str
+    payload: JsonObject
+    turn_id: str | None = None
+    parent_event_id: str | None = None
+    seq: int = 0
+
+
+class SearchHit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message that has all the words. `snippet` is a piece of its text around the first."""
+
+    session_id: str
+    message_id: str
+    seq: int
+    role: str
+    created_at: datetime
+    snippet: str
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """What was appended: the messages with what the store filled in, and where they stand."""
+
+    first: int
+    messages: tuple[Message, ...]
+
+    @property
+    def seqs(self) -> range:
+        return range(self.first, self.first + len(self.messages))

@@ -1,0 +1,75 @@
+"""Full-text search. Appending does not wait for the index: who searches brings it up to date."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from interlingua.errors import ReadError
+from interlingua.model.message import Message, from_micros
+from interlingua.store import texts
+from interlingua.store.drafts import read
+from interlingua.store.rows import SearchHit
+from interlingua.store.statements import Statements
+from interlingua.store.steps import Op, Rows, Step, Work
+
+logger = logging.getLogger(__name__)
+
+PAGE = 500
+"""Messages that are indexed at a time."""
+
+
+class Search(Work):
+    def unindexed(self) -> Op[bool]:
+        rows = yield Step(self.sql.unindexed)
+        return bool(rows)
+
+    def index_some(self) -> Op[None]:
+        rows = yield Step(self.sql.unindexed)
+        if not rows:
+            return
+        session_id = rows[0][0]
+        rows = yield Step(self.sql.to_index, (session_id,))
+        if not rows:
+            return
+        done = rows[0][1]
+        rows = yield Step(self.sql.messages, (session_id, done, PAGE))
+        if not rows:
+            return  # somebody else was quicker
+        found = self._texts(session_id, rows)
+        if found:
+            yield Step(self.sql.add_text, found, many=True)
+        yield Step(self.sql.indexed, (rows[-1][-1], session_id))
+
+    def search(self, words: str, session_id: str | None, limit: int) -> Op[list[SearchHit]]:
+        asked = texts.for_sqlite(words) if self.sql.is_sqlite else texts.for_postgres(words)
+        if not asked:
+            return []
+        values = (asked, session_id, session_id, max(limit, 0))
+        rows = yield Step(self.sql.search, values)
+        return [
+            SearchHit(session, id, seq, role, from_micros(at), texts.snippet(text, words))
+            for session, id, seq, role, at, text in rows
+        ]
+
+    def _texts(self, session_id: str, rows: Rows) -> list[tuple[Any, ...]]:
+        """What can be found; a message that cannot be read must not keep others from it."""
+        found = []
+        for row in rows:
+            try:
+                message = read(session_id, row)
+            except ReadError as odd:
+                extra = {"session_id": session_id, "message_id": row[0], "path": odd.path}
+                logger.warning("stored_message_not_indexed", extra=extra)
+                continue
+            if message is not None:
+                found.append(text_row(self.sql, session_id, message))
+        return found
+
+
+def text_row(sql: Statements, session_id: str, message: Message) -> tuple[Any, ...]:
+    """A message's row in the table that is searched."""
+    text = texts.text_of(message)
+    if sql.is_sqlite:
+        return (session_id, message.id, text)
+    return (session_id, message.id, text, texts.plain_words(text))

@@ -1,0 +1,194 @@
+"""Every statement a store runs, once for both engines, and the few words in which they differ.
+
+Values never become part of a statement: each `?` is filled in by the engine's own library.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+_SESSION = (
+    "id, workspace_path, active_model, {policy}, schema_version, created_at, updated_at, name,"
+    " parent_id, parent_message_id, message_count"
+)
+_MESSAGE = "id, role, name, {content}, {metadata}, created_at, schema_version, seq"
+_CALL = (
+    "id, session_id, message_id, result_message_id, name, status, provider_id, provider,"
+    " created_at, completed_at, executor"
+)
+_EVENT = (
+    "id, session_id, seq, timestamp, turn_id, parent_event_id, type, actor, sensitivity, {payload}"
+)
+
+_SQLITE = {
+    "json": "CAST(? AS TEXT)",
+    "policy": "CAST(routing_policy_json AS BLOB)",
+    "content": "CAST(content_json AS BLOB)",
+    "metadata": "CAST(metadata_json AS BLOB)",
+    "payload": "CAST(payload_json AS BLOB)",
+    "greatest": "max",
+    "lock": "",
+    "limit": "?",
+    "number": "?",
+    "any_type": "type IN (SELECT value FROM json_each(?))",
+    "lock_trace": "SELECT ?",
+    "add_text": "INSERT INTO message_texts (session_id, message_id, text) VALUES (?, ?, ?)",
+    "search": """SELECT m.session_id, m.id, m.seq, m.role, m.created_at, t.text
+FROM message_search f
+JOIN message_texts t ON t.number = f.rowid
+JOIN messages m ON m.id = t.message_id
+WHERE message_search MATCH ? AND (? IS NULL OR t.session_id = ?)
+ORDER BY m.created_at DESC, m.id DESC LIMIT ?""",
+}
+_POSTGRES = {
+    "json": "?",
+    "policy": "routing_policy_json",
+    "content": "content_json",
+    "metadata": "metadata_json",
+    "payload": "payload_json",
+    "greatest": "greatest",
+    "lock": " FOR UPDATE",
+    "limit": "?::bigint",
+    "number": "?::bigint",
+    "any_type": "type = ANY(?::text[])",
+    "lock_trace": "SELECT pg_advisory_xact_lock(hashtextextended(?::text, 5))",
+    "add_text": (
+        "INSERT INTO message_texts (session_id, message_id, text, words)"
+        " VALUES (?, ?, ?, to_tsvector('simple', ?))"
+    ),
+    "search": """SELECT m.session_id, m.id, m.seq, m.role, m.created_at, t.text
+FROM message_texts t
+JOIN messages m ON m.session_id = t.session_id AND m.id = t.message_id
+WHERE t.words @@ to_tsquery('simple', ?) AND (?::text IS NULL OR t.session_id = ?)
+ORDER BY m.created_at DESC, m.id DESC LIMIT ?::bigint""",
+}
+
+
+class Statements(NamedTuple):
+    """The statements of one engine."""
+
+    add_session: str = (
+        "INSERT INTO sessions (id, workspace_path, active_model, routing_policy_json,"
+        " schema_version, created_at, updated_at, name, parent_id, parent_message_id)"
+        " VALUES (?, ?, ?, {json}, ?, ?, ?, ?, ?, ?)"
+    )
+    session: str = f"SELECT {_SESSION} FROM sessions WHERE id = ?"
+    sessions: str = f"SELECT {_SESSION} FROM sessions ORDER BY updated_at DESC, id DESC LIMIT ?"
+    sessions_before: str = (
+        f"SELECT {_SESSION} FROM sessions WHERE (updated_at, id) < (?, ?)"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?"
+    )
+    change_session: str = (
+        "UPDATE sessions SET name = ?, active_model = ?, routing_policy_json = {json},"
+        " workspace_path = ?, updated_at = {greatest}(updated_at, {number}) WHERE id = ?"
+    )
+    lock_session: str = f"SELECT {_SESSION} FROM sessions WHERE id = ?{{lock}}"
+    delete: tuple[str, ...] = (
+        "DELETE FROM message_texts WHERE session_id = ?",
+        "DELETE FROM tool_calls WHERE session_id = ?",
+        "DELETE FROM messages WHERE session_id = ?",
+        "DELETE FROM events WHERE session_id = ?",
+        "DELETE FROM sessions WHERE id = ? RETURNING id",
+    )
+
+    take: str = (
+        "UPDATE sessions SET message_count = message_count + {number},"
+        " updated_at = {greatest}(updated_at, {number}) WHERE id = ?"
+        " RETURNING message_count, (SELECT m.id FROM messages m"
+        " WHERE m.session_id = sessions.id AND m.seq = sessions.message_count - {number})"
+    )
+    """Room for some messages; also tells the last id, and in PostgreSQL holds the session until the
+    transaction ends."""
+    touch: str = (
+        "UPDATE sessions SET updated_at = {greatest}(updated_at, {number}) WHERE id = ?"
+        " RETURNING indexed_count"
+    )
+    add_message: str = (
+        "INSERT INTO messages (id, session_id, role, content_json, metadata_json, created_at,"
+        " schema_version, seq, name) VALUES (?, ?, ?, {json}, {json}, ?, ?, ?, ?)"
+    )
+    rewrite: str = (
+        "UPDATE messages SET role = ?, content_json = {json}, metadata_json = {json},"
+        " created_at = coalesce({number}, created_at), schema_version = ?, name = ?"
+        " WHERE session_id = ? AND id = ? RETURNING seq, created_at"
+    )
+    message: str = f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND id = ?"
+    seq: str = "SELECT seq FROM messages WHERE session_id = ? AND id = ?"
+    messages: str = (
+        f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND seq > ?"
+        " ORDER BY seq LIMIT {limit}"
+    )
+    tail: str = (
+        f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT {{limit}}"
+    )
+
+    add_call: str = f"INSERT INTO tool_calls ({_CALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    change_call: str = (
+        "UPDATE tool_calls SET name = ?, executor = ?, provider = coalesce(?, provider),"
+        " provider_id = coalesce(?, provider_id) WHERE session_id = ? AND id = ?"
+    )
+    answer: str = (
+        "UPDATE tool_calls SET status = ?, result_message_id = ?, completed_at = ?"
+        " WHERE session_id = ? AND id = ?"
+        " AND (result_message_id IS NULL OR result_message_id = ?)"
+    )
+    reopen: str = (
+        "UPDATE tool_calls SET status = 'pending', result_message_id = NULL, completed_at = NULL"
+        " WHERE session_id = ? AND id = ?"
+    )
+    cancel: str = (
+        "UPDATE tool_calls SET status = 'cancelled', completed_at = ?"
+        " WHERE session_id = ? AND message_id = ? AND status = 'pending'"
+    )
+    drop_call: str = "DELETE FROM tool_calls WHERE session_id = ? AND id = ?"
+    calls_of: str = "SELECT id FROM tool_calls WHERE session_id = ? AND message_id = ?"
+    answered_by: str = "SELECT id FROM tool_calls WHERE session_id = ? AND result_message_id = ?"
+    calls: str = f"SELECT {_CALL} FROM tool_calls WHERE session_id = ? ORDER BY created_at, id"
+    unanswered: str = (
+        f"SELECT {_CALL} FROM tool_calls WHERE session_id = ? AND status = 'pending'"
+        " AND executor = 'client' ORDER BY created_at, id"
+    )
+    failed: str = (
+        f"SELECT {_CALL} FROM tool_calls WHERE session_id = ? AND status = 'failed'"
+        " ORDER BY created_at, id"
+    )
+
+    lock_trace: str = "{lock_trace}"
+    last_event: str = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
+    add_event: str = (
+        "INSERT INTO events (id, session_id, seq, timestamp, turn_id, parent_event_id, type,"
+        " actor, sensitivity, payload_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {json})"
+    )
+    events: str = (
+        f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {{limit}}"
+    )
+    events_of: str = (
+        f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? AND {{any_type}}"
+        " ORDER BY seq LIMIT {limit}"
+    )
+
+    unindexed: str = "SELECT id FROM sessions WHERE indexed_count < message_count LIMIT 1"
+    to_index: str = "SELECT id, indexed_count FROM sessions WHERE id = ?{lock}"
+    indexed: str = "UPDATE sessions SET indexed_count = ? WHERE id = ?"
+    add_text: str = "{add_text}"
+    drop_text: str = "DELETE FROM message_texts WHERE session_id = ? AND message_id = ?"
+    search: str = "{search}"
+    set_version: str = "UPDATE store_info SET version = ?"
+
+    is_sqlite: bool = True
+
+
+def _filled(words: dict[str, str], mark: str, is_sqlite: bool) -> Statements:
+    def fill(text: str) -> str:
+        return text.format(**words).replace("?", mark)
+
+    fields: dict[str, Any] = {
+        name: tuple(map(fill, text)) if isinstance(text, tuple) else fill(text)
+        for name, text in Statements._field_defaults.items()
+        if not isinstance(text, bool)
+    }
+    return Statements(**fields, is_sqlite=is_sqlite)
+
+
+SQLITE = _filled(_SQLITE, "?", is_sqlite=True)
+POSTGRES = _filled(_POSTGRES, "%s", is_sqlite=False)

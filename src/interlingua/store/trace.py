@@ -1,0 +1,72 @@
+"""The trace: events of a session, numbered without gaps, read from a cursor on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from interlingua.model.codec import dumps
+from interlingua.model.message import from_micros, micros
+from interlingua.store.rows import EventRow
+from interlingua.store.steps import Op, Step, Work
+
+
+class Trace(Work):
+    def append_events(self, events: Sequence[EventRow]) -> Op[list[EventRow]]:
+        numbered: dict[int, EventRow] = {}
+        by_session: dict[str, list[int]] = {}
+        for index, event in enumerate(events):
+            by_session.setdefault(event.session_id, []).append(index)
+        for session_id in sorted(by_session):  # always in one order, so that none waits in a circle
+            yield Step(self.sql.lock_trace, (session_id,))
+            last = (yield Step(self.sql.last_event, (session_id,)))[0][0]
+            for seq, index in enumerate(by_session[session_id], last + 1):
+                numbered[index] = msgspec.structs.replace(events[index], seq=seq)
+        done = [numbered[index] for index in range(len(events))]
+        if done:
+            yield Step(self.sql.add_event, [_event_values(event) for event in done], many=True)
+        return done
+
+    def events(
+        self, session_id: str, after: int, limit: int, types: Sequence[str]
+    ) -> Op[list[EventRow]]:
+        if types:
+            names = dumps(list(types)).decode() if self.sql.is_sqlite else list(types)
+            values = (session_id, after, names, max(limit, 0))
+            rows = yield Step(self.sql.events_of, values)
+        else:
+            rows = yield Step(self.sql.events, (session_id, after, max(limit, 0)))
+        return [_event_row(row) for row in rows]
+
+
+def _event_values(event: EventRow) -> tuple[Any, ...]:
+    return (
+        event.id,
+        event.session_id,
+        event.seq,
+        micros(event.timestamp),
+        event.turn_id,
+        event.parent_event_id,
+        event.type,
+        event.actor,
+        event.sensitivity,
+        dumps(event.payload),
+    )
+
+
+def _event_row(row: Sequence[Any]) -> EventRow:
+    id, session_id, seq, at, turn_id, parent, type, actor, sensitivity, payload = row
+    return EventRow(
+        id,
+        session_id,
+        type,
+        from_micros(at),
+        actor,
+        sensitivity,
+        msgspec.json.decode(payload),
+        turn_id,
+        parent,
+        seq,
+    )
