@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, cli, import_time, streams, translate
+from bench import canonical, cli, import_time, store, streams, translate
 from bench.measure import Row
 
 SECTIONS = {
@@ -16,6 +16,7 @@ SECTIONS = {
     "import": import_time.rows,
     "translate": translate.rows,
     "streams": streams.rows,
+    "store": store.rows,
     "cli": cli.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"

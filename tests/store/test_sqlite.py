@@ -1,0 +1,511 @@
+"""The SQLite store: its tables, its library, and what it does when the file is in trouble."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlingua.errors import MissingExtraError
+from interlingua.model.message import Message
+from interlingua.store import base, schema
+from interlingua.store import library as library_module
+from interlingua.store.errors import BusyError, StoreError
+from interlingua.store.library import is_affected, library
+from interlingua.store.sqlite import SqliteStore
+from tests.store.places import ask
+
+requirement = pytest.mark.requirement
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(path, timeout=0.3) as opened:
+        yield opened
+
+
+def columns(store: SqliteStore, table: str) -> dict[str, tuple[str, bool, bool]]:
+    """Name to type, whether it is required, whether it is the key."""
+    rows = ask(store, 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)', [table])
+    return {name: (type, bool(required), bool(key)) for name, type, required, key in rows}
+
+
+def index_columns(store: SqliteStore, index: str) -> tuple[str, list[str]]:
+    ((table,),) = ask(store, "SELECT tbl_name FROM sqlite_master WHERE name = ?", [index])
+    rows = ask(store, "SELECT name FROM pragma_index_info(?) ORDER BY seqno", [index])
+    return table, [name for (name,) in rows]
+
+
+def references(store: SqliteStore, table: str) -> set[tuple[str, str, str]]:
+    rows = ask(store, 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', [table])
+    return {(column, other, key) for column, other, key in rows}
+
+
+# Tables
+
+
+@requirement("S002-93")
+def test_the_table_of_sessions(store: SqliteStore) -> None:
+    found = columns(store, "sessions")
+    assert found["id"] == ("TEXT", False, True)
+    assert found["workspace_path"] == ("TEXT", True, False)
+    for name in ("active_model", "routing_policy_json"):
+        assert found[name] == ("TEXT", False, False)
+    for name in ("schema_version", "created_at", "updated_at"):
+        assert found[name] == ("INTEGER", True, False)
+
+
+@requirement("S002-94")
+def test_the_table_of_messages(store: SqliteStore) -> None:
+    found = columns(store, "messages")
+    assert found["id"] == ("TEXT", False, True)
+    for name in ("session_id", "role", "content_json", "metadata_json"):
+        assert found[name] == ("TEXT", True, False)
+    for name in ("created_at", "schema_version"):
+        assert found[name] == ("INTEGER", True, False)
+    assert ("session_id", "sessions", "id") in references(store, "messages")
+
+
+@requirement("S002-95", "S002-97")
+def test_the_indexes(store: SqliteStore) -> None:
+    messages = index_columns(store, "idx_messages_session_created")
+    assert messages == ("messages", ["session_id", "created_at"])
+    calls = index_columns(store, "idx_tool_calls_session_status")
+    assert calls == ("tool_calls", ["session_id", "status"])
+
+
+@requirement("S002-96")
+def test_the_table_of_calls(store: SqliteStore) -> None:
+    found = columns(store, "tool_calls")
+    assert found["id"][2]
+    for name in ("session_id", "message_id", "name", "status"):
+        assert found[name] == ("TEXT", True, False)
+    for name in ("result_message_id", "provider_id", "provider"):
+        assert found[name] == ("TEXT", False, False)
+    assert found["created_at"] == ("INTEGER", True, False)
+    assert found["completed_at"] == ("INTEGER", False, False)
+    expected = {
+        ("session_id", "sessions", "id"),
+        ("message_id", "messages", "id"),
+        ("result_message_id", "messages", "id"),
+    }
+    assert references(store, "tool_calls") == expected
+    session = store.create_session("/w").id
+    (message,) = store.append(session, [Message.user("x")]).messages
+    row = ["tu_1", session, message.id, "f", "unheard_of", 1]
+    names = "id, session_id, message_id, name, status, created_at"
+    with pytest.raises(StoreError, match="CHECK"):
+        ask(store, f"INSERT INTO tool_calls ({names}) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def test_the_settings_that_durability_depends_on(store: SqliteStore) -> None:
+    with store._file.transaction() as db:
+        found = {
+            name: db.execute(f"PRAGMA {name}")[0][0]
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "mmap_size")
+        }
+    full = 2
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": full,
+        "foreign_keys": 1,
+        "busy_timeout": 300,
+        "mmap_size": 0,
+    }
+
+
+def test_the_hot_queries_use_their_indexes(store: SqliteStore) -> None:
+    sql = store._do.sql
+    for statement, values in (
+        (sql.tail, ["s", 1]),
+        (sql.messages, ["s", 1, 1]),
+        (sql.message, ["s", "m"]),
+        (sql.unanswered, ["s"]),
+        (sql.failed, ["s"]),
+        (sql.events, ["s", 1, 1]),
+        (sql.last_event, ["s"]),
+        (sql.sessions, [1]),
+        (sql.unindexed, []),
+    ):
+        plan = [row[-1] for row in ask(store, f"EXPLAIN QUERY PLAN {statement}", values)]
+        assert not [step for step in plan if "SCAN" in step and "INDEX" not in step], plan
+        assert not [step for step in plan if "TEMP B-TREE" in step and "tail" in statement], plan
+
+
+def test_the_log_of_a_large_append_is_moved_by_the_next_one(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "LARGE", 5)
+    session = store.create_session("/w").id
+    for _ in range(3):
+        store.append(session, [Message.user("x" * 5000)] * 1200)
+        assert ask_writer(store, "PRAGMA wal_autocheckpoint") == 0
+        fill(store, session)
+        assert ask_writer(store, "PRAGMA wal_autocheckpoint") == 1000
+    store.append(session, [Message.user("x" * 5000)] * 1200)
+    store._file.tidy()
+    assert ask_writer(store, "PRAGMA wal_autocheckpoint") == 1000
+    log = store._file.path.with_name(store._file.path.name + "-wal").stat().st_size
+    data = store._file.path.stat().st_size
+    assert log < data / 2  # as long as the longest append, not as all of them
+    assert texts(store, session) == 4803
+
+
+def ask_writer(store: SqliteStore, sql: str) -> int:
+    found: int = store._file._writer.execute(sql)[0][0]
+    return found
+
+
+# The file
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
+def test_nobody_else_may_read_the_files(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        with SqliteStore(tmp_path / "new" / "deep" / "s.db") as store:
+            store.create_session("/w")
+            files = list((tmp_path / "new" / "deep").iterdir())
+            assert len(files) == 3
+            for file in files:
+                assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    finally:
+        os.umask(old)
+
+
+def test_a_file_of_another_program_is_left_alone(path: Path) -> None:
+    path.write_bytes(b"not a database, but somebody's diary\n" * 40)
+    with pytest.raises(StoreError) as raised:
+        SqliteStore(path)
+    assert raised.value.reason == "corrupt"
+    assert path.read_bytes().startswith(b"not a database")
+
+    other = path.with_name("other.db")
+    db = library().connect(_made(other), "other", 1)
+    db.execute("CREATE TABLE birds (name TEXT)")
+    db.close()
+    before = other.read_bytes()
+    with pytest.raises(StoreError) as raised:
+        SqliteStore(other)
+    assert raised.value.reason == "foreign"
+    assert other.read_bytes() == before
+
+
+def _made(path: Path) -> str:
+    path.touch()
+    return str(path)
+
+
+def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
+    with SqliteStore(path) as store:
+        store._file._writer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    with pytest.raises(StoreError, match="newer version") as raised:
+        SqliteStore(path)
+    assert raised.value.reason == "newer"
+
+
+def test_a_broken_off_start_leaves_a_file_that_opens(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = schema.SQLITE
+    for count in range(0, len(whole), 4):
+        monkeypatch.setattr(schema, "SQLITE", (*whole[:count], "CREATE NONSENSE"))
+        with pytest.raises(StoreError):
+            SqliteStore(path)
+    monkeypatch.setattr(schema, "SQLITE", whole)
+    with SqliteStore(path) as store:
+        assert store.sessions() == []
+
+
+def test_older_tables_are_brought_up_to_date_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SqliteStore(path).close()
+    step = ("ALTER TABLE sessions ADD COLUMN mood TEXT",)
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setitem(schema.MIGRATIONS, ("sqlite", schema.VERSION - 1), step)
+    for _ in range(2):
+        with SqliteStore(path) as store:
+            assert "mood" in columns(store, "sessions")
+
+
+# Trouble: an error that says what is wrong, and the store goes on when it is over
+
+
+def fill(store: SqliteStore, session: str, count: int = 1, size: int = 100) -> None:
+    for _ in range(count):
+        store.append(session, [Message.user("x" * size)])
+
+
+def texts(store: SqliteStore, session: str) -> int:
+    return len(store.messages(session))
+
+
+def test_a_file_that_another_program_holds_is_waited_for_so_long(
+    store: SqliteStore, path: Path
+) -> None:
+    session = store.create_session("/w").id
+    other = library().connect(str(path), "other", 1)
+    other.execute("BEGIN IMMEDIATE")
+    start = time.monotonic()
+    with pytest.raises(BusyError) as raised:
+        fill(store, session)
+    assert 0.2 < time.monotonic() - start < 3
+    assert raised.value.reason == "busy"
+    assert texts(store, session) == 0  # reading goes on meanwhile
+    other.execute("ROLLBACK")
+    fill(store, session)
+    assert texts(store, session) == 1
+    other.close()
+
+
+def test_a_full_disk_is_told_and_leaves_what_was_there(store: SqliteStore) -> None:
+    session = store.create_session("/w").id
+    fill(store, session, 3)
+    pages = ask(store, "PRAGMA page_count")[0][0]
+    ask(store, f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(StoreError) as raised:
+        fill(store, session, 200, 10_000)
+    assert raised.value.reason == "full"
+    kept = texts(store, session)
+    assert 3 <= kept < 203
+    assert store.session(session).message_count == kept
+    ask(store, "PRAGMA max_page_count = 1000000")
+    fill(store, session, 20, 10_000)
+    assert texts(store, session) == kept + 20
+    assert ask(store, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are of POSIX")
+def test_a_write_that_fails_midway_is_told_and_leaves_what_was_there(
+    store: SqliteStore, path: Path
+) -> None:
+    """A limit on the size of files makes the operating system refuse the log's next pages."""
+    session = store.create_session("/w").id
+    fill(store, session, 3)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    log = path.with_name(path.name + "-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log + 50_000, before[1]))
+    try:
+        with pytest.raises(StoreError) as raised:
+            fill(store, session, 100, 20_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert raised.value.reason in ("full", "io")
+    kept = texts(store, session)
+    assert store.session(session).message_count == kept >= 3
+    fill(store, session, 5, 20_000)
+    assert texts(store, session) == kept + 5
+    assert ask(store, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_file_that_cannot_be_written_is_told(store: SqliteStore) -> None:
+    session = store.create_session("/w").id
+    fill(store, session)
+    store._file._writer.execute("PRAGMA query_only = ON")  # permissions do not stop root
+    with pytest.raises(StoreError) as raised:
+        fill(store, session)
+    assert raised.value.reason == "read_only"
+    assert texts(store, session) == 1
+    store._file._writer.execute("PRAGMA query_only = OFF")
+    fill(store, session)
+    assert texts(store, session) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
+def test_a_read_only_file_is_told(path: Path) -> None:
+    SqliteStore(path).close()
+    path.chmod(0o400)
+    with pytest.raises(StoreError) as raised, SqliteStore(path) as store:
+        store.create_session("/w")
+    assert raised.value.reason in ("read_only", "io")
+
+
+def test_a_removed_file_is_told_and_no_empty_one_is_made(store: SqliteStore, path: Path) -> None:
+    session = store.create_session("/w").id
+    aside = path.with_name("aside.db")
+    path.rename(aside)
+    for ask_for in (lambda: fill(store, session), lambda: texts(store, session)):
+        with pytest.raises(StoreError, match="gone") as raised:
+            ask_for()
+        assert raised.value.reason == "replaced"
+    assert not path.exists()
+    aside.rename(path)
+    fill(store, session)
+    assert texts(store, session) == 1
+
+
+def test_a_replaced_file_is_told_and_not_written_to(store: SqliteStore, path: Path) -> None:
+    session = store.create_session("/w").id
+    other = path.with_name("other.db")
+    SqliteStore(other).close()
+    before = other.read_bytes()
+    shutil.move(other, path)
+    with pytest.raises(StoreError, match="replaced") as raised:
+        fill(store, session)
+    assert raised.value.reason == "replaced"
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_file_is_told(path: Path) -> None:
+    with SqliteStore(path) as store:
+        session = store.create_session("/w").id
+        fill(store, session, 50, 2000)
+    data = bytearray(path.read_bytes())
+    data[4096 : 4096 * 20] = b"\xa5" * (4096 * 19)
+    path.write_bytes(data)
+    with pytest.raises(StoreError) as raised:
+        read_all(path, session)
+    assert raised.value.reason == "corrupt"
+
+
+def read_all(path: Path, session: str) -> None:
+    with SqliteStore(path) as store:
+        store.sessions()
+        store.messages(session)
+        store.tool_calls(session)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        SqliteStore(tmp_path)
+
+
+# The library
+
+
+@pytest.mark.parametrize(
+    ("version", "affected"),
+    [
+        ((3, 6, 23), False),
+        ((3, 7, 0), True),
+        ((3, 40, 1), True),
+        ((3, 44, 5), True),
+        ((3, 44, 6), False),
+        ((3, 44, 7), False),
+        ((3, 45, 0), True),
+        ((3, 50, 6), True),
+        ((3, 50, 7), False),
+        ((3, 51, 0), True),
+        ((3, 51, 2), True),
+        ((3, 51, 3), False),
+        ((3, 52, 0), True),
+        ((3, 52, 1), False),
+        ((3, 54, 1), False),
+    ],
+)
+def test_versions_that_can_lose_a_commit_are_known(version: Any, affected: bool) -> None:
+    assert is_affected(version) is affected
+
+
+def test_the_library_in_use_cannot_lose_a_commit() -> None:
+    assert not is_affected(library().version)
+    assert library() is library()
+
+
+def test_pythons_own_is_used_where_it_is_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    library.cache_clear()
+    try:
+        monkeypatch.setattr(sqlite3, "sqlite_version", "3.51.3")
+        assert library().name == "sqlite3"
+        library.cache_clear()
+        monkeypatch.setattr(sqlite3, "sqlite_version", "3.51.2")
+        assert library().name == "apsw"
+    finally:
+        library.cache_clear()
+
+
+def test_without_a_sound_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    monkeypatch.setattr(sqlite3, "sqlite_version", "3.40.1")
+    monkeypatch.setitem(sys.modules, "apsw", None)
+    library.cache_clear()
+    try:
+        with pytest.raises(MissingExtraError, match=r"3\.40\.1.*interlingua\[store\]"):
+            library()
+    finally:
+        library.cache_clear()
+
+
+def test_pythons_own_library_runs_the_whole_store(tmp_path: Path) -> None:
+    """In a process of its own, since one process never uses two libraries."""
+    program = """
+    import sqlite3, sys
+    sqlite3.sqlite_version = "3.51.3"  # one process, one connection at a time: nothing can be lost
+    from interlingua.model.blocks import ToolUseBlock
+    from interlingua.model.message import Message
+    from interlingua.store.errors import BusyError, ConflictError
+    from interlingua.store.library import library
+    from interlingua.store.sqlite import SqliteStore
+    assert library().name == "sqlite3"
+    with SqliteStore(sys.argv[1], timeout=0.2) as store:
+        session = store.create_session("/w", routing_policy={"a": 1}).id
+        sent = [Message.user("a\\0b caf\u00e9"), Message.assistant(ToolUseBlock("tu_1", "f", {}))]
+        added = store.append(session, sent).messages
+        assert tuple(store.messages(session)) == added
+        assert [hit.seq for hit in store.search("caf\u00e9")] == [1]
+        assert len(store.messages(store.fork(session).id)) == 2
+        other = library().connect(sys.argv[1], "other", 0)
+        other.execute("BEGIN IMMEDIATE")
+        for wrong, message in ((BusyError, "holds"), (ConflictError, "taken")):
+            try:
+                store.append(session, [added[0]])
+                raise SystemExit("no error")
+            except wrong as odd:
+                assert message in str(odd), odd
+            if other.in_transaction():
+                other.execute("ROLLBACK")
+        other.close()
+        store.delete_session(session)
+    print("fine")
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "s.db")],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+    assert run.stdout == "fine\n", run.stderr
+
+
+def test_errors_of_the_library_have_names_of_ours() -> None:
+    for code, reason in (
+        (5, "busy"),
+        (261, "busy"),
+        (13, "full"),
+        (8, "read_only"),
+        (11, "corrupt"),
+    ):
+        assert library_module.as_ours("here", code, "text").reason == reason
+
+
+def test_the_page_about_the_store_names_every_table_view_and_column(store: SqliteStore) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
+    found = ask(store, "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    named = {name for (name,) in found if "message_search_" not in name}
+    for table in ("sessions", "messages", "tool_calls", "events"):
+        named |= set(columns(store, table))
+    assert not [name for name in sorted(named) if f"`{name}`" not in page]
