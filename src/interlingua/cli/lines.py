@@ -21,7 +21,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 
-BATCH = 512 * 1024
+BATCH = 2 * 1024 * 1024
 """Bytes that travel to a worker at once, at the least; a longer line travels alone."""
 AHEAD = 2
 """Batches per worker that are under way at a time: this, and no more, is in memory."""
