@@ -48,14 +48,10 @@ class Batch(NamedTuple):
 
     def lines(self) -> Iterator[bytes]:
         if self.data is not None:
-            yield from BytesIO(self.data)
-            return
-        left = self.size
+            return BytesIO(self.data)
         with Path(self.path or "").open("rb") as file:
             file.seek(self.offset)
-            while left > 0 and (line := file.readline()):
-                left -= len(line)
-                yield line
+            return BytesIO(file.read(self.size))
 
 
 class Done(NamedTuple):
