@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 import msgspec
@@ -14,8 +16,20 @@ from interlingua.errors import LossError
 logger = logging.getLogger(__name__)
 logging.getLogger("interlingua").addHandler(logging.NullHandler())
 
+_planning = ContextVar("planning", default=False)
+
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
 Severity = Literal["info", "warning", "error"]
+
+
+@contextmanager
+def planning() -> Iterator[None]:
+    """What is only tried out inside is not logged: nothing has been left out of anything yet."""
+    token = _planning.set(True)
+    try:
+        yield
+    finally:
+        _planning.reset(token)
 
 
 class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,6 +75,8 @@ class Report(msgspec.Struct, eq=False):
     ) -> None:
         """A whole block is left out: a loss, and exactly one warning in the log."""
         self.add("dropped", path, reason, severity, block_type, message_id)
+        if _planning.get():
+            return
         logger.warning(
             "block_dropped",
             extra={

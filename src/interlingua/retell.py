@@ -7,6 +7,7 @@ its own; every change is in the report, at its place in the value that was given
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_not
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
+    ImageBlock,
     RedactedThinkingBlock,
     ResultBlock,
     TextBlock,
@@ -36,6 +38,9 @@ from interlingua.schemas import narrow
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
 UNVERIFIED = "only its issuer can verify it"
+NO_IMAGE = "[image left out: this model takes no images]"
+"""Stands for a run of images where the model takes none, and within a result:"""
+NO_RESULT_IMAGE = "[image of the result left out: this model takes no images]"
 # Bound once: looking up an enum's member costs as much as a whole step.
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -70,13 +75,17 @@ def retell(
     *,
     source: str | None = None,
     strict_issuer: bool = False,
+    images: bool = True,
 ) -> Retold:
     """Say a request, a response, or messages so that `target` (and its `model`) can take them.
 
     `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
-    go back only through the very dialect that they came by, not to their whole signing family."""
+    go back only through the very dialect that they came by, not to their whole signing family.
+    Without `images`, the model takes none, and a placeholder stands for each run of them."""
     to = dialect_of(target) if isinstance(target, str) else target
-    if type(value) is Response:
+    if not images:
+        pass  # somebody has to look for them
+    elif type(value) is Response:
         answer = _plain_answer(value, to, model, source, strict_issuer)
         if answer is not None:
             return answer
@@ -87,9 +96,9 @@ def retell(
         value = (value,)
     if isinstance(value, (list, tuple)):
         value = Request(tuple(value))
-        told = retell(value, to, model, source=source, strict_issuer=strict_issuer)
+        told = retell(value, to, model, source=source, strict_issuer=strict_issuer, images=images)
         return Retold(told.value.messages, told.report, told.scribe)
-    teller = _Teller(value, to, model, source, strict_issuer)
+    teller = _Teller(value, to, model, source, strict_issuer, images)
     told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
     return Retold(told_value, teller.scribe.report, teller.scribe)
 
@@ -157,6 +166,7 @@ class _Teller:
         model: str | None,
         source: str | None,
         strict_issuer: bool,
+        images: bool = True,
     ) -> None:
         self.target = target
         self.name = target.name
@@ -164,6 +174,7 @@ class _Teller:
         self.model = model
         self.source = source
         self.strict_issuer = strict_issuer
+        self.images = images
         self.answering = isinstance(value, Response)
         """A response goes to a client, who may see the thinking but cannot verify it."""
         self.issuers: dict[int, bool] = {}
@@ -173,7 +184,8 @@ class _Teller:
         changes: dict[str, Any] = {}
         # History that the provider keeps may hold the call of a result; abroad it is not there.
         kept_there = request.continues is not None and self.source == self.name
-        messages = self.messages(request.messages, paired=not kept_there)
+        seen = request.messages if self.images else self.without_images(request.messages)
+        messages = self.messages(seen, paired=not kept_there)
         if messages is not request.messages:
             changes["messages"] = messages
         if request.tools:
@@ -519,6 +531,37 @@ class _Teller:
             self.scribe.also_known(new, block)
             content.append(new)
         return self.known(message.replace(content=tuple(content)), message)
+
+    def without_images(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Each run of images becomes one placeholder, so that what was said about them still has
+        something to refer to."""
+        return tuple([self.message_without_images(message) for message in messages])
+
+    def message_without_images(self, message: Message) -> Message:
+        content: list[Block] = []
+        for block in self.placeheld(message.content, NO_IMAGE):
+            if type(block) is ToolResultBlock:
+                inner = self.placeheld(block.content, NO_RESULT_IMAGE)
+                if len(inner) != len(block.content) or any(map(is_not, inner, block.content)):
+                    new = block.replace(content=tuple(inner))
+                    self.scribe.also_known(new, block)
+                    block = new
+            content.append(block)
+        if len(content) == len(message.content) and not any(map(is_not, content, message.content)):
+            return message
+        return self.known(message.replace(content=tuple(content)), message)
+
+    def placeheld(self, blocks: Sequence[Any], placeholder: str) -> list[Any]:
+        out: list[Any] = []
+        in_run = False
+        for block in blocks:
+            is_image = type(block) is ImageBlock
+            if is_image:
+                self.scribe.dropped(block, "the model takes no images", severity="error")
+            if not (is_image and in_run):
+                out.append(TextBlock(placeholder) if is_image else block)
+            in_run = is_image
+        return out
 
     # -- tools ------------------------------------------------------------------------------------
 

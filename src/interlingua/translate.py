@@ -8,7 +8,7 @@ from typing import Any, Literal
 from interlingua.dialects.base import Dialect, Written
 from interlingua.dialects.registry import _LOADED
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.losses import Report
+from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.retell import retell
@@ -51,5 +51,6 @@ def plan(
     """What saying this history to `target` would lose, without doing it."""
     writer = target if isinstance(target, Dialect) else dialect_of(target)
     request = messages if isinstance(messages, Request) else Request(tuple(messages), model)
-    told = retell(request, writer, model)
-    return writer.write_request(told.value, told.scribe).report
+    with planning():
+        told = retell(request, writer, model)
+        return writer.write_request(told.value, told.scribe).report

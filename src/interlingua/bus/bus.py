@@ -33,12 +33,34 @@ logger = logging.getLogger(__name__)
 
 CAPACITY = 10_000
 CLOSE_TIMEOUT = 10.0
-_IDS = Ulids()  # one for the process: ids of several buses increase too
+IDS = Ulids()  # one for the process: ids of several buses increase too
 
 
 def now_us() -> int:
     """Microseconds since 1970, as the machine's clock has it."""
     return time.time_ns() // 1000
+
+
+def event_of(
+    checked: Checked,
+    ids: Ulids,
+    clock: Callable[[], int],
+    session_id: str,
+    turn_id: str | None,
+    parent_event_id: str | None,
+) -> Event:
+    """The event itself, with an id and a time of its own."""
+    return Event(
+        id=ids.new(),
+        timestamp=from_micros(clock()),
+        session_id=session_id,
+        turn_id=turn_id,
+        parent_event_id=parent_event_id,
+        type=checked.type.name,
+        actor=checked.actor,
+        sensitivity=checked.sensitivity,
+        payload=checked.payload,
+    )
 
 
 class Bus:
@@ -57,7 +79,7 @@ class Bus:
         capacity: int = CAPACITY,
         handler_timeout: float = 30.0,
         clock: Callable[[], int] = now_us,
-        ids: Ulids = _IDS,
+        ids: Ulids = IDS,
     ) -> None:
         self.strict = strict
         self.subscriptions: tuple[Subscription, ...] = ()
@@ -99,27 +121,14 @@ class Bus:
                 raise
             logger.warning("event_dropped", extra={"type": type, "problem": problem.problem})
             return None
-        event = self._queue.put(lambda: self._event(checked, session_id, turn_id, parent_event_id))
+        event = self._queue.put(
+            lambda: event_of(checked, self._ids, self._clock, session_id, turn_id, parent_event_id)
+        )
         if event is None:
             capacity = self._queue.capacity
             logger.error("event_queue_full", extra={"type": type, "capacity": capacity})
             raise QueueFullError(type, capacity)
         return event
-
-    def _event(
-        self, checked: Checked, session_id: str, turn_id: str | None, parent_event_id: str | None
-    ) -> Event:
-        return Event(
-            id=self._ids.new(),
-            timestamp=from_micros(self._clock()),
-            session_id=session_id,
-            turn_id=turn_id,
-            parent_event_id=parent_event_id,
-            type=checked.type.name,
-            actor=checked.actor,
-            sensitivity=checked.sensitivity,
-            payload=checked.payload,
-        )
 
     def _emit_quietly(self, type: str, payload: Payload) -> None:
         """Events about the bus itself: a queue that is full or closed is no reason to fail."""

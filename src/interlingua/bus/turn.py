@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from interlingua.bus.bus import Bus
 from interlingua.bus.errors import EventError
 from interlingua.bus.event import Event
 from interlingua.bus.payloads.base import Payload
@@ -34,11 +33,26 @@ _OF_ONE_CALL = frozenset({"tool.completed", "tool.failed", "tool.confirmation_re
 ONCE = frozenset({"turn.started", "route.decided", "turn.completed", "turn.cancelled"})
 
 
+class Emitter(Protocol):
+    """What takes events: a bus, or whatever stands in for one."""
+
+    def emit(
+        self,
+        type: str,
+        payload: Payload | Mapping[str, Any],
+        *,
+        session_id: str = ...,
+        turn_id: str | None = None,
+        parent_event_id: str | None = None,
+        actor: str | None = None,
+    ) -> Event | None: ...
+
+
 class TurnTrace:
     """Emits the events of one turn. Those that are there once per turn are refused a second time,
     in every mode: two of them would be a fault of the caller, not of the data."""
 
-    def __init__(self, bus: Bus, session_id: str, turn_id: str) -> None:
+    def __init__(self, bus: Emitter, session_id: str, turn_id: str) -> None:
         self._bus = bus
         self._session_id = session_id
         self._turn_id = turn_id

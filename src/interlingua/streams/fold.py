@@ -162,6 +162,20 @@ class Folder:
         )
         return Message(each.role, each.content(), metadata=metadata)
 
+    def open_calls(self) -> list[ToolUseEnd]:
+        """An end for each call that has begun and not ended, with what can be read of it."""
+        ends = []
+        for choice, told in self._choices.items():
+            for index, each in sorted(told.blocks.items()):
+                if not isinstance(each, _Open) or not isinstance(each.block, ToolUseBlock):
+                    continue
+                state = each.state()
+                assert isinstance(state, ToolUseBlock)
+                read = recover(state.raw_arguments)
+                raw = None if read.mode == "strict" else state.raw_arguments
+                ends.append(ToolUseEnd(index, read.input, raw, choice=choice))
+        return ends
+
     def response(self) -> Response:
         """The whole answer; without an end signal its message is `partial`."""
         if self._response is not None:

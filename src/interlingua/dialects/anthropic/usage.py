@@ -121,3 +121,11 @@ def _put_rest(out: Wire, usage: Usage, mine: Wire, form: Wire, scribe: Scribe) -
         written = {"cache_creation_input_tokens": usage.cache_creation_input_tokens or 0}
         if not _adds_up(mine["cache_creation"], written):
             out.pop("cache_creation", None)  # the split of another sum
+
+
+def hour_cache_tokens(usage: Usage) -> int:
+    """How many of the tokens written to the cache stay there for an hour, which costs more."""
+    split = mine_of(usage.raw).get("cache_creation")
+    tokens = split.get("ephemeral_1h_input_tokens") if type(split) is dict else None
+    written = usage.cache_creation_input_tokens or 0
+    return tokens if type(tokens) is int and 0 <= tokens <= written else 0

@@ -1,0 +1,157 @@
+"""The contract between a session and a provider's wire: four calls, and what the model can do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, overload
+
+from interlingua.adapters.assemble import RequestContext, assemble
+from interlingua.adapters.ids import IdMap
+from interlingua.adapters.stream import Incoming
+from interlingua.dialects.base import Written
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import ReadError
+from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.model.events import Event
+from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
+from interlingua.models.aliases import resolve
+from interlingua.models.capabilities import (
+    Capabilities,
+    capabilities,
+    provider_capabilities,
+    usual_dialect,
+)
+from interlingua.models.names import UnknownModelError, model_name
+from interlingua.prices.table import PriceTable
+from interlingua.retell import Retold, retell
+
+_NO_CONTEXT = RequestContext()
+
+
+class Adapter:
+    """A dialect bound to a model. With the `ids` of a session it speaks each provider's own ids;
+    without, it keeps a map of its own for as long as it lives."""
+
+    def __init__(
+        self,
+        model: str,
+        dialect: str | None = None,
+        *,
+        ids: IdMap | None = None,
+        prices: PriceTable | None = None,
+        wire_name: str | None = None,
+    ) -> None:
+        """`model` is `<provider>:<name>` or an alias; `dialect` is the provider's usual one unless
+        given; `wire_name` what the wire calls the model, where that is not its name."""
+        self.model = resolve(model)
+        self.provider, name = model_name(self.model)
+        self.dialect = dialect_of(dialect or usual_dialect(self.model))
+        self.wire_name = wire_name or name
+        self.ids = ids if ids is not None else IdMap()
+        self.prices = prices
+        self.capabilities = capabilities_of(self.model, self.dialect.name)
+
+    def __repr__(self) -> str:
+        return f"<Adapter {self.model} in {self.dialect.name}>"
+
+    def request(
+        self,
+        messages: Iterable[Message],
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+    ) -> Request:
+        """What is to be said, under the ids that this provider knows; stored history is not
+        touched."""
+        spoken = self.ids.spoken(messages, self.provider)
+        return Request(spoken, self.wire_name, tuple(tools), options or Options())
+
+    def retold(self, request: Request) -> Retold:
+        """The same in a form that this model can take."""
+        images = self.capabilities.supports_images
+        return retell(request, self.dialect, self.wire_name, images=images)
+
+    def to_wire(
+        self,
+        messages: Iterable[Message],
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+    ) -> Written:
+        """The request as this provider takes it, and the report of what it could not say."""
+        told = self.retold(self.request(messages, tools, options))
+        return self.dialect.write_request(told.value, told.scribe)
+
+    def from_wire_response(
+        self, response: dict[str, Any] | bytes | str, context: RequestContext = _NO_CONTEXT
+    ) -> Message:
+        """The answer as a canonical message under our ids, with what the context knows about it. An
+        error body gives an empty message of status `error`."""
+        return self.take(self.dialect.read_response(response), context)
+
+    def take(self, response: Response, context: RequestContext = _NO_CONTEXT) -> Message:
+        """The same for an answer that was read already."""
+        message = self.ids.adopt(response.message, self.provider)
+        name = self.dialect.name
+        return assemble(message, self.model, name, context, self.prices, response.error)
+
+    def incoming(self, context: RequestContext = _NO_CONTEXT) -> Incoming:
+        """Takes a stream apart as it comes in, without sockets or clocks."""
+        return Incoming(self.dialect, self.model, self.ids, context, self.prices)
+
+    @overload
+    def stream_response(
+        self, chunks: AsyncIterable[bytes], context: RequestContext = ...
+    ) -> AsyncIterator[Event]: ...
+    @overload
+    def stream_response(
+        self, chunks: Iterable[bytes], context: RequestContext = ...
+    ) -> Iterator[Event]: ...
+    def stream_response(
+        self,
+        chunks: AsyncIterable[bytes] | Iterable[bytes],
+        context: RequestContext = _NO_CONTEXT,
+    ) -> AsyncIterator[Event] | Iterator[Event]:
+        """The events of a stream under our ids. The last one is `message_complete` with the message
+        as `from_wire_response` gives it, or `error` with what had arrived."""
+        if isinstance(chunks, AsyncIterable):
+            return _events_later(chunks, self.incoming(context))
+        return _events(chunks, self.incoming(context))
+
+    def estimate_input_tokens(
+        self,
+        messages: Iterable[Message],
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+    ) -> int:
+        """About how many tokens the prompt has, counted here and now."""
+        return estimate_input_tokens(messages, tools, self.model, options)
+
+
+def capabilities_of(model: str, dialect: str | None = None) -> Capabilities:
+    """What a model can do; of one that nobody has described, what its provider's models can."""
+    try:
+        return capabilities(model, dialect)
+    except UnknownModelError:
+        return provider_capabilities(model_name(model).provider, dialect)
+
+
+def _events(chunks: Iterable[bytes], incoming: Incoming) -> Iterator[Event]:
+    try:
+        for chunk in chunks:
+            yield from incoming.feed(chunk)
+        yield from incoming.close()
+    except ReadError as odd:
+        yield from incoming.fail(odd)
+
+
+async def _events_later(chunks: AsyncIterable[bytes], incoming: Incoming) -> AsyncIterator[Event]:
+    try:
+        async for chunk in chunks:
+            for event in incoming.feed(chunk):
+                yield event
+        for event in incoming.close():
+            yield event
+    except ReadError as odd:
+        for event in incoming.fail(odd):
+            yield event

@@ -1,0 +1,240 @@
+"""Sessions for programs with an event loop: the same as in `session.py`, with `await`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Literal
+
+from interlingua.adapters.adapter import Adapter
+from interlingua.bus.bus import Bus
+from interlingua.losses import Report
+from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.events import Event
+from interlingua.model.exchange import Options, ProviderError, Response
+from interlingua.model.message import Content, Message
+from interlingua.model.tools import ToolDefinition
+from interlingua.prices.table import PriceTable
+from interlingua.routing.router import Router
+from interlingua.sessions import call as _call
+from interlingua.sessions import core as _core
+from interlingua.sessions import turn as _turn
+from interlingua.sessions.exports import export
+from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
+from interlingua.sessions.plans import SwapPlan
+from interlingua.sessions.setting import setting_of
+from interlingua.sessions.steps import run_async as run
+from interlingua.store.base import AsyncStore
+from interlingua.store.rows import SearchHit
+from interlingua.tools.registry import ToolRegistry
+
+
+class AsyncSession(SessionFace):
+    """One stored conversation. Made by `create` or `open`; not to be shared between threads."""
+
+    def __init__(self, store: AsyncStore, core: _core.Core) -> None:
+        self.store = store
+        self._core = core
+
+    @classmethod
+    async def create(
+        cls,
+        store: AsyncStore,
+        workspace_path: str = ".",
+        *,
+        model: str | None = None,
+        name: str | None = None,
+        system: str | Mapping[str, str | None] | None = None,
+        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        options: Options | None = None,
+        router: Router | None = None,
+        prices: PriceTable | None = None,
+        bus: Bus | None = None,
+        dialects: Mapping[str, str] | None = None,
+        user_id: str | None = None,
+        team_id: str | None = None,
+    ) -> AsyncSession:
+        """A new session. `model` is its default, by id or alias; `system` its instructions, whole
+        or in named parts; `dialects` says how to speak to a model or provider where that is not
+        the usual way."""
+        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        session = cls(store, await run(store, _core.create(setting, workspace_path, model, name)))
+        if system is not None:
+            await session.compose({"base": system} if isinstance(system, str) else system)
+        return session
+
+    @classmethod
+    async def open(
+        cls,
+        store: AsyncStore,
+        id: str,
+        *,
+        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        options: Options | None = None,
+        router: Router | None = None,
+        prices: PriceTable | None = None,
+        bus: Bus | None = None,
+        dialects: Mapping[str, str] | None = None,
+        user_id: str | None = None,
+        team_id: str | None = None,
+    ) -> AsyncSession:
+        """A session as it was left. Nothing is read but its row until somebody asks for more."""
+        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        return cls(store, await run(store, _core.reopen(setting, id)))
+
+    async def messages(self) -> list[Message]:
+        """The whole history, in order."""
+        return list(await run(self.store, self._core.load()))
+
+    async def tail(self, count: int = 50) -> list[Message]:
+        """The last messages; as quick in a long session as in a short one."""
+        return await run(self.store, self._core.tail(count))
+
+    async def search(self, words: str, limit: int = 50) -> list[SearchHit]:
+        """Messages of this session that have all the words."""
+        return await run(self.store, self._core.search(words, limit))
+
+    async def unanswered(self) -> dict[str, str]:
+        """Calls that wait for a result: id to the tool's name."""
+        return _core.open_calls(await run(self.store, self._core.load()))
+
+    async def cost(self) -> Decimal | None:
+        """What the answers cost together, in US dollars; None if the cost of one is unknown."""
+        return await run(self.store, self._core.cost())
+
+    async def reload(self) -> list[Message]:
+        """The history with what other programs appended meanwhile."""
+        return list(await run(self.store, self._core.reload()))
+
+    async def append(self, *messages: Message) -> tuple[Message, ...]:
+        """Keep messages that came from elsewhere. Calls get ids of ours, and results follow."""
+        return await run(self.store, self._core.append(messages))
+
+    async def compose(self, parts: Mapping[str, str | None]) -> Message:
+        """Set parts of the system prompt (`base`, `memory`, `skills`, `workspace`, or others)."""
+        return await run(self.store, self._core.composed(parts))
+
+    async def begin(
+        self,
+        content: Content | Message,
+        *,
+        override: str | None = None,
+        options: Options | None = None,
+        **more: Any,
+    ) -> AsyncTurn:
+        """Start a turn with a user's message; `@model` at its start, or `override`, chooses the
+        model of this turn alone. `more` are what else routing may ask about (`skills`,
+        `cost_today_usd`, …)."""
+        beginning = _turn.Beginning(_turn.message_of(content), override, options, more)
+        return AsyncTurn(self.store, await run(self.store, _turn.begin(self._core, beginning)))
+
+    async def resume(self, *, options: Options | None = None) -> AsyncTurn:
+        """Go on where a turn broke off: results or an answer are missing, not a question."""
+        return AsyncTurn(self.store, await run(self.store, _turn.resume(self._core, options)))
+
+    async def plan(self, model: str) -> SwapPlan:
+        """What a change to this model would lose and cost. Nothing is changed."""
+        return await run(self.store, self._core.plan(model))
+
+    async def swap(self, model: str | None) -> bool:
+        """Change the model for the turns to come, or with None go back to the default. True if the
+        change waits for the end of a turn. A model that cannot take the history over raises
+        `SwapError`, and nothing is changed."""
+        return await run(self.store, self._core.swap(model))
+
+    async def fork(self, message_id: str | None = None, *, name: str | None = None) -> AsyncSession:
+        """A new session that begins with this one's messages, up to and with the given one."""
+        return type(self)(self.store, await run(self.store, self._core.forked(message_id, name)))
+
+    async def export(self, to: str = "canonical", model: str | None = None) -> tuple[bytes, Report]:
+        """The conversation as JSON: `canonical`, or as a request in a dialect; and what that could
+        not say."""
+        return export(await run(self.store, self._core.load()), to, model)
+
+    async def adapter(self, model: str | None = None) -> Adapter:
+        """What speaks to a model for this session."""
+        await run(self.store, self._core.load())
+        return self._core.adapter(_core.require_model(self._core, model))
+
+    async def end(
+        self, disposition: Literal["completed", "abandoned", "error"] = "completed"
+    ) -> None:
+        """Say in the trace that the session is over. It can be opened again."""
+        await run(self.store, self._core.end(disposition))
+
+
+class AsyncTurn(TurnFace):
+    """From a user's message to the answer that ends it. Made by `AsyncSession.begin`."""
+
+    def __init__(self, store: AsyncStore, core: _turn.TurnCore) -> None:
+        self._store = store
+        self._core = core
+
+    async def call(
+        self, options: Options | None = None, clock: Callable[[], float] = time.perf_counter
+    ) -> AsyncCall:
+        """The next request. Every call of the answer before it needs its result first."""
+        return AsyncCall(
+            self._store, await run(self._store, _call.started(self._core, options, clock))
+        )
+
+    async def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:
+        """Keep what the tools gave."""
+        return await run(self._store, self._core.results(results))
+
+    async def end(self) -> None:
+        """End the turn; an answer without open calls has ended it already."""
+        await run(self._store, self._core.end())
+
+    async def cancel(self, reason: _turn.Reason = "user_cancel") -> None:
+        """Give up. A second time changes nothing."""
+        await run(self._store, self._core.cancel(reason))
+
+
+class AsyncCall(CallFace):
+    """One request and its answer. Made by `AsyncTurn.call`."""
+
+    def __init__(self, store: AsyncStore, core: _call.CallCore) -> None:
+        self._store = store
+        self._core = core
+
+    async def complete(self, wire: dict[str, Any] | bytes | str) -> Message:
+        """Keep the provider's answer, as it came over the wire."""
+        return await run(self._store, self._core.complete(wire))
+
+    async def answer(self, response: Response) -> Message:
+        """Keep an answer that was read already."""
+        return await run(self._store, self._core.answer(response))
+
+    async def stream(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[Event]:
+        """The events of a streamed answer, kept as it arrives. Leaving early cancels it."""
+        try:
+            async for chunk in chunks:
+                for event in await self.feed(chunk):
+                    yield event
+            for event in await self.close():
+                yield event
+        finally:
+            if not self.ended:
+                await self.cancel()
+
+    async def feed(self, data: bytes) -> list[Event]:
+        """Bytes of a streamed answer."""
+        return await run(self._store, self._core.feed(data))
+
+    async def take(self, event: Event) -> list[Event]:
+        """An event of a streamed answer, as a reader of the dialect gave it."""
+        return await run(self._store, self._core.take(event))
+
+    async def close(self) -> list[Event]:
+        """The stream has ended, well or not."""
+        return await run(self._store, self._core.close())
+
+    async def fail(self, error: ProviderError, retries: int = 0) -> Message:
+        """There is no answer, or no more of it; the turn may try again."""
+        return await run(self._store, self._core.fail(error, retries))
+
+    async def cancel(self, reason: _turn.Reason = "user_cancel") -> list[Event]:
+        """The user wants no more: what arrived is kept, and the turn is over."""
+        return await run(self._store, self._core.cancel(reason))

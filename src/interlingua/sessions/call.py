@@ -1,0 +1,271 @@
+"""One request of a turn and its answer, whole or as a stream.
+
+A streamed answer is stored as `partial` when its first piece arrives, again about once a second,
+and at its end: a program that is killed in between has lost at most that second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from interlingua.adapters.assemble import RequestContext
+from interlingua.adapters.stream import Incoming
+from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
+from interlingua.dialects.base import Written
+from interlingua.errors import ReadError
+from interlingua.ids import Ulids
+from interlingua.model.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.events import Event, MessageComplete, StreamError
+from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.retell import Retold
+from interlingua.sessions.errors import TurnError
+from interlingua.sessions.steps import Steps
+from interlingua.sessions.turn import Reason, TurnCore
+
+SAVE_EVERY = 1.0
+"""Seconds between two savings of an answer that is still arriving."""
+_IDS = Ulids()
+
+
+def started(turn: TurnCore, options: Options | None, clock: Callable[[], float]) -> Steps[CallCore]:
+    """The next request of a turn. All calls of the last answer must have their results."""
+    turn.require_open()
+    if waiting := turn.open():
+        names = ", ".join(waiting.values())
+        raise TurnError(f"turn {turn.id}: the calls to {names} have no result yet")
+    core = turn.core
+    history = yield from core.load()
+    call = CallCore(turn, tuple(history), options or turn.options, clock)
+    turn.calls += 1
+    told = LlmCallStarted(
+        model=turn.model,
+        provider=turn.model.partition(":")[0],
+        estimated_input_tokens=call.estimate,
+        request_id=call.id,
+    )
+    turn.trace.emit("llm.call_started", told)
+    yield from core.recorder.stored()
+    return call
+
+
+class CallCore:
+    """`request` is what is to be said, canonical and under the provider's ids; `written` is the
+    wire, with the report of what it could not say."""
+
+    def __init__(
+        self,
+        turn: TurnCore,
+        messages: tuple[Message, ...],
+        options: Options | None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.turn = turn
+        self.id = _IDS.new()
+        self.adapter = turn.core.adapter(turn.model)
+        self.message: Message | None = None
+        """The answer as it is stored, once something of it is."""
+        self.ended = False
+        tools = turn.core.tools
+        self.request: Request = self.adapter.request(messages, tools, options)
+        self.estimate = self.adapter.estimate_input_tokens(messages, tools, options)
+        self._clock = clock
+        self._began = clock()
+        self._at = datetime.now(UTC)
+        self._incoming: Incoming | None = None
+        self._saved_at = 0.0
+
+    @cached_property
+    def retold(self) -> Retold:
+        return self.adapter.retold(self.request)
+
+    @cached_property
+    def written(self) -> Written:
+        return self.adapter.dialect.write_request(self.retold.value, self.retold.scribe)
+
+    # Whole answers
+
+    def complete(self, wire: dict[str, Any] | bytes | str) -> Steps[Message]:
+        """The provider's answer, as it came over the wire."""
+        return (yield from self.answer(self.adapter.dialect.read_response(wire)))
+
+    def answer(self, response: Response) -> Steps[Message]:
+        """An answer that was read already."""
+        self._require_open()
+        message = self.adapter.take(response, self._context())
+        return (yield from self._finished(message, response.error))
+
+    def fail(self, error: ProviderError, retries: int = 0) -> Steps[Message]:
+        """No answer, or no more of it: what there is is kept. The turn may try again."""
+        self._require_open()
+        if self._incoming is not None:
+            events = self._incoming_now().fail(error)
+            return (yield from self._ended(events, retries))
+        empty = Response(Message.assistant(()), error=error)
+        message = self.adapter.take(empty, self._context())
+        return (yield from self._finished(message, error, retries))
+
+    def cancel(self, reason: Reason = "user_cancel") -> Steps[list[Event]]:
+        """The user wants no more of it. What arrived is kept, and the turn is over."""
+        events: list[Event] = []
+        if not self.ended:
+            events = self._incoming_now().cancel()
+            yield from self._ended(events)
+        yield from self.turn.cancel(reason)
+        return events
+
+    # Streams
+
+    def feed(self, data: bytes) -> Steps[list[Event]]:
+        """Bytes of a streamed answer; gives the events they tell."""
+        self._require_open()
+        incoming = self._incoming_now()
+        try:
+            events = incoming.feed(data)
+        except ReadError as odd:
+            events = incoming.fail(odd)
+        return (yield from self._kept(events))
+
+    def take(self, event: Event) -> Steps[list[Event]]:
+        """An event of a streamed answer, as the dialect's reader gave it."""
+        self._require_open()
+        return (yield from self._kept(self._incoming_now().take(event)))
+
+    def close(self) -> Steps[list[Event]]:
+        """The stream has ended; if it broke off, the answer is an error with what there is."""
+        if self.ended:
+            return []
+        return (yield from self._kept(self._incoming_now().close()))
+
+    def _incoming_now(self) -> Incoming:
+        if self._incoming is None:
+            self._incoming = self.adapter.incoming(self._context())
+        self._incoming.context = self._context()
+        return self._incoming
+
+    def _kept(self, events: list[Event]) -> Steps[list[Event]]:
+        incoming = self._incoming
+        assert incoming is not None
+        if incoming.ended:
+            yield from self._ended(events)
+        elif events and (self.message is None or self._clock() - self._saved_at >= SAVE_EVERY):
+            partial = incoming.message()
+            if partial.content:
+                yield from self._store(partial)
+                self._saved_at = self._clock()
+        return events
+
+    def _ended(self, events: list[Event], retries: int = 0) -> Steps[Message]:
+        last = events[-1]
+        if isinstance(last, StreamError):
+            assert last.partial is not None
+            return (yield from self._finished(last.partial, last.error, retries))
+        assert isinstance(last, MessageComplete)
+        message, error = last.response.message, last.response.error
+        if message.metadata.status is MessageStatus.CANCELLED:
+            error = ProviderError(ErrorKind.CANCELLED, "cancelled")
+        return (yield from self._finished(message, error, retries))
+
+    # Storing
+
+    def _store(self, message: Message) -> Steps[Message]:
+        core = self.turn.core
+        if self.message is None:
+            new = message.replace(id=None, session_id=None)
+            (self.message,) = yield from core.add([new], check=False)
+        else:
+            kept = self.message
+            placed = message.replace(
+                id=kept.id, session_id=kept.session_id, created_at=kept.created_at
+            )
+            self.message = yield from core.save(placed)
+        return self.message
+
+    def _finished(
+        self, message: Message, error: ProviderError | None, retries: int = 0
+    ) -> Steps[Message]:
+        self.ended = True
+        stored = yield from self._store(message)
+        if error is None:
+            self.turn.trace.emit("llm.call_completed", self._completed(stored))
+        else:
+            self.turn.trace.emit("llm.call_failed", self._failed(error, retries))
+        if error is None or error.kind is not ErrorKind.CANCELLED:
+            self._account(error)
+            yield from self.turn.answered(stored)
+        else:
+            self.turn.made.append(stored)
+            yield from self.turn.core.recorder.stored()
+        return stored
+
+    def _account(self, error: ProviderError | None) -> None:
+        """Routing hears how it went."""
+        router, model = self.turn.core.setting.router, self.turn.model
+        if error is None:
+            router.tell(router.availability.succeeded(model))
+        else:
+            router.tell(router.availability.failed(model, error.kind))
+
+    def _completed(self, message: Message) -> LlmCallCompleted:
+        metadata = message.metadata
+        usage = metadata.usage or Usage()
+        return LlmCallCompleted(
+            model=self.adapter.model,
+            provider=self.adapter.provider,
+            input_tokens=usage.input_tokens or 0,
+            output_tokens=usage.output_tokens or 0,
+            cached_input_tokens=usage.cached_input_tokens or 0,
+            cache_creation_input_tokens=usage.cache_creation_input_tokens or 0,
+            cost_usd=usage.cost_usd,
+            pricing_version=usage.pricing_version,
+            latency_ms=usage.latency_ms or self._elapsed_ms(),
+            stop_reason=metadata.stop_reason or StopReason.OTHER,
+            produced_tool_calls=sum(type(b) is ToolUseBlock for b in message.content),
+            produced_thinking_blocks=sum(
+                type(b) in (ThinkingBlock, RedactedThinkingBlock) for b in message.content
+            ),
+            request_id=self.id,
+            user_id=metadata.user_id,
+            team_id=metadata.team_id,
+        )
+
+    def _failed(self, error: ProviderError, retries: int) -> LlmCallFailed:
+        code = f" ({error.code})" if error.code else ""
+        return LlmCallFailed(
+            model=self.adapter.model,
+            provider=self.adapter.provider,
+            error_class=error.kind,
+            redacted_message=f"{error.kind.value}{code}",  # their text may quote the prompt
+            retry_count=retries,
+            latency_ms=self._elapsed_ms(),
+            request_id=self.id,
+        )
+
+    def _context(self) -> RequestContext:
+        setting = self.turn.core.setting
+        known = RequestContext(
+            routing=self.turn.decision.record(),
+            latency_ms=self._elapsed_ms(),
+            at=self._at,
+            input_tokens=self.estimate,
+            user_id=setting.user_id,
+            team_id=setting.team_id,
+            tools=setting.tools,
+        )
+        if self.message is None:
+            return known
+        return replace(known, message_id=self.message.id, session_id=self.message.session_id)
+
+    def _elapsed_ms(self) -> int:
+        return max(0, int((self._clock() - self._began) * 1000))
+
+    def _require_open(self) -> None:
+        self.turn.require_open()
+        if self.ended:
+            raise TurnError(f"call {self.id} has its answer already")

@@ -1,0 +1,423 @@
+"""What a session does, as steps: the two faces, `session.py` and `aio.py`, only drive them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Literal
+
+from msgspec.structs import replace
+
+from interlingua.adapters.adapter import Adapter
+from interlingua.adapters.ids import IdMap
+from interlingua.bus.bus import Bus
+from interlingua.bus.payloads.conversation import SessionCreated, SessionEnded, SessionResumed
+from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.ids import Ulids
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.model.rules import validate
+from interlingua.model.tools import ToolDefinition
+from interlingua.prices.cost import total
+from interlingua.prices.table import PriceTable
+from interlingua.routing.choice import Choice
+from interlingua.routing.decision import Decision
+from interlingua.routing.errors import SwapError
+from interlingua.routing.router import Router
+from interlingua.routing.swap import check_swap
+from interlingua.sessions.defaults import default_router
+from interlingua.sessions.errors import SessionError
+from interlingua.sessions.plans import SwapPlan, reading_cost, tried
+from interlingua.sessions.prompts import compose, is_composed, parts_of
+from interlingua.sessions.recorder import Recorder
+from interlingua.sessions.steps import Steps, ask
+from interlingua.store.rows import SearchHit, SessionRow
+from interlingua.tools.registry import ToolRegistry
+
+INTERRUPTED = "interrupted: the program ended before the answer did"
+_DEFAULT, _STICKY = "default_model", "sticky"
+"""What a session keeps in `routing_policy`: the model it began with, and whether the active one was
+chosen with `/model`."""
+
+
+@dataclass
+class Setting:
+    """What a session works with; each may be shared by many sessions."""
+
+    router: Router = field(default_factory=default_router)
+    prices: PriceTable | None = None
+    tools: ToolRegistry | None = None
+    bus: Bus | None = None
+    dialects: Mapping[str, str] = field(default_factory=dict)
+    """Model or provider to the dialect it is spoken to in, where that is not the usual one."""
+    options: Options | None = None
+    """For every request of the session, where the request has none of its own."""
+    user_id: str | None = None
+    team_id: str | None = None
+
+
+def create(
+    setting: Setting, workspace_path: str, model: str | None, name: str | None
+) -> Steps[Core]:
+    """A new session. `model` is its default: `/model` may choose another one later."""
+    id = None if model is None else setting.router.config().names.require(model)
+    policy = {_DEFAULT: id, _STICKY: False}
+    row = yield from ask(
+        lambda store: store.create_session(
+            workspace_path, name=name, active_model=id, routing_policy=policy
+        )
+    )
+    core = Core(row, setting)
+    core.history, core.ids = [], IdMap()
+    told = SessionCreated(
+        workspace_path=workspace_path,
+        workspace_hash=hashlib.sha256(workspace_path.encode()).hexdigest(),
+        initial_active_model=id,
+        routing_policy_version=setting.router.config().policy.version,
+    )
+    core.recorder.emit("session.created", told)
+    yield from core.recorder.stored()
+    return core
+
+
+def reopen(setting: Setting, id: str) -> Steps[Core]:
+    """A session as it was left, also by a program that was killed."""
+    row = yield from ask(lambda store: store.session(id))
+    core = Core(row, setting)
+    told = SessionResumed(
+        active_model=row.active_model,
+        message_count=row.message_count,
+        routing_policy_version=setting.router.config().policy.version,
+    )
+    core.recorder.emit("session.resumed", told)
+    yield from core.recorder.stored()
+    return core
+
+
+class Core:
+    """A session in memory: its row, its history once somebody asked for it, and the model in use.
+
+    `turn` is the turn that is under way, if any; there is one at a time."""
+
+    def __init__(self, row: SessionRow, setting: Setting) -> None:
+        self.row = row
+        self.setting = setting
+        self.history: list[Message] | None = None
+        self.ids: IdMap | None = None
+        self.turn: object | None = None
+        self.decision: Decision | None = None
+        """The last one, for `/model show`."""
+        self.recorder = Recorder(row.id, setting.bus)
+        policy = row.routing_policy or {}
+        self.choice = Choice(row.active_model if policy.get(_STICKY) else None)
+        self.default_model: str | None = policy.get(_DEFAULT) or (
+            None if policy.get(_STICKY) else row.active_model
+        )
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def model(self) -> str | None:
+        """The model in use: the one that was chosen, else the default."""
+        return self.choice.model or self.default_model
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        return tuple(self.setting.tools or ())
+
+    # Reading
+
+    def load(self) -> Steps[list[Message]]:
+        """The whole history; read once, then kept up to date by what this session appends."""
+        if self.history is None or self.ids is None:
+            calls = yield from ask(lambda store: store.tool_calls(self.id))
+            self.history = yield from ask(lambda store: store.messages(self.id))
+            last = self.history[-1].id if self.history else None
+            self.ids = IdMap.of(calls, Ulids(after=last))
+        return self.history
+
+    def reload(self) -> Steps[list[Message]]:
+        """The history as the store has it now, with what other programs appended."""
+        self.row = yield from ask(lambda store: store.session(self.id))
+        self.history = self.ids = None
+        return (yield from self.load())
+
+    def search(self, words: str, limit: int) -> Steps[list[SearchHit]]:
+        return (yield from ask(lambda s: s.search(words, session_id=self.id, limit=limit)))
+
+    def tail(self, count: int) -> Steps[list[Message]]:
+        if self.history is not None:
+            return self.history[-count:] if count > 0 else []
+        return (yield from ask(lambda store: store.tail(self.id, count)))
+
+    # Writing
+
+    def append(self, messages: Iterable[Message]) -> Steps[tuple[Message, ...]]:
+        """Messages that came from elsewhere: an older transcript, a user's words, results. Calls
+        get ids of ours, and results follow them."""
+        yield from self.load()
+        adopted = [self._adopted(message) for message in messages]
+        return (yield from self.add(adopted))
+
+    def add(
+        self, messages: Sequence[Message], after: int | None = None, check: bool = True
+    ) -> Steps[tuple[Message, ...]]:
+        """Messages that are under our ids already. What a provider answered is kept as it is."""
+        assert self.ids is not None
+        assert self.history is not None
+        if check:
+            self._check(messages)
+        ids = {id: own for m in messages for id, own in self.ids.provider_ids(m).items()}
+        done = yield from ask(lambda s: s.append(self.id, messages, provider_ids=ids, after=after))
+        self.history.extend(done.messages)
+        self._count(done.first + len(done.messages) - 1)
+        return done.messages
+
+    def save(self, message: Message) -> Steps[Message]:
+        """A message that changed, in its place."""
+        assert self.ids is not None
+        ids = self.ids.provider_ids(message)
+        yield from ask(lambda store: store.save(message, provider_ids=ids))
+        if self.history is not None:
+            for index in range(len(self.history) - 1, -1, -1):
+                if self.history[index].id == message.id:
+                    self.history[index] = message
+                    break
+        return message
+
+    def _count(self, count: int) -> None:
+        self.row = replace(self.row, message_count=count)
+
+    def _adopted(self, message: Message) -> Message:
+        assert self.ids is not None
+        if message.session_id not in (None, self.id):
+            raise SessionError(
+                f"message {message.id} belongs to session {message.session_id}, not to {self.id}"
+            )
+        return self.ids.adopt(message, message.metadata.provider, fresh=False)
+
+    def _check(self, messages: Sequence[Message]) -> None:
+        """Structure, and that each result answers a call of this session, once."""
+        assert self.history is not None
+        for message in messages:
+            broken = validate(message.replace(session_id=None, id=None))
+            if broken:
+                raise SessionError(f"session {self.id} takes no such message: {broken[0]}")
+        if any(m.role is Role.TOOL for m in messages):
+            open = open_calls([*self.history, *[m for m in messages if m.role is not Role.TOOL]])
+            for message in messages:
+                for block in message.content if message.role is Role.TOOL else ():
+                    if type(block) is ToolResultBlock:
+                        if block.tool_use_id not in open:
+                            raise SessionError(
+                                f"result for {block.tool_use_id!r}: no call of session {self.id}"
+                                " waits for it"
+                            )
+                        del open[block.tool_use_id]
+
+    def composed(self, parts: Mapping[str, str | None]) -> Steps[Message]:
+        """Set parts of the system prompt. Before anybody has spoken the first message is written
+        anew; later, a new one says what changed, and everything before it stays as it was."""
+        history = yield from self.load()
+        first = history[0] if history and is_composed(history[0]) else None
+        if first is None:
+            return (yield from self.add([compose(parts)]))[0]
+        if len(history) == 1:
+            new = compose({**parts_of(first), **parts})
+            kept = first.replace(content=new.content, metadata=new.metadata)
+            return (yield from self.save(kept))
+        said = {}
+        for message in history:
+            if is_composed(message):
+                said.update(parts_of(message))
+        changed = {name: text for name, text in parts.items() if text and said.get(name) != text}
+        if not changed:
+            return first
+        return (yield from self.add([compose(changed)]))[0]
+
+    def interrupted(self) -> Steps[None]:
+        """What a killed program left half said is said to be so, and kept."""
+        history = yield from self.load()
+        for message in history[-_LOOK_BACK:]:
+            if message.metadata.status is MessageStatus.PARTIAL:
+                metadata = message.metadata.replace(
+                    status=MessageStatus.ERROR, error_message=INTERRUPTED
+                )
+                yield from self.save(message.replace(metadata=metadata))
+
+    # Models
+
+    def adapter(self, model: str) -> Adapter:
+        """What speaks to a model for this session."""
+        setting = self.setting
+        entry = setting.router.registry.entries.get(model)
+        dialect = setting.dialects.get(model) or setting.dialects.get(model.partition(":")[0])
+        return Adapter(
+            model,
+            dialect or (entry.adapter if entry else None),
+            ids=self.ids,
+            prices=setting.prices,
+            wire_name=entry.wire_name if entry else None,
+        )
+
+    def plan(self, model: str) -> Steps[SwapPlan]:
+        """What a change to this model would lose and cost; nothing is changed, nothing logged."""
+        history = yield from self.load()
+        router, tools, options = self.setting.router, self.tools, self.setting.options
+        model = router.config().names.require(model)
+        adapter = self.adapter(model)
+        tokens = adapter.estimate_input_tokens(history, tools, options)
+        report, critical = tried(adapter, history, tools, options)
+        present = self.model
+        now = None
+        if present is not None:
+            there = self.adapter(present)
+            now = reading_cost(there, there.estimate_input_tokens(history, tools, options))
+        return SwapPlan(
+            model,
+            report,
+            tokens,
+            reading_cost(adapter, tokens),
+            present,
+            now,
+            check_swap(
+                model,
+                history,
+                router.registry,
+                router.capabilities,
+                active_model=present,
+                tools=tools,
+                input_tokens=tokens,
+            ),
+            critical,
+        )
+
+    def swap(self, model: str | None) -> Steps[bool]:
+        """Change the model, or with None go back to the default. True if that waits for the end of
+        the turn. A model that cannot take the history over is refused, and nothing changes."""
+        if model is not None:
+            model = self.setting.router.config().names.require(model)
+            yield from self._require_fit(model)
+        told = self.choice.set(model)
+        self.recorder.emit("route.overridden", told)
+        if not told.queued:
+            yield from self._keep_choice()
+        yield from self.recorder.stored()
+        return told.queued
+
+    def _require_fit(self, model: str) -> Steps[None]:
+        history = yield from self.load()
+        router = self.setting.router
+        refusal = check_swap(
+            model,
+            history,
+            router.registry,
+            router.capabilities,
+            active_model=self.model,
+            tools=self.tools,
+            input_tokens=estimate_input_tokens(history, self.tools, model),
+        )
+        if refusal is not None:
+            self.recorder.emit("routing.constraint_failure", refusal.event())
+            yield from self.recorder.stored()
+            raise SwapError(refusal)
+
+    def _keep_choice(self) -> Steps[None]:
+        policy = dict(self.row.routing_policy or {})
+        policy.update({_DEFAULT: self.default_model, _STICKY: self.choice.model is not None})
+        active = self.model
+        self.row = yield from ask(
+            lambda s: s.update_session(self.id, active_model=active, routing_policy=policy)
+        )
+
+    def turn_ended(self) -> Steps[None]:
+        """What was chosen during the turn holds from now on, if the history still fits it."""
+        self.turn = None
+        before = self.choice.model
+        waited = self.choice.queued
+        self.choice.end_turn()
+        if waited:
+            if self.choice.model is not None:
+                wanted, self.choice.model = self.choice.model, before
+                try:
+                    yield from self._require_fit(wanted)
+                except SwapError:
+                    return
+                self.choice.model = wanted
+            yield from self._keep_choice()
+
+    # The rest
+
+    def forked(self, message_id: str | None, name: str | None) -> Steps[Core]:
+        row = yield from ask(lambda store: store.fork(self.id, message_id, name=name))
+        core = Core(row, self.setting)
+        told = SessionCreated(
+            workspace_path=row.workspace_path,
+            workspace_hash=hashlib.sha256(row.workspace_path.encode()).hexdigest(),
+            initial_active_model=row.active_model,
+            routing_policy_version=self.setting.router.config().policy.version,
+        )
+        core.recorder.emit("session.created", told)
+        yield from core.recorder.stored()
+        return core
+
+    def cost(self) -> Steps[Decimal | None]:
+        """What the answers of this session cost together; None if the cost of one is unknown."""
+        history = yield from self.load()
+        return cost_of_messages(history)
+
+    def end(self, disposition: Literal["completed", "abandoned", "error"]) -> Steps[None]:
+        """Say that this session is over. It can still be read, and opened again."""
+        history = yield from self.load()
+        lasted = datetime.now(UTC) - self.row.created_at
+        told = SessionEnded(
+            disposition=disposition,
+            turn_count=sum(m.role is Role.USER for m in history),
+            total_cost_usd=cost_of_messages(history),
+            duration_ms=max(0, int(lasted.total_seconds() * 1000)),
+        )
+        self.recorder.emit("session.ended", told)
+        yield from self.recorder.stored()
+
+
+_LOOK_BACK = 50
+"""A killed program leaves one partial message, near the end."""
+
+
+def open_calls(messages: Iterable[Message]) -> dict[str, str]:
+    """Calls that wait for a result of ours: id to the tool's name."""
+    open: dict[str, str] = {}
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock and block.executor == "client":
+                open[block.id] = block.name
+            elif type(block) is ToolResultBlock:
+                open.pop(block.tool_use_id, None)
+    return open
+
+
+def cost_of_messages(messages: Iterable[Message]) -> Decimal | None:
+    costs = []
+    for message in messages:
+        usage = message.metadata.usage
+        if usage is None:
+            continue
+        if usage.cost_usd is None:
+            return None
+        costs.append(usage.cost_usd)
+    return total(*costs)
+
+
+def require_model(core: Core, name: str | None) -> str:
+    """The model that is meant: by id or alias, or the one in use."""
+    name = name or core.model
+    if name is None:
+        raise SessionError(f"session {core.id} has no model; choose one with swap")
+    return core.setting.router.config().names.require(name)

@@ -1,0 +1,51 @@
+"""Routing for a session that was given none: every model of every provider that we know."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from interlingua.models.aliases import aliases
+from interlingua.models.capabilities import Capabilities, capabilities, known_models, providers
+from interlingua.models.names import UnknownModelError
+from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
+from interlingua.routing.router import Router
+
+LOCAL = "local:smollm2-135m-instruct"
+"""The model that is there when nothing else is configured."""
+
+
+class OpenRegistry(Registry):
+    """A model that is not in our lists is still one of its provider's: users have names of their
+    own, and new models appear."""
+
+    def resolve(self, name: str) -> str | None:
+        return super().resolve(name) or (name if name in self else None)
+
+    def __contains__(self, model: object) -> bool:
+        if super().__contains__(model):
+            return True
+        known = isinstance(model, str) and is_model_id(model)
+        return known and provider_of(str(model)) in providers()
+
+
+def lookup(model: str) -> Capabilities | None:
+    """What a model can do; None of one that nobody has described."""
+    try:
+        return capabilities(model)
+    except UnknownModelError:
+        return None
+
+
+@cache
+def registry() -> Registry:
+    by_model: dict[str, list[str]] = {}
+    for alias, model in aliases().items():
+        by_model.setdefault(model, []).append(alias)
+    return OpenRegistry(
+        ModelEntry(id=model, aliases=tuple(by_model.get(model, ()))) for model in known_models()
+    )
+
+
+def default_router() -> Router:
+    """One that knows all models, and falls back to the local one."""
+    return Router(registry(), lookup, global_default=LOCAL)

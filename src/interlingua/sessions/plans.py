@@ -1,0 +1,78 @@
+"""What a change of model would bring, told before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from interlingua.adapters.adapter import Adapter
+from interlingua.errors import LossError
+from interlingua.losses import Report, planning
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message
+from interlingua.model.metadata import Usage
+from interlingua.model.tools import ToolDefinition
+from interlingua.models.names import UnknownModelError
+from interlingua.prices.cost import UnknownCostError, cost_of
+from interlingua.routing.swap import Refusal
+
+
+@dataclass(frozen=True)
+class SwapPlan:
+    """`refusal` is there if the model cannot take the session over; `report` lists what it would
+    not be told; `cost_usd` is what reading the history once costs there, None where no price is
+    known, and `present_cost_usd` the same for the model in use."""
+
+    model: str
+    report: Report
+    input_tokens: int
+    cost_usd: Decimal | None = None
+    present_model: str | None = None
+    present_cost_usd: Decimal | None = None
+    refusal: Refusal | None = None
+    critical: bool = False
+    """Something would be left out that must not be: the next request would fail."""
+
+    @property
+    def text(self) -> str:
+        """For people: what happens, in a few lines."""
+        if self.refusal is not None:
+            return self.refusal.text
+        lines = [f"{self.model}: about {self.input_tokens:,} tokens of history{_money(self)}."]
+        if self.critical:
+            lines.append("Something that must not be left out has no place there.")
+        lines.append(str(self.report) if self.report else "Nothing of the history is lost.")
+        return "\n".join(lines)
+
+
+def _money(plan: SwapPlan) -> str:
+    if plan.cost_usd is None:
+        return ", price unknown"
+    now = ""
+    if plan.present_cost_usd is not None and plan.present_model != plan.model:
+        now = f" (with {plan.present_model}: ${plan.present_cost_usd:f})"
+    return f", ${plan.cost_usd:f} to read it once{now}"
+
+
+def tried(
+    adapter: Adapter,
+    messages: Sequence[Message],
+    tools: Sequence[ToolDefinition],
+    options: Options | None,
+) -> tuple[Report, bool]:
+    """What saying all of this would lose, and whether that is forbidden."""
+    with planning():
+        try:
+            return adapter.to_wire(messages, tools, options).report, False
+        except LossError as refused:
+            return refused.report, True
+
+
+def reading_cost(adapter: Adapter, tokens: int) -> Decimal | None:
+    """What a prompt of so many fresh tokens costs."""
+    usage = Usage(input_tokens=tokens, output_tokens=0)
+    try:
+        return cost_of(usage, adapter.model, adapter.prices).total
+    except (UnknownModelError, UnknownCostError):
+        return None

@@ -1,0 +1,45 @@
+"""What the two faces of a session take, in the form that its steps use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from interlingua.bus.bus import Bus
+from interlingua.model.exchange import Options
+from interlingua.model.tools import ToolDefinition
+from interlingua.prices.table import PriceTable
+from interlingua.routing.router import Router
+from interlingua.sessions.core import Setting
+from interlingua.sessions.defaults import default_router
+from interlingua.tools.registry import ToolRegistry
+
+
+def setting_of(
+    router: Router | None,
+    prices: PriceTable | None,
+    tools: ToolRegistry | Iterable[ToolDefinition] | None,
+    bus: Bus | None,
+    dialects: Mapping[str, str] | None,
+    options: Options | None,
+    user_id: str | None,
+    team_id: str | None,
+) -> Setting:
+    return Setting(
+        router or default_router(),
+        prices,
+        _registry(tools),
+        bus,
+        dialects or {},
+        options,
+        user_id,
+        team_id,
+    )
+
+
+def _registry(tools: ToolRegistry | Iterable[ToolDefinition] | None) -> ToolRegistry | None:
+    if tools is None or isinstance(tools, ToolRegistry):
+        return tools
+    registry = ToolRegistry()
+    for tool in tools:
+        registry.register(tool)
+    return registry

@@ -1,0 +1,270 @@
+"""A turn: from a user's message to the answer that ends it. Its model is chosen once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from interlingua.adapters.assemble import INPUT_INVALID
+from interlingua.bus.event import Event
+from interlingua.bus.payloads.base import Payload
+from interlingua.bus.payloads.conversation import TurnCancelled, TurnCompleted, TurnStarted
+from interlingua.bus.payloads.tools import ToolInputInvalid, ValidationProblem
+from interlingua.bus.turn import TurnTrace
+from interlingua.ids import Ulids
+from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.exchange import Options
+from interlingua.model.message import Content, Message, Role
+from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.routing.decision import Decision
+from interlingua.routing.override import address
+from interlingua.routing.turn import Turn as RoutedTurn
+from interlingua.routing.turn import media_types_of, needs_of, turn_of
+from interlingua.sessions.core import Core, cost_of_messages, open_calls
+from interlingua.sessions.errors import TurnError
+from interlingua.sessions.steps import Steps
+
+CANCELLED = "cancelled before it had a result"
+_IDS = Ulids()
+
+Reason = Literal["user_cancel", "client_disconnect", "timeout"]
+
+
+@dataclass
+class Beginning:
+    """What is known before a turn starts."""
+
+    message: Message | None
+    override: str | None = None
+    options: Options | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a routed turn that only the caller knows: skills, budgets, delegation."""
+
+
+def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
+    """Route, then store the user's message and say that the turn has started. If there is no model
+    for it, nothing is stored and nothing has started, and the decision is in the trace."""
+    if core.turn is not None:
+        raise TurnError(f"session {core.id} has a turn under way; end or cancel it first")
+    yield from core.interrupted()
+    history = yield from core.load()
+    config = core.setting.router.config()
+    message, override = beginning.message, beginning.override
+    via: Literal["message", "api"] = "message" if override is None else "api"
+    if message is not None:
+        addressed = address(message, config.names)
+        message = addressed.message
+        override = override or addressed.name
+    routed = _routed(core, beginning, history, message, override, via)
+    turn_id = _IDS.new()
+    trace = TurnTrace(core.recorder, core.id, turn_id)
+    told: list[tuple[str, Payload | Mapping[str, Any]]] = []
+
+    def note(type: str, payload: Payload | Mapping[str, Any], /) -> Event | None:
+        told.append((type, payload))
+        return None
+
+    decision = core.setting.router.route(routed, note)
+    core.decision = decision
+    if decision.chosen_model is None:
+        for type, payload in told:
+            trace.emit(type, payload)
+        yield from core.recorder.stored()
+        decision.require()
+    asked = message or last_user_message(history)
+    stored = asked
+    if message is not None:
+        (stored,) = yield from core.add([message], after=len(history))
+    started = TurnStarted(
+        message_hash=asked.digest() if asked is not None else "",
+        estimated_input_tokens=routed.estimated_input_tokens,
+        has_images=routed.has_images,
+        has_tool_calls_in_history=routed.has_tool_calls_in_history,
+    )
+    trace.emit("turn.started", started)
+    for type, payload in told:
+        trace.emit(type, payload)
+    core.choice.begin_turn()
+    turn = TurnCore(core, turn_id, decision, trace, beginning.options, stored)
+    core.turn = turn
+    yield from core.recorder.stored()
+    return turn
+
+
+def resume(core: Core, options: Options | None) -> Steps[TurnCore]:
+    """A turn that goes on where the history ends: with results that nobody answered, a question
+    without an answer, or calls without results. Those of the last kind belong to the new turn."""
+    history = yield from core.load()
+    if not history or history[-1].role not in _GOES_ON:
+        raise TurnError(f"session {core.id} has nothing to go on with")
+    turn = yield from begin(core, Beginning(None, options=options))
+    waiting = open_calls(history)
+    turn.made = [m for m in history if any(call.id in waiting for call in m.tool_calls)]
+    return turn
+
+
+_GOES_ON = frozenset({Role.USER, Role.TOOL, Role.ASSISTANT})
+
+
+def _routed(
+    core: Core,
+    beginning: Beginning,
+    history: list[Message],
+    message: Message | None,
+    override: str | None,
+    via: Literal["message", "api"],
+) -> RoutedTurn:
+    options = beginning.options or core.setting.options
+    whole = history if message is None else [*history, message]
+    model = override or core.model or ""
+    config = core.setting.router.config()
+    adapter = core.adapter(config.names.resolve(model) or model) if model else None
+    tokens = adapter.estimate_input_tokens(whole, core.tools, options) if adapter else 0
+    needs = needs_of(whole, core.tools, options, tokens)
+    asked = message or last_user_message(history) or Message(Role.USER)
+    known = {
+        "override": override,
+        "override_via": via,
+        "sticky": core.choice.model,
+        "workspace_path": core.row.workspace_path,
+        "workspace_default": core.default_model,
+        "has_images": bool(media_types_of([asked])),
+        "time_of_day": datetime.now().time(),
+        **beginning.more,
+    }
+    return turn_of(history, asked, needs, **known)
+
+
+def last_user_message(history: Iterable[Message]) -> Message | None:
+    return next((m for m in reversed(list(history)) if m.role is Role.USER), None)
+
+
+class TurnCore:
+    """What happens in a turn, as steps."""
+
+    def __init__(
+        self,
+        core: Core,
+        id: str,
+        decision: Decision,
+        trace: TurnTrace,
+        options: Options | None,
+        asked: Message | None,
+    ) -> None:
+        self.core = core
+        self.id = id
+        self.decision = decision
+        self.trace = trace
+        self.options = options or core.setting.options
+        self.asked = asked
+        self.ended = False
+        self.calls = 0
+        self.made: list[Message] = []
+        """The answers of this turn."""
+        self.tool_calls = 0
+        self._began = time.perf_counter()
+
+    @property
+    def model(self) -> str:
+        return self.decision.require()
+
+    def open(self) -> dict[str, str]:
+        """Calls of this turn that wait for a result of ours, by id."""
+        ids = {block.id for message in self.made for block in message.tool_calls}
+        waiting = open_calls(self.core.history or ())
+        return {id: name for id, name in waiting.items() if id in ids}
+
+    def answered(self, message: Message) -> Steps[None]:
+        """An answer is stored: the turn ends with it, unless it waits for results."""
+        self.made = [*[m for m in self.made if m.id != message.id], message]
+        for found in message.metadata.diagnostics:
+            if found.type == INPUT_INVALID and found.details is not None:
+                told = ToolInputInvalid(
+                    tool_use_id=found.details["tool_use_id"],
+                    tool_name=found.details["tool_name"],
+                    validation_errors=tuple(
+                        [
+                            ValidationProblem(path=path, problem=problem)
+                            for path, problem in found.details["problems"]
+                        ]
+                    ),
+                )
+                self.trace.emit("tool.input_invalid", told)
+        if message.metadata.status is MessageStatus.COMPLETE and not self.open():
+            yield from self.end()
+        else:
+            yield from self.core.recorder.stored()
+
+    def results(self, results: Iterable[Message | ToolResultBlock]) -> Steps[tuple[Message, ...]]:
+        """Store what the tools gave. The next call may be made when none is missing."""
+        self.require_open()
+        messages = [Message.of_result(r) if isinstance(r, ToolResultBlock) else r for r in results]
+        self.tool_calls += len(messages)
+        return (yield from self.core.append(messages))
+
+    def end(self) -> Steps[None]:
+        """The turn is over; a second time changes nothing."""
+        if self.ended:
+            return
+        self.ended = True
+        usages = [m.metadata.usage or Usage() for m in self.made]
+        last = self.made[-1].metadata.stop_reason if self.made else None
+        told = TurnCompleted(
+            stop_reason=last or StopReason.OTHER,
+            llm_call_count=self.calls,
+            tool_call_count=self.tool_calls,
+            input_tokens=sum(usage.input_tokens or 0 for usage in usages),
+            output_tokens=sum(usage.output_tokens or 0 for usage in usages),
+            cached_input_tokens=sum(usage.cached_input_tokens or 0 for usage in usages),
+            cache_creation_input_tokens=sum(
+                usage.cache_creation_input_tokens or 0 for usage in usages
+            ),
+            cost_usd=cost_of_messages(self.made),
+            wall_time_ms=self.elapsed_ms(),
+            user_id=self.core.setting.user_id,
+            team_id=self.core.setting.team_id,
+        )
+        self.trace.emit("turn.completed", told)
+        yield from self.core.turn_ended()
+        yield from self.core.recorder.stored()
+
+    def cancel(self, reason: Reason = "user_cancel") -> Steps[None]:
+        """Give up. Calls that wait get a result that says so; a second time changes nothing, and a
+        cancelled turn is never resumed."""
+        if self.ended:
+            return
+        self.ended = True
+        waiting = [_cancelled(id, name) for id, name in self.open().items()]
+        if waiting:
+            yield from self.core.add(waiting)
+        usages = [m.metadata.usage or Usage() for m in self.made]
+        told = TurnCancelled(
+            reason=reason,
+            llm_call_count=self.calls,
+            tool_call_count=self.tool_calls,
+            output_tokens=sum(usage.output_tokens or 0 for usage in usages),
+        )
+        self.trace.emit("turn.cancelled", told)
+        yield from self.core.turn_ended()
+        yield from self.core.recorder.stored()
+
+    def require_open(self) -> None:
+        if self.ended:
+            raise TurnError(f"turn {self.id} has ended")
+
+    def elapsed_ms(self) -> int:
+        return int((time.perf_counter() - self._began) * 1000)
+
+
+def _cancelled(id: str, name: str) -> Message:
+    message = Message.tool_result(id, CANCELLED, is_error=True, tool_name=name)
+    metadata = message.metadata.replace(status=MessageStatus.CANCELLED)
+    return message.replace(metadata=metadata)
+
+
+def message_of(content: Content | Message) -> Message:
+    """A user's message; text is one."""
+    return content if isinstance(content, Message) else Message.user(content)
