@@ -14,7 +14,11 @@ TYPE_CHECKING = False  # as in typing, whose import would cost more than all of 
 if TYPE_CHECKING:
     from typing import Any
 
+    from interlingua.adapters.adapter import Adapter as Adapter
+    from interlingua.adapters.assemble import RequestContext as RequestContext
+    from interlingua.adapters.ids import IdMap as IdMap
     from interlingua.arguments import recover as recover
+    from interlingua.bus.bus import Bus as Bus
     from interlingua.dialects.base import Dialect as Dialect
     from interlingua.dialects.base import Written as Written
     from interlingua.dialects.registry import detect as detect
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from interlingua.errors import SchemaError as SchemaError
     from interlingua.errors import ToolInputError as ToolInputError
     from interlingua.errors import WriteError as WriteError
+    from interlingua.estimate.estimator import estimate_input_tokens as estimate_input_tokens
     from interlingua.losses import Loss as Loss
     from interlingua.losses import Report as Report
     from interlingua.model.blocks import AudioBlock as AudioBlock
@@ -71,8 +76,31 @@ if TYPE_CHECKING:
     from interlingua.model.rules import validate as validate
     from interlingua.model.tools import SideEffects as SideEffects
     from interlingua.model.tools import ToolDefinition as ToolDefinition
+    from interlingua.models.capabilities import Capabilities as Capabilities
+    from interlingua.models.capabilities import capabilities as capabilities
+    from interlingua.models.names import UnknownModelError as UnknownModelError
+    from interlingua.prices.cost import Cost as Cost
+    from interlingua.prices.cost import UnknownCostError as UnknownCostError
+    from interlingua.prices.table import PriceTable as PriceTable
     from interlingua.retell import Retold as Retold
     from interlingua.retell import retell as retell
+    from interlingua.routing.errors import NoModelError as NoModelError
+    from interlingua.routing.errors import SwapError as SwapError
+    from interlingua.routing.registry import ModelEntry as ModelEntry
+    from interlingua.routing.registry import Registry as Registry
+    from interlingua.routing.router import Router as Router
+    from interlingua.sessions.aio import AsyncSession as AsyncSession
+    from interlingua.sessions.errors import SessionError as SessionError
+    from interlingua.sessions.errors import TurnError as TurnError
+    from interlingua.sessions.plans import SwapPlan as SwapPlan
+    from interlingua.sessions.session import Session as Session
+    from interlingua.store.base import AsyncStore as AsyncStore
+    from interlingua.store.base import Store as Store
+    from interlingua.store.errors import ConflictError as ConflictError
+    from interlingua.store.errors import NotFoundError as NotFoundError
+    from interlingua.store.errors import StoreError as StoreError
+    from interlingua.store.open import open_async_store as open_async_store
+    from interlingua.store.open import open_store as open_store
     from interlingua.streams import aws as aws
     from interlingua.streams import jsonarray as jsonarray
     from interlingua.streams import ndjson as ndjson
@@ -93,11 +121,16 @@ __version__ = "0.1.0"
 _WHERE: dict[str, str] = {
     name: module
     for module, names in {
+        "adapters.adapter": "Adapter",
+        "adapters.assemble": "RequestContext",
+        "adapters.ids": "IdMap",
         "arguments": "recover",
+        "bus.bus": "Bus",
         "dialects.base": "Dialect Written",
         "dialects.registry": "detect dialect dialects",
-        "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError ReadError"
-        " SchemaError ToolInputError WriteError",
+        "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
+        " ReadError SchemaError ToolInputError WriteError",
+        "estimate.estimator": "estimate_input_tokens",
         "losses": "Loss Report",
         "model.blocks": "AudioBlock Block Cache Citation DocumentBlock ImageBlock"
         " RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock ToolResultBlock"
@@ -110,7 +143,21 @@ _WHERE: dict[str, str] = {
         " RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
         "model.tools": "SideEffects ToolDefinition",
+        "models.capabilities": "Capabilities capabilities",
+        "models.names": "UnknownModelError",
+        "prices.cost": "Cost UnknownCostError",
+        "prices.table": "PriceTable",
         "retell": "Retold retell",
+        "routing.errors": "NoModelError SwapError",
+        "routing.registry": "ModelEntry Registry",
+        "routing.router": "Router",
+        "sessions.aio": "AsyncSession",
+        "sessions.errors": "SessionError TurnError",
+        "sessions.plans": "SwapPlan",
+        "sessions.session": "Session",
+        "store.base": "AsyncStore Store",
+        "store.errors": "ConflictError NotFoundError StoreError",
+        "store.open": "open_async_store open_store",
         "streams": "aws jsonarray ndjson sse",
         "streams.convert": "StreamConverter stream_convert",
         "streams.fold": "fold fold_all unfold",

@@ -1,4 +1,4 @@
-"""Every exception of the package.
+"""The root of every exception, and those of the core.
 
     InterlinguaError
     ├── ReadError          input that cannot be read: says the place and what was found
@@ -9,6 +9,10 @@
     ├── ToolInputError     tool input that does not fit the tool's schema
     ├── DetectError        input whose dialect or kind cannot be told
     └── MissingExtraError  a feature whose optional dependencies are not installed
+
+The other parts keep theirs beside their code, under the same root: `store/errors.py` (StoreError),
+`bus/errors.py` (BusError), `routing/errors.py` (RoutingError), `sessions/errors.py` (SessionError),
+`models/names.py` (UnknownModelError), `prices/cost.py` (UnknownCostError).
 
 Translating with a loss is no error: it returns a `Report`.
 """
