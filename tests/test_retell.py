@@ -11,7 +11,8 @@ import pytest
 import interlingua as il
 from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Traits
 from interlingua.ids import IdGrammar
-from interlingua.retell import NO_RESULT, retell
+from interlingua.retell import retell
+from interlingua.retelling.teller import NO_RESULT
 
 GRAMMAR = IdGrammar("[a-zA-Z0-9_-]", 1, 64)
 TEN_CHARACTERS = IdGrammar("[a-zA-Z0-9]", 10, 10)

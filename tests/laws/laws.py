@@ -23,7 +23,8 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
 from interlingua.pointer import difference
-from interlingua.retell import is_paired, retell
+from interlingua.retell import retell
+from interlingua.retelling.pairs import is_paired
 
 Exchange = Request | Response
 

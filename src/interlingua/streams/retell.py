@@ -39,7 +39,8 @@ from interlingua.model.events import (
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
-from interlingua.retell import _Teller, retell
+from interlingua.retell import retell
+from interlingua.retelling.teller import Teller
 
 LATE = "it was told after its block had ended"
 _UNSURE = (RedactedThinkingBlock, ToolResultBlock)
@@ -182,7 +183,7 @@ class StreamTeller:
         """The block as the target can take it, or nothing."""
         metadata = MessageMetadata(protocol=self._source, response_model=self._made_by)
         message = Message(Role.ASSISTANT, metadata=metadata)
-        teller = _Teller(Response(message), self._target, self._model, self._source, False)
+        teller = Teller(Response(message), self._target, self._model, self._source, False)
         teller.scribe = Quiet(self._target.name, None, Report(self._target.name))
         return teller.model_block(block, message)
 

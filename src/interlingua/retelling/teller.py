@@ -1,0 +1,432 @@
+"""One retelling, step by step; every change is in the report, at its place in what was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    TYPE_OF,
+    Block,
+    RedactedThinkingBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.retelling.images import without_images
+from interlingua.retelling.issuers import UNVERIFIED, can_verify, issuer_in_wire
+from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
+from interlingua.retelling.tools import tools_for
+
+NO_RESULT = "No result: the call was not completed."
+"""The text of the error result that stands in for one that never came."""
+# Bound once: looking up an enum's member costs as much as a whole step.
+_ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
+_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
+
+
+class Teller:
+    """One retelling: the target's traits, the scribe, and the steps."""
+
+    def __init__(
+        self,
+        value: Request | Response,
+        target: Dialect,
+        model: str | None,
+        source: str | None,
+        strict_issuer: bool,
+        images: bool = True,
+    ) -> None:
+        self.target = target
+        self.name = target.name
+        self.traits: Traits = target.traits
+        self.model = model
+        self.source = source
+        self.strict_issuer = strict_issuer
+        self.images = images
+        self.answering = isinstance(value, Response)
+        """A response goes to a client, who may see the thinking but cannot verify it."""
+        self.issuers: dict[int, bool] = {}
+        self.scribe = Scribe(target.name, value, Report(target.name))
+
+    def request(self, request: Request) -> Request:
+        changes: dict[str, Any] = {}
+        # History that the provider keeps may hold the call of a result; abroad it is not there.
+        kept_there = request.continues is not None and self.source == self.name
+        seen = request.messages if self.images else without_images(request.messages, self.scribe)
+        messages = self.messages(seen, paired=not kept_there)
+        if messages is not request.messages:
+            changes["messages"] = messages
+        if request.tools:
+            tools = tools_for(request.tools, self.target, self.scribe)
+            if tools is not request.tools:
+                changes["tools"] = tools
+        if request.continues is not None and self.source != self.name:
+            reason = "the history that the provider keeps is known to that provider alone"
+            self.scribe.lost(request, "continues", reason, severity="error")
+            changes["continues"] = None
+        return request.replace(**changes) if changes else request
+
+    def response(self, response: Response) -> Response:
+        message = self.assistant(response.message)
+        if any(type(block) is ToolUseBlock for block in message.content):
+            message = self.with_ids((message,))[0]
+        if not response.alternatives:
+            return response if message is response.message else response.replace(message=message)
+        others = [self.with_ids((self.assistant(each),))[0] for each in response.alternatives]
+        return response.replace(message=message, alternatives=tuple(others))
+
+    def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
+        if self.is_clean(messages):
+            return messages
+        told: list[Message] = []
+        left_out: set[str] = set()
+        leading = True
+        changed = False
+        for message in messages:
+            role = message.role
+            new: Message | None = message
+            if role is _ASSISTANT:
+                ids = {block.id for block in message.content if type(block) is ToolUseBlock}
+                if self.is_said(message):
+                    left_out -= ids
+                    new = self.assistant(message)
+                else:
+                    left_out |= ids
+                    new = None
+            elif role is _TOOL and left_out and self.goes_with_its_call(message, left_out):
+                new = None
+            elif role in _INSTRUCTS and not leading and not self.traits.system_anywhere:
+                new = self.marked(message)
+            leading = leading and role in _INSTRUCTS
+            changed = changed or new is not message
+            if new is not None:
+                told.append(new)
+        out = tuple(told) if changed else messages
+        return self.hoisted(self.with_ids(self.paired(out) if paired else out))
+
+    def is_clean(self, messages: tuple[Message, ...]) -> bool:
+        """Whether there is nothing to repair: the usual history, found out in one go."""
+        if self.traits.call_signature is not None:
+            return False
+        legal, ordered = self.target.legal_id, self.traits.ordered_results
+        waiting: list[str] = []
+        seen: set[str] = set()
+        leading = True
+        for message in messages:
+            role = message.role
+            content: Any = message.content
+            if role is _TOOL:
+                block = content[0] if len(content) == 1 else None
+                if type(block) is not ToolResultBlock or block.tool_use_id not in waiting:
+                    return False
+                if ordered and waiting[0] != block.tool_use_id:
+                    return False
+                waiting.remove(block.tool_use_id)
+                for part in block.content:
+                    if type(part) is not TextBlock:
+                        return False
+                continue
+            if waiting:
+                return False
+            if role is _ASSISTANT:
+                if message.metadata.status is not _COMPLETE:
+                    return False
+                for block in content:
+                    kind = type(block)
+                    if kind is ToolUseBlock:
+                        id = block.id
+                        if block.signature is not None or block.executor != "client":
+                            return False
+                        if id in seen or legal(id) is None:
+                            return False
+                        seen.add(id)
+                        waiting.append(id)
+                    elif kind is ThinkingBlock:
+                        if block.raw is not None or not self.is_issuer_of(message):
+                            return False
+                    elif kind is not TextBlock or block.signature is not None:
+                        return False
+            elif role is not _USER and not leading and not self.traits.system_anywhere:
+                return False
+            leading = leading and role in _INSTRUCTS
+        return not waiting
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def is_said(self, message: Message) -> bool:
+        """Failed and cancelled turns are left out."""
+        status = message.metadata.status
+        if status is not _COMPLETE and status is not _PARTIAL:
+            self.scribe.lost(message, None, f"the turn ended as {status.value}", severity="error")
+            return False
+        return True
+
+    def goes_with_its_call(self, message: Message, left_out: set[str]) -> bool:
+        """A result of a call that was left out with its turn is left out too."""
+        for block in message.content:
+            if type(block) is ToolResultBlock and block.tool_use_id in left_out:
+                self.scribe.lost(message, None, "its call was left out", severity="error")
+                return True
+        return False
+
+    def marked(self, message: Message) -> Message:
+        """Instructions in mid-conversation, as user text in their place."""
+        reason = f"{self.name} takes instructions at the start only; said as marked user text"
+        self.scribe.lost(message, "role", reason, kind="downgraded")
+        blocks: list[Block] = list(message.content)
+        for index, block in enumerate(blocks):
+            if type(block) is TextBlock:
+                blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
+                self.scribe.also_known(blocks[index], block)
+                break
+        return self.known(message.replace(role=_USER, content=tuple(blocks)), message)
+
+    def known(self, new: Message, original: Message) -> Message:
+        self.scribe.also_known(new, original)
+        return new
+
+    # -- what only the issuer can read ------------------------------------------------------------
+
+    def assistant(self, message: Message) -> Message:
+        """The message without signatures and thinking that the target cannot verify, and without
+        what another vendor ran."""
+        content = message.content
+        told: list[Block] = []
+        changed = False
+        for block in content:
+            new = block if is_plain(block) else self.model_block(block, message)
+            changed = changed or new is not block
+            if new is not None:
+                told.append(new)
+        if not changed:
+            return self.signed(message)
+        if not told:
+            reason = "nothing of it can be said; a placeholder stands in its place"
+            self.scribe.lost(message, "content", reason, kind="approximated")
+            told = [TextBlock(PLACEHOLDER)]
+        return self.signed(self.known(message.replace(content=tuple(told)), message))
+
+    def is_issuer_of(self, message: Message) -> bool:
+        """`is_issuer` for blocks that name no issuer themselves; messages share their metadata."""
+        metadata = message.metadata
+        known = self.issuers.get(id(metadata))
+        if known is None:
+            known = self.issuers[id(metadata)] = self.is_issuer(message, _NOTHING)
+        return known
+
+    def model_block(self, block: Block, message: Message) -> Block | None:
+        match block:
+            case ThinkingBlock():
+                return self.thinking(block, message)
+            case RedactedThinkingBlock():
+                if self.is_issuer(message, block):
+                    return block
+                self.scribe.dropped(block, "only its issuer can read it")
+                return None
+            case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
+                return block if self.is_issuer(message, block) else self.unsigned(block)
+            case ToolUseBlock(executor="provider") | ToolResultBlock():
+                if self.is_home(message, block):
+                    return block
+                self.scribe.dropped(block, "tools that a provider runs do not cross vendors")
+                return None
+            case _:
+                return block
+
+    def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
+        own = self.is_issuer_of(message) if block.raw is None else self.is_issuer(message, block)
+        if own:
+            return block
+        if (self.traits.replays_thinking or self.answering) and block.text:
+            return self.unsigned(block) if block.signature is not None else block
+        self.scribe.dropped(block, "thinking goes back to its issuer only")
+        return None
+
+    def unsigned(self, block: Any) -> Any:
+        self.scribe.lost(block, "signature", UNVERIFIED)
+        new = block.replace(signature=None)
+        self.scribe.also_known(new, block)
+        return new
+
+    def is_issuer(self, message: Message, block: Block) -> bool:
+        """Whether the target can verify what this block carries: same signing family and model, or
+        unknown on either side."""
+        named = issuer_in_wire(block)
+        if named is not None and self.name == "openrouter":
+            return True  # an aggregator hands on what it was given; the format names the reader
+        protocol = named or message.metadata.protocol or self.source
+        return can_verify(self.target, self.model, message, protocol, self.strict_issuer)
+
+    def is_home(self, message: Message, block: Any) -> bool:
+        """Whether the target's own dialect made this block."""
+        if block.raw is not None and self.name in block.raw:
+            return True
+        return message.metadata.protocol == self.name
+
+    def signed(self, message: Message) -> Message:
+        """A provider that insists on a signature of its own calls gets the documented stand-in."""
+        if self.traits.call_signature is None or self.answering:
+            return message
+        sentinel = self.traits.call_signature(self.model)
+        if sentinel is None:
+            return message
+        for index, block in enumerate(message.content):
+            if type(block) is ToolUseBlock and block.executor == "client":
+                if block.signature is not None:
+                    return message
+                new = block.replace(signature=sentinel)
+                self.scribe.also_known(new, block)
+                reason = "no signature exists; the documented stand-in is sent"
+                self.scribe.lost(block, "signature", reason, kind="approximated", severity="info")
+                content = (*message.content[:index], new, *message.content[index + 1 :])
+                return self.known(message.replace(content=content), message)
+        return message
+
+    # -- calls and results ------------------------------------------------------------------------
+
+    def paired(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Every client call answered right behind its turn, every result behind its call."""
+        ordered = self.traits.ordered_results
+        if is_paired(messages, ordered):
+            return messages
+        answers = answers_in(messages)
+        out: list[Message] = []
+        for index, message in enumerate(messages):
+            if message.role is _TOOL and not calls_of(message):
+                if index not in answers.taken:
+                    out.append(self.result_as_text(message))
+                continue
+            out.append(message)
+            calls = calls_of(message)
+            places = [answers.of[id(block)] for block in calls if id(block) in answers.of]
+            for number, place in enumerate(places if ordered else sorted(places)):
+                if place != index + 1 + number:
+                    reason = "results follow the turn of their calls"
+                    self.scribe.lost(messages[place], None, reason, kind="moved", severity="info")
+                out.append(messages[place])
+            out += [self.missing_result(block) for block in calls if id(block) not in answers.of]
+        return tuple(out)
+
+    def missing_result(self, block: ToolUseBlock) -> Message:
+        reason = "the call has no result; an error result stands in for it"
+        self.scribe.lost(block, None, reason, kind="approximated", severity="info")
+        return Message.tool_result(block.id, NO_RESULT, is_error=True, tool_name=block.name)
+
+    def result_as_text(self, message: Message) -> Message:
+        """A result whose call is not there, as user text."""
+        reason = "the result has no call; said as user text"
+        self.scribe.lost(message, None, reason, kind="downgraded", severity="error")
+        content: list[Block] = []
+        for block in message.content:
+            if type(block) is ToolResultBlock:
+                name = f" of {block.tool_name}" if block.tool_name else ""
+                content.append(TextBlock(f"[tool result{name}]"))
+                content.extend(block.content)
+            else:
+                content.append(block)
+        return self.known(Message(_USER, tuple(content)), message)
+
+    def with_ids(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Ids in the target's grammar, repeats made distinct, calls and results alike."""
+        grammar = self.traits.ids
+        if ids_fit(messages, grammar):
+            return messages
+        seen: dict[str, int] = {}
+        now: dict[str, str] = {}
+        out: list[Message] = []
+        changed = False
+        for message in messages:
+            content: list[Block] | None = None
+            for index, block in enumerate(message.content):
+                if type(block) is ToolUseBlock:
+                    times = seen[block.id] = seen.get(block.id, 0) + 1
+                    new = grammar.fit(block.id if times == 1 else f"{block.id}\n{times}")
+                    now[block.id] = new
+                    field, old = "id", block.id
+                elif type(block) is ToolResultBlock:
+                    old = block.tool_use_id
+                    new = now.get(old) or grammar.fit(old)
+                    field = "tool_use_id"
+                else:
+                    continue
+                if new != old:
+                    content = content or list(message.content)
+                    content[index] = block.replace(**{field: new})
+                    self.scribe.also_known(content[index], block)
+            changed = changed or content is not None
+            out.append(self.renamed(message, content) if content else message)
+        return tuple(out) if changed else messages
+
+    def renamed(self, message: Message, content: list[Block]) -> Message:
+        metadata = message.metadata
+        if metadata.parent_tool_use_id is not None and type(content[0]) is ToolResultBlock:
+            metadata = metadata.replace(parent_tool_use_id=content[0].tool_use_id)
+        return self.known(message.replace(content=tuple(content), metadata=metadata), message)
+
+    def hoisted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Media that a result cannot hold follows the batch of results in a user message."""
+        allowed = self.traits.result_media
+        out: list[Message] = []
+        waiting: list[Block] = []
+        for message in messages:
+            if message.role is not _TOOL and waiting:
+                out.append(Message(_USER, tuple(waiting)))
+                waiting = []
+            if message.role is _TOOL and has_other_media(message, allowed):
+                message = self.without_media(message, waiting)
+            out.append(message)
+        if waiting:
+            out.append(Message(_USER, tuple(waiting)))
+        return tuple(out) if len(out) != len(messages) else messages
+
+    def without_media(self, message: Message, waiting: list[Block]) -> Message:
+        content: list[Block] = []
+        for block in message.content:
+            if type(block) is not ToolResultBlock:
+                content.append(block)
+                continue
+            inner: list[ResultBlock] = []
+            for part in block.content:
+                kind = TYPE_OF[type(part)]
+                if kind in ("text", "unknown") or kind in self.traits.result_media:
+                    inner.append(part)
+                    continue
+                reason = f"{self.name} takes no {kind} inside a result; it follows the results"
+                self.scribe.lost(part, None, reason, kind="moved", severity="info")
+                inner.append(TextBlock(f"[{kind} of {block.tool_use_id} follows]"))
+                waiting.append(part)
+            new = block.replace(content=tuple(inner))
+            self.scribe.also_known(new, block)
+            content.append(new)
+        return self.known(message.replace(content=tuple(content)), message)
+
+
+_NOTHING = TextBlock("")
+
+
+def is_plain(block: Block) -> bool:
+    """Whether there is nothing in a block that only its issuer could read."""
+    kind = type(block)
+    if kind is TextBlock:
+        return block.signature is None  # type: ignore[union-attr]  # by its kind
+    return kind is ToolUseBlock and block.signature is None and block.executor == "client"  # type: ignore[union-attr]  # by its kind
+
+
+def has_other_media(message: Message, allowed: frozenset[str]) -> bool:
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            for part in block.content:
+                if type(part) is TextBlock:
+                    continue
+                tag = TYPE_OF[type(part)]
+                if tag != "unknown" and tag not in allowed:
+                    return True
+    return False
