@@ -17,7 +17,6 @@ from interlingua.adapters.assemble import RequestContext
 from interlingua.adapters.stream import Incoming
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.dialects.base import Written
-from interlingua.errors import ReadError
 from interlingua.ids import Ulids
 from interlingua.model.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event, MessageComplete, StreamError
@@ -26,6 +25,7 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.retell import Retold
 from interlingua.sessions.errors import TurnError
+from interlingua.sessions.files import with_files
 from interlingua.sessions.steps import Steps
 from interlingua.sessions.turn import Reason, TurnCore
 
@@ -73,6 +73,7 @@ class CallCore:
         """The answer as it is stored, once something of it is."""
         self.ended = False
         tools = turn.core.tools
+        messages = with_files(messages, turn.core.row.workspace_path)
         self.request: Request = self.adapter.request(messages, tools, options)
         self.estimate = self.adapter.estimate_input_tokens(messages, tools, options)
         self._clock = clock
@@ -125,12 +126,7 @@ class CallCore:
     def feed(self, data: bytes) -> Steps[list[Event]]:
         """Bytes of a streamed answer; gives the events they tell."""
         self._require_open()
-        incoming = self._incoming_now()
-        try:
-            events = incoming.feed(data)
-        except ReadError as odd:
-            events = incoming.fail(odd)
-        return (yield from self._kept(events))
+        return (yield from self._kept(self._incoming_now().feed(data)))
 
     def take(self, event: Event) -> Steps[list[Event]]:
         """An event of a streamed answer, as the dialect's reader gave it."""

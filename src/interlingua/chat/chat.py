@@ -1,0 +1,140 @@
+"""One turn after another: what the user says goes to the model, calls go to the tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from interlingua.client.client import AsyncClient
+from interlingua.client.errors import CallCancelledError, CallError
+from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.events import Event
+from interlingua.model.exchange import Options, ProviderError, ToolChoice
+from interlingua.model.message import Content, Message
+from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.tools.context import CallContext
+from interlingua.tools.dispatch import Dispatcher
+
+Said = Event | ToolResultBlock
+"""What a turn gives, in order: the events of each answer, and between two answers the results of
+the tools."""
+ROUNDS = 8
+
+
+class Chat:
+    """Talks for a session. Everything that arrives is stored as it does, whatever happens next.
+
+    After `rounds` rounds of tools the model has to answer without them. Without a `dispatcher`, or
+    for tools without handlers, a turn stays open for the caller to give the results."""
+
+    def __init__(
+        self,
+        session: AsyncSession,
+        client: AsyncClient,
+        dispatcher: Dispatcher | None = None,
+        *,
+        rounds: int = ROUNDS,
+    ) -> None:
+        self.session = session
+        self.client = client
+        self.dispatcher = dispatcher
+        self.rounds = rounds
+        self.turn: AsyncTurn | None = None
+        """The last turn, or the one under way."""
+
+    async def say(
+        self,
+        content: Content | Message,
+        *,
+        override: str | None = None,
+        options: Options | None = None,
+    ) -> AsyncGenerator[Said, None]:
+        """Start a turn. Leaving the iteration, or cancelling it, cancels the turn upstream; what
+        arrived is kept. A failed call raises its `CallError`, and the turn has ended."""
+        turn = await self.session.begin(content, override=override, options=options)
+        async with aclosing(self._turn(turn, options)) as parts:
+            async for said in parts:
+                yield said
+
+    async def resume(self, *, options: Options | None = None) -> AsyncGenerator[Said, None]:
+        """Go on with a turn that was broken off."""
+        turn = await self.session.resume(options=options)
+        async with aclosing(self._turn(turn, options)) as parts:
+            async for said in parts:
+                yield said
+
+    async def _turn(self, turn: AsyncTurn, options: Options | None) -> AsyncGenerator[Said, None]:
+        self.turn = turn
+        try:
+            for left in range(self.rounds, -1, -1):
+                if open := turn.open_calls():
+                    async for result in self._results(turn, open):
+                        yield result
+                    if turn.open_calls():
+                        return  # the rest is for the caller to answer
+                call = await turn.call(options if left else _without_tools(options))
+                async with aclosing(self._answer(turn, call)) as events:
+                    async for event in events:
+                        yield event
+                if turn.ended:
+                    return
+            await turn.end()
+        except CallError:
+            await turn.end()
+            raise
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+            await _to_the_end(turn.cancel())
+            raise
+
+    async def _answer(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
+        """One streamed answer; a model that cannot stream gives it in one piece."""
+        dialect = call.adapter.dialect.name
+        try:
+            if not call.adapter.capabilities.supports_streaming:
+                answer = await self.client.generate(turn.model, call.request, dialect=dialect)
+                await call.answer(answer.response)
+                return
+            async with self.client.stream(turn.model, call.request, dialect=dialect) as stream:
+                async for event in stream:
+                    for told in await call.take(event):
+                        yield told
+        except CallCancelledError:
+            for event in await call.cancel():
+                yield event
+        except CallError as odd:
+            if not call.ended:
+                error = ProviderError(odd.kind, str(odd), odd.code, odd.status)
+                await call.fail(error, max(0, len(odd.attempts) - 1))
+            raise
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+            await _to_the_end(call.cancel())
+            raise
+
+    async def _results(
+        self, turn: AsyncTurn, open: dict[str, str]
+    ) -> AsyncIterator[ToolResultBlock]:
+        if self.dispatcher is None:
+            return
+        calls = [c for message in turn.answers for c in message.tool_calls if c.id in open]
+        context = CallContext(self.session.id, turn.id, trace=turn.trace)
+        results = await self.dispatcher.run(calls, context)
+        await turn.results(*results)
+        for result in results:
+            yield result
+
+
+def _without_tools(options: Options | None) -> Options:
+    return (options or Options()).replace(tool_choice=ToolChoice("none"))
+
+
+async def _to_the_end(work: Coroutine[Any, Any, Any]) -> None:
+    """What must be stored is stored, though the task that does it is being cancelled."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                return
