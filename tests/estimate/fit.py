@@ -88,7 +88,9 @@ NAMES = {
     "gemini-3": r"^gemini:.*gemini-([34]|2\.5-pro)",
     "gemini": r"gemini|gemma",
     "deepseek": r"deepseek",
+    "grok-fast": r"^(xai|openrouter):.*grok.*fast",
     "grok": r"^(xai|openrouter):.*grok",
+    "grok-fast-elsewhere": r"grok.*fast",
     "grok-elsewhere": r"grok",
     "mistral": r"mistral|ministral|mixtral|codestral|magistral|devstral|pixtral",
     "llama": r"llama",
@@ -103,6 +105,10 @@ FAMILIES = {
     for name, match in NAMES.items()
 }
 """The same for `<provider>:<model>`; the first that matches counts."""
+
+LAID_OUT_LIKE = {"grok-fast": ("grok", "grok-fast-elsewhere")}
+"""A line of models without recordings at its maker: what a host says before every prompt is the
+host's own, how tools are laid out comes with the line, whoever hosts it."""
 
 _TILES = {"longest": 2048, "shorter": 768, "base": 85, "tile": 170, "tile_side": 512, "low": 85}
 _TILES_5 = {**_TILES, "base": 70, "tile": 140, "low": 70}
@@ -190,6 +196,11 @@ def learn(learning: Iterable[Sample]) -> dict[str, object]:
     average = fit(every, GUESS, COLUMNS)
     families = {name: fit(rows, GUESS, COLUMNS) for name, rows in by_family.items()}
     families["other"] = average
+    for line, (host, elsewhere) in LAID_OUT_LIKE.items():
+        if host in families and elsewhere in families:
+            tools = COLUMNS.index("any_tools")
+            families[line] = list(families[host])
+            families[line][tools] = families[elsewhere][tools]
     own: dict[str, dict[str, float]] = {}
     for (family, name), rows in sorted(by_model.items()):
         if len(rows) < FEWEST or family == "other":
