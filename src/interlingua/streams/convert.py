@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import overload
 
 from interlingua.dialects.registry import dialect as dialect_of
@@ -16,9 +16,18 @@ from interlingua.streams.retell import PIECES, StreamTeller
 
 
 class StreamConverter:
-    """Bytes in, bytes out, without sockets or clocks. `report` is complete after `close`."""
+    """Bytes in, bytes out, without sockets or clocks. `report` is complete after `close`.
 
-    def __init__(self, source: str, target: str, model: str | None = None) -> None:
+    `watch` sees every event but the pieces of texts and arguments, as the source tells it, and may
+    give another in its place, or None to leave it out."""
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        model: str | None = None,
+        watch: Callable[[Event], Event | None] | None = None,
+    ) -> None:
         reader, writer = dialect_of(source), dialect_of(target)
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
@@ -32,6 +41,7 @@ class StreamConverter:
             self._teller,
         )
         self._open = True
+        self._watch = watch
 
     @property
     def report(self) -> Report:
@@ -51,10 +61,8 @@ class StreamConverter:
                 if kind in PIECES and kind in writer.steps and (teller is None or not teller.held):
                     for said in writer.steps[kind](event):
                         out.append(encode(said))
-                elif teller is None:
-                    self._say(writer.feed(event), out)
                 else:
-                    self._retell(event, teller, out)
+                    self._tell((event,), out)
         return out[0] if len(out) == 1 else b"".join(out)
 
     def close(self) -> bytes:
@@ -83,8 +91,13 @@ class StreamConverter:
             self._teller.written(self._writer.report)
         self._open = False
 
-    def _tell(self, events: list[Event], out: list[bytes]) -> None:
+    def _tell(self, events: Iterable[Event], out: list[bytes]) -> None:
         for event in events:
+            if self._watch is not None and type(event) not in PIECES:
+                seen = self._watch(event)
+                if seen is None:
+                    continue
+                event = seen
             if self._teller is None:
                 self._say(self._writer.feed(event), out)
             else:

@@ -1,0 +1,297 @@
+"""Requests in, answers out: plain ASGI, so that the way of a request is short.
+
+Paths of the providers' dialects are served here; all others by the application that is given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from interlingua.client.errors import CallError
+from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.headers import answer_headers
+from interlingua.gateway.relay import Asked, Told, failed, relay, understood
+from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.model.exchange import ErrorKind, ProviderError
+
+logger = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+JSON = (b"content-type", b"application/json")
+
+
+class App:
+    """The ASGI application of a gateway. `others` serves every other path."""
+
+    def __init__(self, gateway: Gateway, others: Asgi | None = None) -> None:
+        self.gateway = gateway
+        self._others = others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            found = match(scope["path"])
+            if found is not None:
+                await self._serve(found, scope, receive, send)
+                return
+        if self._others is not None:
+            await self._others(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _lifespan(receive, send, self.gateway)
+        else:
+            await _plain(send, Told(404, [JSON], b'{"error":{"code":"not_found"}}'))
+
+    async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
+        gateway = self.gateway
+        exchange = Exchange(gateway.new_id(), found.front.dialect)
+        headers = dict(scope["headers"])
+        asked: Asked | None = None
+        try:
+            token = token_of(headers, scope["query_string"])
+            exchange.principal = await gateway.keys.find(token)
+            body = await self._body(headers, receive)
+            asked = understood(gateway, exchange, found, body, headers)
+            if exchange.principal.capped:
+                await self._reserve(exchange, asked)
+            work = self._stream if exchange.stream else self._whole
+            await with_client(receive, work(exchange, asked, send))
+        except Refused as refused:
+            exchange.status, exchange.error = refused.status, refused.error.kind
+            await _plain(send, refusal(exchange, found.front, refused))
+        except Left:
+            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+        except Exception as odd:
+            logger.error(
+                "request_failed", extra={"request": exchange.id, "why": type(odd).__name__}
+            )
+            exchange.status, exchange.error = 500, ErrorKind.OTHER
+            told = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
+            await _plain(send, refusal(exchange, found.front, told))
+            if gateway.settings.raises:
+                raise
+        finally:
+            if exchange.principal.capped:
+                await asyncio.shield(gateway.caps.settle(exchange))
+            gateway.trace.finished(exchange)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+        """The whole body; one that is too long is refused before it is read."""
+        limits = self.gateway.settings.limits
+        said = headers.get(b"content-length", b"")
+        if said.isdigit() and int(said) > limits.body:
+            raise too_long(limits.body)
+        message = await receive()
+        if not message.get("more_body"):
+            return bytes(message.get("body", b""))
+        pieces, size = [message.get("body", b"")], len(message.get("body", b""))
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while message.get("more_body"):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Left
+                    pieces.append(message.get("body", b""))
+                    size += len(pieces[-1])
+                    if size > limits.body:
+                        raise too_long(limits.body)
+        except TimeoutError:
+            raise Refused(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
+        return b"".join(pieces)
+
+    async def _reserve(self, exchange: Exchange, asked: Asked) -> None:
+        from interlingua.estimate.estimator import estimate_input_tokens
+
+        request, target = asked.request, asked.way.targets[0]
+        assert request is not None
+        tokens = estimate_input_tokens(
+            request.messages, request.tools, target.model, request.options
+        )
+        most = request.options.max_output_tokens
+        exchange.reservation = await self.gateway.caps.reserve(exchange, tokens, most)
+
+    async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        await _plain(send, await relay(self.gateway, exchange, asked))
+
+    async def _stream(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        gateway, limits = self.gateway, self.gateway.settings.limits
+        raw: list[Told] = []
+        opening = asyncio.ensure_future(opened(gateway, exchange, asked, raw))
+        try:
+            await asyncio.wait({opening}, timeout=limits.first_event)
+            if not opening.done():
+                await self._begin(exchange, asked, send)
+                await self._keep_alive(opening, asked.front, send)
+            try:
+                stream = opening.result()
+            except CallError as odd:
+                await self._not_opened(exchange, asked, odd, raw, send)
+                return
+            if not exchange.status:
+                await self._begin(exchange, asked, send, stream)
+        except BaseException:
+            opening.cancel()
+            raise
+        await self._pump(exchange, asked, stream, send)
+
+    async def _not_opened(
+        self, exchange: Exchange, asked: Asked, odd: CallError, raw: list[Told], send: Send
+    ) -> None:
+        """A plain error, or the end of a stream that the client was told had begun."""
+        begun = bool(exchange.status)
+        told = failed(exchange, asked, odd, raw)
+        if not begun:
+            await _plain(send, told)
+            return
+        error = ProviderError(odd.kind, odd.problem, odd.code, told.status)
+        await send({"type": "http.response.body", "body": error_frames(asked.front, error)})
+
+    async def _begin(
+        self, exchange: Exchange, asked: Asked, send: Send, stream: Opened | None = None
+    ) -> None:
+        exchange.status = 200
+        target = exchange.target
+        upstream = stream.reply.headers if stream is not None else {}
+        spoken = target.dialect.name if target is not None else ""
+        headers = [
+            (b"content-type", asked.front.stream_type.encode()),
+            (b"cache-control", b"no-cache"),
+            (b"x-accel-buffering", b"no"),
+            *answer_headers(exchange, upstream, asked.front, spoken),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def _keep_alive(self, waiting: asyncio.Future[Any], front: Front, send: Send) -> None:
+        """Signs of life until there is something to say."""
+        limits = self.gateway.settings.limits
+        while not waiting.done():
+            if front.keep_alive is not None:
+                sign = {"type": "http.response.body", "body": front.keep_alive, "more_body": True}
+                await send(sign)
+            await asyncio.wait({waiting}, timeout=limits.keep_alive)
+
+    async def _pump(self, exchange: Exchange, asked: Asked, stream: Opened, send: Send) -> None:
+        """Bytes as they come. Sending waits for a slow client, and so does reading upstream."""
+        limits = self.gateway.settings.limits
+        line = Line(send, asked.front.keep_alive, limits.keep_alive)
+        out: bytes | None = stream.first
+        try:
+            while out is not None:
+                if out:
+                    await line.say(out)
+                if exchange.error is not None:
+                    break
+                out = await more(self.gateway, exchange, stream)
+        finally:
+            line.close()
+            stream.way.end()
+            stream.reply.close()
+        await line.end()
+
+
+class Line:
+    """The way to a client while a stream runs: when it has been silent for too long, it gives a
+    sign of life. One timer does, however many pieces there are."""
+
+    def __init__(self, send: Send, sign: bytes | None, silence: float) -> None:
+        self._send = send
+        self._sign = sign
+        self._silence = silence
+        self._last = time.monotonic()
+        self._busy = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._timer = None if sign is None else self._loop.call_later(silence, self._look)
+
+    async def say(self, data: bytes) -> None:
+        if self._busy.locked():
+            async with self._busy:
+                pass
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._last = time.monotonic()
+
+    def _look(self) -> None:
+        quiet = time.monotonic() - self._last
+        if quiet >= self._silence and self._task is None:
+            self._task = self._loop.create_task(self._live())
+        self._timer = self._loop.call_later(max(self._silence - quiet, 0.05), self._look)
+
+    async def _live(self) -> None:
+        async with self._busy:
+            sign = {"type": "http.response.body", "body": self._sign, "more_body": True}
+            await self._send(sign)
+        self._last, self._task = time.monotonic(), None
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
+
+
+class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
+    """The client has gone."""
+
+
+async def with_client(receive: Receive, work: Any) -> None:
+    """Do the work as long as the client is there; when it leaves, everything is given up."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+            return
+        raise Left
+    finally:
+        gone.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=5)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def too_long(limit: int) -> Refused:
+    text = f"the body has more than {limit} bytes"
+    return Refused(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
+
+
+def refusal(exchange: Exchange, front: Front, refused: Refused) -> Told:
+    spoken = exchange.target.dialect.name if exchange.target else front.dialect
+    headers = [(name.encode(), value.encode()) for name, value in refused.headers]
+    body = error_body(front, refused.error)
+    return Told(
+        refused.status, [JSON, *answer_headers(exchange, {}, front, spoken), *headers], body
+    )
+
+
+async def _plain(send: Send, told: Told) -> None:
+    length = (b"content-length", b"%d" % len(told.body))
+    headers = [*told.headers, length]
+    await send({"type": "http.response.start", "status": told.status, "headers": headers})
+    await send({"type": "http.response.body", "body": told.body})
+
+
+async def _lifespan(receive: Receive, send: Send, gateway: Gateway) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await gateway.close()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,104 @@
+"""The gateway as a whole: its parts, and which model a name stands for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlingua.client.targets import Target, Targets
+from interlingua.client.transport import HttpTransport, Transport
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.fronts import Front
+from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.state import (
+    Caps,
+    Exchange,
+    Keys,
+    Memory,
+    NoCaps,
+    NoKeys,
+    NoMemory,
+    NoTrace,
+    Refused,
+    Trace,
+)
+from interlingua.ids import Ulids
+from interlingua.model.exchange import ErrorKind
+from interlingua.models.aliases import aliases
+
+
+class Way(NamedTuple):
+    """Where a request may go: the first target, and those that are asked when it fails."""
+
+    targets: tuple[Target, ...]
+
+
+class Gateway:
+    """Parts that are not given do nothing: no keys, no caps, no memory, no trace."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        targets: Targets | None = None,
+        transport: Transport | None = None,
+        keys: Keys | None = None,
+        caps: Caps | None = None,
+        memory: Memory | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.targets = targets or Targets()
+        self.transport = transport or HttpTransport()
+        self.keys = keys or NoKeys()
+        self.caps = caps or NoCaps()
+        self.memory = memory or NoMemory()
+        self.trace = trace or NoTrace()
+        self.draining = False
+        self._ids = Ulids()
+        self._ways: dict[tuple[str, str], Way] = {}
+
+    def new_id(self) -> str:
+        return f"req_{self._ids.new()}"
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    def way(self, name: str | None, front: Front) -> Way:
+        """Who serves a name. Names without a provider are those of the front's own provider."""
+        name = name or self.settings.default_model
+        if not name:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, "the request names no model")
+        known = self._ways.get((name, front.dialect))
+        if known is None:
+            try:
+                known = self._find(name, front)
+            except (InterlinguaError, ValueError) as odd:
+                text = f"model {name[:200]!r}: {odd}"
+                raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
+            if len(self._ways) < 10_000:
+                self._ways[name, front.dialect] = known
+        return known
+
+    def _find(self, name: str, front: Front) -> Way:
+        route = self.settings.routes.get(name)
+        if route is None:
+            route = Route(name if ":" in name or name in aliases() else f"{front.provider}:{name}")
+        first = self.targets.find(route.model, route.dialect or self._spoken(route.model, front))
+        return Way((first, *[self.targets.find(model) for model in route.fallbacks]))
+
+    def _spoken(self, model: str, front: Front) -> str | None:
+        """The client's own dialect, where the provider speaks it: then nothing is translated."""
+        target = self.targets.find(model)
+        return front.dialect if front.dialect in target.provider.dialects else None
+
+    def allow(self, exchange: Exchange, way: Way) -> Way:
+        """The targets that the key may use."""
+        allowed = exchange.principal.allowed_models
+        if allowed is None:
+            return way
+        open = tuple([target for target in way.targets if target.model in allowed])
+        if not open or open[0] is not way.targets[0]:
+            model = way.targets[0].model
+            text = f"this key may not use {model}"
+            raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
+        return Way(open)

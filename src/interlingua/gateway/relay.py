@@ -1,0 +1,338 @@
+"""One request through the gateway, answered in one piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from interlingua.client import failures
+from interlingua.client.answer import Attempt
+from interlingua.client.client import placed
+from interlingua.client.errors import CallError, TooLargeError
+from interlingua.client.middleware import Call
+from interlingua.client.targets import Prepared, Target
+from interlingua.client.transport import Limits as HttpLimits
+from interlingua.client.transport import Reply, TooLarge, TransportError
+from interlingua.client.tries import Clock, tried
+from interlingua.errors import LossError, ReadError, WriteError
+from interlingua.gateway.fronts import STATUSES, Front, Match, error_body
+from interlingua.gateway.gateway import Gateway, Way
+from interlingua.gateway.headers import answer_headers, forwarded
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.losses import Report
+from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.retell import retell
+
+_ERROR_BYTES = 1024 * 1024
+T = TypeVar("T")
+
+
+class Envelope(msgspec.Struct):
+    """What we have to know of every request's body, whatever else it says."""
+
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+
+
+_envelope = msgspec.json.Decoder(Envelope)
+
+
+class Told(NamedTuple):
+    """An answer for a client."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Asked(NamedTuple):
+    """A request that is understood: what it says, and who is to answer."""
+
+    match: Match
+    body: bytes
+    headers: Mapping[bytes, bytes]
+    envelope: Envelope
+    way: Way
+    request: Request | None
+    """None where the body goes on as it is."""
+
+    @property
+    def front(self) -> Front:
+        return self.match.front
+
+
+def envelope_of(match: Match, body: bytes) -> Envelope:
+    try:
+        said = _envelope.decode(body)
+    except (msgspec.DecodeError, UnicodeError) as odd:
+        text = f"the body is no request: {odd}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    except RecursionError:
+        text = "the body is nested too deeply"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    said.model = match.model or said.model
+    if match.stream is not None:
+        said.stream = match.stream
+    elif said.stream is None:
+        said.stream = match.front.streams_by_default
+    return said
+
+
+def understood(
+    gateway: Gateway,
+    exchange: Exchange,
+    match: Match,
+    body: bytes,
+    headers: Mapping[bytes, bytes],
+) -> Asked:
+    """Who is to answer, and what is asked, as far as that has to be known."""
+    said = envelope_of(match, body)
+    exchange.client_model, exchange.stream = said.model, bool(said.stream)
+    way = gateway.allow(exchange, gateway.way(said.model, match.front))
+    exchange.target = way.targets[0]
+    request = None
+    same = all(target.dialect.name == match.front.dialect for target in way.targets)
+    if not same or exchange.principal.capped:
+        request = read_request(match, body)
+    return Asked(match, body, headers, said, way, request)
+
+
+def read_request(match: Match, body: bytes) -> Request:
+    try:
+        return match.front.codec().read_request(body, match.model, match.stream)
+    except ReadError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+
+
+async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
+    """The answer, in the client's dialect."""
+    raw: list[Told] = []
+
+    async def once(model: str, clock: Clock) -> Told:
+        target = next(t for t in asked.way.targets if t.model == model)
+        raw.clear()
+        prepared = await prepare(gateway, exchange, asked, target)
+        reply = await send(gateway, prepared, clock, stream=False, raw=raw)
+        body = await whole(gateway, reply, target)
+        exchange.upstream_id = failures.request_id(reply.headers)
+        return await answered(gateway, exchange, asked, prepared, body, reply.headers)
+
+    try:
+        told, tries = await tries_of(gateway, exchange, asked, once)
+    except CallError as odd:
+        return failed(exchange, asked, odd, raw)
+    exchange.attempts = len(tries)
+    exchange.status = told.status
+    return told
+
+
+async def tries_of(
+    gateway: Gateway,
+    exchange: Exchange,
+    asked: Asked,
+    once: Callable[[str, Clock], Awaitable[T]],
+) -> tuple[T, tuple[Attempt, ...]]:
+    """Retries and fallbacks, all of them before anything was delivered."""
+    models = tuple([target.model for target in asked.way.targets])
+    call = Call(exchange.id, models, asked.request or _NO_REQUEST, exchange.stream)
+    settings = gateway.settings
+    return await tried(call, once, settings.retry, settings.fallback_on, asyncio.sleep)
+
+
+_NO_REQUEST = Request()
+
+
+async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+    """The request as it goes up: untouched where both sides speak the same, else retold."""
+    exchange.target = target
+    await gateway.targets.start(target)
+    extra = forwarded(asked.headers, asked.front.dialect, target.dialect.name)
+    if target.dialect.name == asked.front.dialect:
+        prepared = untouched(gateway, exchange, asked, target)
+    else:
+        prepared = await translated(gateway, exchange, asked, target)
+    if not extra:
+        return prepared
+    http = prepared.http
+    headers = {**http.headers, **extra}
+    return Prepared(target, msgspec.structs.replace(http, headers=headers), prepared.report)
+
+
+async def translated(
+    gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
+) -> Prepared:
+    request = asked.request or read_request(asked.match, asked.body)
+    request = await gateway.memory.put_back(request, exchange)
+    source = asked.front.dialect
+    try:
+        prepared = gateway.targets.prepare(request, target, exchange.stream, source)
+    except LossError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd), "lossy_request") from None
+    except WriteError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+    exchange.report = prepared.report
+    if exchange.principal.refuse_losses and prepared.report:
+        text = f"this key takes no losses: {prepared.report.losses[0]}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+    return prepared
+
+
+def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+    """The client's own bytes, but for the model's name, and for what we must ask for to be able to
+    count."""
+    body = asked.body
+    changes: dict[str, Any] = {}
+    if asked.envelope.model != target.name and asked.match.model is None:
+        changes["model"] = target.name
+    if asks_usage(asked):
+        changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
+    if changes:
+        body = patched(body, changes)
+    address = gateway.targets.address(target, {}, "request", exchange.stream)
+    report = exchange.report = Report(target.dialect.name)
+    return Prepared(target, msgspec.structs.replace(address, body=body), report)
+
+
+def asks_usage(asked: Asked) -> bool:
+    """Whether a stream's usage has to be asked for in the client's place."""
+    if asked.front.dialect != "openai-chat" or not asked.envelope.stream:
+        return False
+    return not (asked.envelope.stream_options or {}).get("include_usage")
+
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_encode = msgspec.json.Encoder().encode
+
+
+def patched(body: bytes, changes: Mapping[str, Any]) -> bytes:
+    """A JSON object with some members changed and all others byte for byte as they were."""
+    members: dict[str, Any] = dict(_members.decode(body))
+    members.update(changes)
+    return _encode(members)
+
+
+async def send(
+    gateway: Gateway,
+    prepared: Prepared,
+    clock: Clock,
+    stream: bool,
+    raw: list[Told] | None = None,
+) -> Reply:
+    """A reply of status 200; else the error that it tells. What the provider said itself is kept in
+    `raw`, for clients that speak its dialect."""
+    target = prepared.target
+    usual = target.provider.timeouts
+    limits = HttpLimits(
+        usual.connect,
+        usual.first_byte if stream else None,
+        usual.idle if stream else None,
+        None if stream else usual.total,
+    )
+    secrets = prepared.http.secrets
+    try:
+        reply = await gateway.transport.send(prepared.http, limits)
+        if reply.status == 200:
+            return reply
+        body = await _error_body(reply)
+        if raw is not None:
+            kind = reply.headers.get("content-type", "application/json").encode("latin-1")
+            raw[:] = [Told(reply.status, [(b"content-type", kind)], body)]
+        error = failures.of_reply(reply.status, reply.headers, body, target.dialect, secrets)
+    except TransportError as odd:
+        error = failures.of_transport(odd, secrets)
+    raise placed(error, target)
+
+
+async def _error_body(reply: Reply) -> bytes:
+    try:
+        return await reply.body(_ERROR_BYTES)
+    except (TooLarge, TransportError):
+        return b""
+    finally:
+        reply.close()
+
+
+async def whole(gateway: Gateway, reply: Reply, target: Target) -> bytes:
+    limit = gateway.settings.limits.answer
+    try:
+        return await reply.body(limit)
+    except TooLarge:
+        error: CallError = TooLargeError(f"an answer of more than {limit} bytes")
+    except TransportError as odd:
+        error = failures.of_transport(odd)
+    finally:
+        reply.close()
+    raise placed(error, target)
+
+
+async def answered(
+    gateway: Gateway,
+    exchange: Exchange,
+    asked: Asked,
+    prepared: Prepared,
+    body: bytes,
+    upstream: Mapping[str, str],
+) -> Told:
+    """A provider's answer as one for the client."""
+    target, front = prepared.target, asked.front
+    try:
+        response = target.dialect.read_response(body)
+    except ReadError as odd:
+        raise placed(failures.unreadable(odd, upstream), target) from None
+    if response.error is not None:
+        error = failures.of_provider(response.error, upstream, prepared.http.secrets)
+        raise placed(error, target)
+    exchange.usage = response.message.metadata.usage
+    if target.dialect.name == front.dialect:
+        out = body
+        if asked.envelope.model != target.name and asked.match.model is None:
+            out = patched(body, {"model": asked.envelope.model})
+    else:
+        await gateway.memory.keep(response, exchange)
+        out = written(response, exchange, target, front)
+    if exchange.principal.keep_content:
+        exchange.response = response
+    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    return Told(200, [(b"content-type", b"application/json"), *headers], out)
+
+
+def written(response: Response, exchange: Exchange, target: Target, front: Front) -> bytes:
+    response = echoed(response, exchange)
+    told = retell(response, front.dialect, source=target.dialect.name)
+    said = front.codec().write_response(told.value, told.scribe)
+    if said.report and exchange.report is not None:
+        exchange.report.extend(said.report)
+    return said.json()
+
+
+def echoed(response: Response, exchange: Exchange) -> Response:
+    """The answer under the name that the client knows the model by."""
+    metadata = response.message.metadata.replace(response_model=exchange.client_model)
+    return response.replace(message=response.message.replace(metadata=metadata))
+
+
+def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) -> Told:
+    """An error in the client's dialect; in the provider's own words where they are the same."""
+    exchange.error = error.kind
+    exchange.attempts = len(error.attempts)
+    target = exchange.target
+    headers: list[tuple[bytes, bytes]] = []
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+    if target is not None:
+        headers += answer_headers(exchange, {}, asked.front, target.dialect.name)
+    if raw and target is not None and target.dialect.name == asked.front.dialect:
+        told = raw[0]
+        exchange.status = told.status
+        return Told(told.status, [*told.headers, *headers], told.body)
+    status = error.status if error.status and 400 <= error.status < 500 else STATUSES[error.kind]
+    if error.kind is ErrorKind.AUTH:
+        status = STATUSES[error.kind]
+    said = ProviderError(error.kind, error.problem, error.code, status)
+    exchange.status = status
+    headers = [(b"content-type", b"application/json"), *headers]
+    return Told(status, headers, error_body(asked.front, said))

@@ -1,0 +1,148 @@
+"""What the parts of a gateway share: the request in flight, and what each part can be asked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+from interlingua.client.targets import Target
+from interlingua.losses import Report
+from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.model.metadata import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking, as far as we know: built once per request, from the key alone."""
+
+    key_id: str | None = None
+    user_id: str | None = None
+    team_id: str | None = None
+    workspace_path: str | None = None
+    allowed_models: frozenset[str] | None = None
+    """None: all of them."""
+    refuse_losses: bool = False
+    """A request that cannot be said without a loss is refused."""
+    keep_content: bool = False
+    """Whether what is said may be stored."""
+    capped: bool = False
+    """Whether there is any cap to look at."""
+
+
+ANONYMOUS = Principal()
+"""Whoever asks a gateway without keys, which listens on loopback only."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request, from its arrival to the last byte of its answer."""
+
+    id: str
+    front: str
+    principal: Principal = ANONYMOUS
+    client_model: str | None = None
+    """The model as the client calls it, which is what it is told again."""
+    target: Target | None = None
+    stream: bool = False
+    report: Report | None = None
+    usage: Usage | None = None
+    cost: Decimal | None = None
+    status: int = 0
+    error: ErrorKind | None = None
+    attempts: int = 0
+    upstream_id: str | None = None
+    first_byte_ms: float | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    began: float = field(default_factory=time.perf_counter)
+    reservation: Any = None
+    response: Response | None = None
+    """The answer, only where somebody wants to keep it."""
+
+    def elapsed_ms(self) -> float:
+        return (time.perf_counter() - self.began) * 1000
+
+
+class Refused(Exception):  # noqa: N818  # it is an answer, not a fault
+    """An answer in place of what was asked for: a status and an error in the client's words."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: ErrorKind,
+        message: str,
+        code: str | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+        self.error = ProviderError(kind, message, code, status)
+
+
+class Keys(Protocol):
+    """Finds out who is asking."""
+
+    async def find(self, token: str | None) -> Principal:
+        """`Refused` with 401 for a token that opens nothing."""
+
+
+class Caps(Protocol):
+    """Looks after limits of money, requests, tokens and calls at a time."""
+
+    async def reserve(self, exchange: Exchange, tokens: int, most_output: int | None) -> Any:
+        """Set aside what the request may cost; `Refused` with 429 where that is too much."""
+
+    async def settle(self, exchange: Exchange) -> None:
+        """What it did cost, once, whatever became of it."""
+
+
+class Memory(Protocol):
+    """Keeps what a provider will want back and the client's dialect cannot carry."""
+
+    async def put_back(self, request: Request, exchange: Exchange) -> Request: ...
+
+    async def keep(self, response: Response, exchange: Exchange) -> None:
+        """Durable when it returns: the client may send its next turn at once."""
+
+
+class Trace(Protocol):
+    """Hears of every exchange once, when it is over."""
+
+    def finished(self, exchange: Exchange) -> None: ...
+
+
+class NoCaps:
+    """Nothing is limited."""
+
+    async def reserve(self, exchange: Exchange, tokens: int, most_output: int | None) -> Any:
+        return None
+
+    async def settle(self, exchange: Exchange) -> None:
+        return None
+
+
+class NoKeys:
+    """Everybody may come in: for loopback alone."""
+
+    async def find(self, token: str | None) -> Principal:
+        return ANONYMOUS
+
+
+class NoMemory:
+    """Nothing is remembered."""
+
+    async def put_back(self, request: Request, exchange: Exchange) -> Request:
+        return request
+
+    async def keep(self, response: Response, exchange: Exchange) -> None:
+        return None
+
+
+class NoTrace:
+    """Nobody listens."""
+
+    def finished(self, exchange: Exchange) -> None:
+        return None
