@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from interlingua.cli.demo import example
-from interlingua.cli.main import COMMANDS, shown
+from interlingua.cli.main import COMMANDS, module_of, shown
 from interlingua.cli.schema import TYPES
 from interlingua.model.base import same
 from interlingua.model.blocks import TYPE_OF
@@ -56,7 +55,7 @@ def test_a_command_that_does_not_exist_is_wrong_usage() -> None:
 
 def test_every_command_that_is_listed_can_be_loaded() -> None:
     for name in COMMANDS:
-        command = import_module(f"interlingua.cli.{name}").command
+        command = module_of(name).command
         assert command.name == name
         assert command.help
 
@@ -212,3 +211,20 @@ def test_control_characters_reach_no_terminal() -> None:
 def test_shown_text_keeps_letters_and_escapes_controls() -> None:
     assert shown("h\u00e9llo \u4e16\u754c") == "h\u00e9llo \u4e16\u754c"
     assert shown("a\x1b[0m\x9b\u202e\x07") == "a\\x1b[0m\\x9b\\u202e\\x07"
+
+
+# The page
+
+DESCRIBED = ("models", "sessions", "cost", "reprice", "rules", "export", "import")
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_the_page_of_commands_has_each_with_its_options(name: str) -> None:
+    page = (SOURCE.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+    command = module_of(name).command
+    parts = getattr(command, "commands", {}).values()
+    for words in [f"{name} {part.name}" for part in parts] or [name]:
+        assert f"$ interlingua {words}" in page
+    for option in [option for part in (command, *parts) for option in part.params]:
+        for word in option.opts:
+            assert not word.startswith("--") or f"`{word}" in page or f" {word}" in page, word

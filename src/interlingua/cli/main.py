@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import InterlinguaError, MissingExtraError
+
+if TYPE_CHECKING:
+    import click
 
 COMMANDS: dict[str, str] = {
     "convert": "Say a conversation of one format in another.",
@@ -19,15 +23,38 @@ COMMANDS: dict[str, str] = {
     "dialects": "The formats, and what each can say.",
     "demo": "Show a conversion, with the example that is shipped.",
     "schema": "The JSON Schema of the canonical types.",
+    "chat": "Talk to a model; with a question once, without one in a terminal.",
+    "models": "Known models: what they can do and what they cost.",
+    "sessions": "List, show, search, fork, export and delete sessions.",
+    "cost": "What was spent, by session, model, day, user or team.",
+    "reprice": "Compute the costs of history again, by another price table.",
+    "rules": "Check or show the rules that choose a model.",
+    "export": "Write sessions to a file, to be imported elsewhere or sent on.",
+    "import": "Make sessions of requests, responses or exported files.",
 }
+MODULES = {"import": "importing"}
+"""Where a command's name is a word of the language, another one for its module."""
 
 
 def main() -> None:
     """The entry point; what goes wrong on purpose is one line, not a traceback."""
     try:
-        import click
+        import click  # noqa: F401  # tried here, used below
     except ImportError:
         sys.exit(f"interlingua: {MissingExtraError('the command line', 'cli')}")
+    commands().main(prog_name="interlingua", standalone_mode=True)
+
+
+def module_of(name: str) -> ModuleType:
+    """The module of a command."""
+    return import_module(f"interlingua.cli.{MODULES.get(name, name)}")
+
+
+def commands() -> click.Group:
+    """All commands. Their modules are loaded when they are asked for."""
+    import click
+
+    from interlingua import __version__
 
     class Commands(click.Group):
         """Knows all names, and loads a command's module when it is asked for."""
@@ -38,23 +65,23 @@ def main() -> None:
         def get_command(self, context: click.Context, name: str) -> click.Command | None:
             if name not in COMMANDS:
                 return None
-            module = import_module(f"interlingua.cli.{name}")
-            command: click.Command = module.command
+            command: click.Command = module_of(name).command
             return command
 
         def format_commands(self, context: click.Context, formatter: Any) -> None:
             with formatter.section("Commands"):
                 formatter.write_dl(list(COMMANDS.items()))
 
-    from interlingua import __version__
+        def invoke(self, context: click.Context) -> Any:
+            try:
+                return super().invoke(context)
+            except InterlinguaError as odd:
+                click.echo(f"interlingua: {shown(str(odd))}", err=True)
+                context.exit(1)
 
     group = Commands("interlingua", help=__doc__.split("\n", 1)[0] if __doc__ else None)
     click.version_option(__version__, package_name="interlingua")(group)
-    try:
-        group.main(prog_name="interlingua", standalone_mode=True)
-    except InterlinguaError as odd:
-        click.echo(f"interlingua: {shown(str(odd))}", err=True)
-        sys.exit(1)
+    return group
 
 
 def shown(text: str) -> str:

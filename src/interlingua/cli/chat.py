@@ -1,0 +1,123 @@
+"""`interlingua chat`: talk to a model, once or for as long as you like."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from interlingua.cli.chat_once import Question
+    from interlingua.cli.chat_open import Wanted
+
+MOST_PIPED = 20 * 1024 * 1024
+STOPPED = 130
+
+
+@click.command("chat", help="Talk to a model; with a question once, without one in a terminal.")
+@click.argument("words", nargs=-1, metavar="[QUESTION]")
+@click.option("--model", "-m", metavar="MODEL", help="An alias or <provider>:<name>.")
+@click.option("--dialect", metavar="DIALECT", help="Speak to the model in another dialect.")
+@click.option("--system", "-s", metavar="TEXT", help="Instructions for the model.")
+@click.option(
+    "--attach", "-a", "files", multiple=True, metavar="PATH", help="A file; may be given often."
+)
+@click.option(
+    "--schema",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A JSON Schema that the answer has to fit.",
+)
+@click.option("--tools", is_flag=True, help="Files of this folder, and your MCP servers.")
+@click.option("--continue", "-c", "last", is_flag=True, help="Go on with the last session.")
+@click.option("--resume", "-r", metavar="ID", help="Go on with a session: its id or a beginning.")
+@click.option("--no-store", is_flag=True, help="Keep nothing.")
+@click.option(
+    "--store",
+    "address",
+    metavar="URL",
+    help="A file, sqlite:///path or postgresql://…; without it, INTERLINGUA_STORE or your own.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as a canonical message.")
+@click.option("--dry-run", is_flag=True, help="Print the request, send and store nothing.")
+@click.option("--hide-thinking", is_flag=True, help="Do not show what the model thinks.")
+def command(
+    words: tuple[str, ...],
+    model: str | None,
+    dialect: str | None,
+    system: str | None,
+    files: tuple[str, ...],
+    schema: Path | None,
+    tools: bool,
+    last: bool,
+    resume: str | None,
+    no_store: bool,
+    address: str | None,
+    as_json: bool,
+    dry_run: bool,
+    hide_thinking: bool,
+) -> None:
+    if last and resume is not None:
+        raise click.UsageError("--continue and --resume are two ways to say the same: give one")
+    if dialect is not None:
+        _require_dialect(dialect)
+    piped = _piped()
+    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    question = " ".join(words)
+    alone = not question.strip() and not piped.strip() and not files
+    if alone and (as_json or dry_run or schema is not None or not in_terminal):
+        raise click.UsageError("there is no question: give one, or pipe one in")
+
+    from interlingua.cli.chat_once import Question
+    from interlingua.cli.chat_open import Wanted
+
+    which = "last" if last else resume
+    wanted = Wanted(model, dialect, system, schema, tools, which, address, not no_store)
+    asked = Question(question, files, piped)
+    sys.exit(_run(asked, wanted, alone, as_json, dry_run, not hide_thinking))
+
+
+def _run(
+    question: Question, wanted: Wanted, alone: bool, as_json: bool, dry_run: bool, thinking: bool
+) -> int:
+    import asyncio
+
+    try:
+        if alone:
+            from interlingua.cli.chat_loop import talk_on
+
+            return asyncio.run(talk_on(wanted, thinking))
+        from interlingua.cli.chat_once import ask_once, show_request
+
+        if dry_run:
+            return asyncio.run(show_request(question, wanted, as_json))
+        return asyncio.run(ask_once(question, wanted, as_json, thinking))
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:
+        # Whoever read our output has gone; what is left in its buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _piped() -> str:
+    """What comes through a pipe or from a file; nothing of a terminal."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return ""
+    data = sys.stdin.buffer.read(MOST_PIPED + 1)
+    if len(data) > MOST_PIPED:
+        raise click.UsageError(f"what is piped in has more than {MOST_PIPED} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise click.UsageError("what is piped in is no text in UTF-8: --attach it") from None
+
+
+def _require_dialect(name: str) -> None:
+    from interlingua.dialects.registry import dialects
+
+    if name not in dialects():
+        problem = f"no dialect is called {name!r}: {', '.join(dialects())}"
+        raise click.BadParameter(problem, param_hint="--dialect")

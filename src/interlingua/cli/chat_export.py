@@ -1,0 +1,70 @@
+"""`/export`: the session of a chat, in a file or on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from interlingua.cli import transcripts
+from interlingua.cli.chat_open import Talk
+from interlingua.cli.chat_screen import Screen
+from interlingua.cli.terminal import put
+from interlingua.cli.transcripts import Wanted
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.store.base import Store
+from interlingua.store.open import open_store
+
+BY_ENDING = {".md": transcripts.MARKDOWN, ".jsonl": transcripts.JSONL, ".json": "canonical"}
+
+
+async def export(
+    talk: Talk,
+    screen: Screen,
+    yes: Callable[[str], Awaitable[bool]],
+    file: str | None,
+    target: str | None,
+) -> None:
+    """Without a file, on the screen; without a format, what the file's ending says, or Markdown."""
+    path = Path(file).expanduser() if file is not None else None
+    if target is None:
+        ending = path.suffix.lower() if path is not None else ""
+        target = BY_ENDING.get(ending, transcripts.MARKDOWN)
+    known = transcripts.targets()
+    if target not in known:
+        raise InterlinguaError(f"no format is called {target!r}: {', '.join(known)}")
+    if path is not None and path.exists() and not await yes(f"Write over {path}?"):
+        return
+    data, report = await asyncio.to_thread(_written, talk, target)
+    if path is None:
+        put(data)
+    else:
+        await asyncio.to_thread(_keep, path, data)
+        screen.note(f"{len(data):,} bytes in {path}")
+    screen.losses(report)
+
+
+def _written(talk: Talk, target: str) -> tuple[bytes, Report]:
+    report = Report(target)
+    with _same_store(talk) as store:
+        row = store.session(talk.session.id)
+        wanted = Wanted(target, talk.model)
+        return b"".join(transcripts.pieces(store, row, wanted, report)), report
+
+
+def _same_store(talk: Talk) -> Store:
+    """The store of the chat, by the way that commands use."""
+    if talk.wanted.keep:
+        return open_store(talk.wanted.address)
+    return open_store(Path(talk.store.where))
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Conversations are private; so is a file that is made for them."""
+    try:
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+    except OSError as odd:
+        raise InterlinguaError(f"{path}: {odd.strerror or type(odd).__name__}") from None

@@ -1,0 +1,155 @@
+"""An interactive chat: a line is read, said or obeyed, and the answer shown, until Ctrl-D."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interlingua.chat.attach import attached
+from interlingua.cli.chat_ask import asked_about
+from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
+from interlingua.cli.chat_open import Talk, Wanted, opened_talk
+from interlingua.cli.chat_prompt import Prompt
+from interlingua.cli.chat_screen import Screen, clean, one_line
+from interlingua.cli.chat_turn import shown_turn
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import Block, TextBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+
+if TYPE_CHECKING:
+    from interlingua.tools.confirm import Confirmation
+
+SHOWN_AGAIN = 400
+"""Characters of the last messages that are shown when a session is resumed."""
+
+
+async def talk_on(wanted: Wanted, thinking: bool) -> int:
+    """Talk until the user leaves; gives the exit code."""
+    room: list[Room] = []
+
+    async def confirm(question: Confirmation) -> bool:
+        return await room[0].allowed(question)
+
+    async with opened_talk(wanted, confirm=confirm) as talk:
+        room.append(Room(talk, Screen(thinking=thinking)))
+        await room[0].greet()
+        await room[0].choose()
+        while await room[0].step():
+            pass
+    return 0
+
+
+class Room:
+    """Where the user and the model meet."""
+
+    def __init__(self, talk: Talk, screen: Screen) -> None:
+        self.talk = talk
+        self.screen = screen
+        self.prompt = Prompt(talk, list(COMMANDS))
+        self.commands = Commands(talk, screen, self.prompt.yes)
+        self._asking = asyncio.Lock()
+
+    async def greet(self) -> None:
+        talk, screen = self.talk, self.screen
+        kept = "new session" if talk.is_new else "session"
+        home = str(Path.home())
+        where = talk.where.replace(home, "~", 1) if talk.where.startswith(home) else talk.where
+        screen.note(f"{talk.model} · {kept} {talk.session.id} · {where} · /help")
+        problem = talk.setup.problem(talk.model)
+        if problem is not None and talk.wanted.model is None:
+            screen.warn(problem)
+        if not talk.is_new:
+            await self._recall()
+
+    async def _recall(self) -> None:
+        """The last words of a session that goes on, and whether something is missing."""
+        messages = await self.talk.session.tail(6)
+        for message in messages[-2:]:
+            if message.role in (Role.USER, Role.ASSISTANT):
+                who = ">" if message.role is Role.USER else "<"
+                self.screen.line(f"{who} {one_line(message.text, SHOWN_AGAIN)}", "2")
+        if messages and _is_broken_off(messages[-1]):
+            self.screen.warn("The last turn was broken off; what arrived is kept. /retry goes on.")
+
+    async def choose(self) -> None:
+        """The model of `-m`, with the plan and the question that `/model` has."""
+        model = self.talk.wanted.model
+        if model is not None and self.talk.is_new:
+            await self.talk.session.swap(model)
+            self.screen.note(f"model: {self.talk.model}")
+        elif model is not None:
+            await self.commands.run(f"/model {model}")
+
+    async def step(self) -> bool:
+        """One line of the user's; False if it was the last."""
+        try:
+            line = await self.prompt.line(self._before())
+        except KeyboardInterrupt:
+            return True
+        except EOFError:
+            return False
+        if not line.strip() and not self.commands.attached:
+            return True
+        try:
+            if line.startswith("/"):
+                await self.commands.run(line.strip())
+                if self.commands.goes_on:
+                    self.commands.goes_on = False
+                    await self._turn(None)
+            else:
+                await self._turn(self._message(line))
+        except LeaveError:
+            return False
+        except InterlinguaError as odd:
+            self.screen.error(str(odd))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            self.screen.warn("stopped")
+        return True
+
+    def _message(self, line: str) -> Message:
+        files, self.commands.attached = tuple(self.commands.attached), []
+        blocks: list[Block] = list(attached(files))
+        return Message.user([*blocks, *([TextBlock(line)] if line.strip() else [])])
+
+    async def _turn(self, message: Message | None) -> None:
+        talk, screen = self.talk, self.screen
+        if message is not None:
+            await talk.name(message.text)
+        before = talk.chat.turn
+        parts = talk.chat.resume() if message is None else talk.chat.say(message)
+        try:
+            done = await shown_turn(talk, screen, parts)
+        except InterlinguaError as odd:
+            screen.error(str(odd))
+            if talk.chat.turn is not before:
+                screen.note("What arrived is kept; /retry asks again, /model chooses another.")
+            return
+        turn = talk.chat.turn
+        if not done:
+            screen.warn("stopped; what arrived is kept")
+        elif turn is not None:
+            screen.ended(turn.answers, turn.model)
+
+    async def allowed(self, question: Confirmation) -> bool:
+        """Whether a tool may run; one question at a time."""
+        async with self._asking:
+            self.screen.fresh()
+            return await self.prompt.yes(asked_about(question))
+
+    def _before(self) -> str:
+        """The prompt: who is meant, by the shortest name."""
+        model = self.talk.model
+        aliases = self.talk.setup.router.config().names.aliases
+        short = [alias for alias, id in aliases.items() if id == model]
+        name = min(short, key=len) if short else model.partition(":")[2]
+        return self.screen.styled(f"{clean(name)}>", "1") + " "
+
+
+def _is_broken_off(last: Message) -> bool:
+    """Whether a session ends in the middle of a turn."""
+    if last.role is not Role.ASSISTANT:
+        return last.role in (Role.USER, Role.TOOL)
+    broken = (MessageStatus.PARTIAL, MessageStatus.ERROR)
+    return last.metadata.status in broken or bool(last.tool_calls)

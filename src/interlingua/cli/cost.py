@@ -1,0 +1,116 @@
+"""`interlingua cost`: what was spent, in exact sums, and what nobody knows the price of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, get_args
+
+import click
+
+from interlingua.cli.history import usages
+from interlingua.cli.stores import json_option, opened, store_option
+from interlingua.cli.terminal import Column, cell, counted, dollars, put_json, say, show_table
+from interlingua.cli.times import Moment
+from interlingua.model.message import Message
+from interlingua.prices.cost import total
+from interlingua.prices.history import Key, Spent, cost_by
+
+NOBODY = "(none)"
+
+
+@click.command("cost", help="What was spent, by session, model, day, user or team.")
+@click.option("--by", "key", type=click.Choice(get_args(Key)), default="model", show_default=True)
+@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
+@click.option("--until", type=Moment(end=True), help="Up to the end of this day, or a time.")
+@json_option
+@store_option
+def command(
+    key: Key,
+    since: datetime | None,
+    until: datetime | None,
+    as_json: bool,
+    address: str | None,
+) -> None:
+    unknown: Counter[str | None] = Counter()
+    with opened(address) as store:
+        groups = cost_by(_noting(usages(store, since, until, copies=False), unknown), key)
+    if key != "day":
+        groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
+    whole = _whole(groups.values())
+    if as_json:
+        rows = [{key: group, **_told(spent)} for group, spent in groups.items()]
+        lacking = [{"model": model, "messages": count} for model, count in unknown.most_common()]
+        put_json({"by": key, "rows": rows, "total": _told(whole), "unknown": lacking})
+    elif not groups:
+        click.echo("Nothing was spent.", err=True)
+    else:
+        _show(key, groups, whole, unknown)
+
+
+def _noting(messages: Iterable[Message], unknown: Counter[str | None]) -> Iterator[Message]:
+    """The same messages; those without a known cost are counted by model."""
+    for message in messages:
+        usage = message.metadata.usage
+        if usage is not None and usage.cost_usd is None:
+            unknown[message.metadata.model] += 1
+        yield message
+
+
+def _whole(groups: Iterable[Spent]) -> Spent:
+    whole = Spent()
+    for spent in groups:
+        whole.cost_usd = total(whole.cost_usd, spent.cost_usd)
+        whole.messages += spent.messages
+        whole.unpriced += spent.unpriced
+        whole.prompt_tokens += spent.prompt_tokens
+        whole.output_tokens += spent.output_tokens
+    return whole
+
+
+def _told(spent: Spent) -> dict[str, Any]:
+    """`cost_usd` is a string, so that no digit is lost; null where no cost at all is known."""
+    return {
+        "cost_usd": _known(spent),
+        "messages": spent.messages,
+        "unpriced": spent.unpriced,
+        "prompt_tokens": spent.prompt_tokens,
+        "output_tokens": spent.output_tokens,
+    }
+
+
+def _known(spent: Spent) -> Decimal | None:
+    return None if spent.messages and spent.unpriced == spent.messages else spent.cost_usd
+
+
+def _show(
+    key: str, groups: dict[str | None, Spent], whole: Spent, unknown: Counter[str | None]
+) -> None:
+    columns = [
+        Column(key, "cyan", shrink=key != "session"),
+        Column("messages", right=True),
+        Column("in", "dim", right=True, wide=60),
+        Column("out", "dim", right=True, wide=60),
+        Column("cost", "green", right=True),
+    ]
+    rows = [_row(NOBODY if group is None else group, spent) for group, spent in groups.items()]
+    bars = [spent.cost_usd for spent in groups.values()]
+    show_table(columns, rows, bars, _row("total", whole))
+    if unknown:
+        say("")
+        say(f"Not in these sums: {counted(whole.unpriced, 'message')} without a known cost", "red")
+        for model, count in unknown.most_common():
+            say(cell(f"    {model or '(no model)'}: {count:,}"))
+
+
+def _row(name: str, spent: Spent) -> list[str]:
+    cost = dollars(_known(spent))
+    return [
+        name,
+        f"{spent.messages:,}",
+        f"{spent.prompt_tokens:,}",
+        f"{spent.output_tokens:,}",
+        f"{cost} + ?" if spent.unpriced and cost != "?" else cost,
+    ]

@@ -1,0 +1,113 @@
+"""`interlingua export`: sessions out of the store, to be imported elsewhere or sent on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from interlingua.cli import transcripts
+from interlingua.cli.main import shown
+from interlingua.cli.sessions import TARGETS
+from interlingua.cli.stores import all_sessions, find_session, opened, store_option
+from interlingua.cli.terminal import complain, counted, progress, put
+from interlingua.cli.transcripts import Wanted
+from interlingua.losses import Loss, Report
+
+if TYPE_CHECKING:
+    from interlingua.store.base import Store
+
+
+@click.command("export", help="Write sessions to a file, to be imported elsewhere or sent on.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
+@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="The file.")
+@click.option("--model", help="The model that is to go on with it; the session's own if not.")
+@click.option("--trace", is_flag=True, help="With the events of each session (jsonl only).")
+@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@store_option
+def command(
+    ids: tuple[str, ...],
+    target: str,
+    model: str | None,
+    output: str | None,
+    trace: bool,
+    report: str | None,
+    strict: bool,
+    address: str | None,
+) -> None:
+    wanted = Wanted(target, model, trace)
+    sys.exit(export_sessions(ids, wanted, output, report, strict, address))
+
+
+def export_sessions(
+    ids: tuple[str, ...],
+    wanted: Wanted,
+    output: str | None,
+    report: str | None,
+    strict: bool,
+    address: str | None,
+) -> int:
+    """Sessions by id, or all; gives the exit code."""
+    known = transcripts.targets()
+    if wanted.target not in known:
+        problem = f"no format is called {wanted.target!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint="--to")
+    if wanted.trace and wanted.target != transcripts.JSONL:
+        raise click.UsageError("--trace goes with --to jsonl only")
+    lost = 0
+    with opened(address) as store:
+        chosen = _chosen(store, ids)
+        quiet = output is None and sys.stdout.isatty()
+        with (
+            _writer(output) as write,
+            _writer(report) as note,
+            progress("exporting", len(chosen), quiet) as done,
+        ):
+            for id in chosen:
+                losses = _export(store, id, wanted, write or put)
+                if losses and note:
+                    note(msgspec.json.encode({"session": id, "losses": losses}) + b"\n")
+                lost += len(losses)
+                done(1)
+    if output:
+        click.echo(f"{counted(len(chosen), 'session')} in {shown(output)}", err=True)
+    return 3 if strict and lost else 0
+
+
+@contextmanager
+def _writer(path: str | None) -> Iterator[Callable[[bytes], object] | None]:
+    """A file that is written to, for its owner alone, since conversations are private."""
+    if path is None:
+        yield None
+        return
+    try:
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            yield file.write
+    except OSError as odd:
+        if odd.errno == errno.EPIPE:
+            raise  # standard output, and not ours to name
+        raise click.FileError(path, odd.strerror or type(odd).__name__) from None
+
+
+def _export(store: Store, id: str, wanted: Wanted, write: Callable[[bytes], object]) -> list[Loss]:
+    report = Report(wanted.target)
+    for piece in transcripts.pieces(store, store.session(id), wanted, report):
+        write(piece)
+    if report:
+        complain(f"session {id}: {report}")
+    return report.losses
+
+
+def _chosen(store: Store, ids: tuple[str, ...]) -> list[str]:
+    """All sessions are in the order of their last change, which an import keeps."""
+    if ids:
+        return list(dict.fromkeys(find_session(store, id).id for id in ids))
+    return [row.id for row in all_sessions(store)][::-1]

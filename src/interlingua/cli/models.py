@@ -1,0 +1,106 @@
+"""`interlingua models`: known models, what they can do and what they cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from interlingua.cli.stores import json_option
+from interlingua.cli.terminal import Column, dollars, put_json, show_table
+from interlingua.models.aliases import aliases
+from interlingua.models.capabilities import (
+    Capabilities,
+    capabilities,
+    known_models,
+    usual_dialect,
+)
+from interlingua.models.names import model_name
+
+if TYPE_CHECKING:
+    from interlingua.prices.table import PriceTable
+
+ABLE = {
+    "supports_images": "images",
+    "supports_tools": "tools",
+    "supports_thinking": "thinking",
+    "supports_structured_output": "schema",
+    "supports_prompt_caching": "cache",
+}
+"""Capabilities that differ between models, and a word for each."""
+
+
+@click.command("models", help="Known models: what they can do and what they cost.")
+@click.argument("name", required=False)
+@click.option("--provider", help="Of one provider only.")
+@json_option
+def command(name: str | None, provider: str | None, as_json: bool) -> None:
+    """NAME is a part of the id, or an alias."""
+    from interlingua.cli.tables import own_table
+
+    table = own_table()
+    known = list(dict.fromkeys([*known_models(), *table]))
+    providers = sorted({model_name(id).provider for id in known})
+    if provider is not None and provider not in providers:
+        problem = f"no provider is called {provider!r}: {', '.join(providers)}"
+        raise click.BadParameter(problem, param_hint="--provider")
+    short = aliases()
+    part = short.get(name or "", name or "").lower()
+    ids = [id for id in known if part in id.lower() and provider in (None, model_name(id).provider)]
+    if as_json:
+        put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})
+        return
+    if not ids:
+        click.echo("No known model has this in its name.", err=True)
+        return
+    columns = [
+        Column("model", "cyan", shrink=True),
+        Column("alias", "yellow", wide=60),
+        Column("window", right=True),
+        Column("in", "green", right=True),
+        Column("out", "green", right=True),
+        Column("can", "dim", shrink=True, wide=100),
+    ]
+    show_table(columns, [_row(id, table, short) for id in ids])
+    click.echo(f"US dollars for a million tokens, prices of {table.version}", err=True)
+
+
+def _capabilities(id: str) -> Capabilities | None:
+    """None for a model that only the user's prices have."""
+    return capabilities(id) if id in known_models() else None
+
+
+def _row(id: str, table: PriceTable, short: dict[str, str]) -> list[str]:
+    able = _capabilities(id)
+    names = [alias for alias, target in short.items() if target == id]
+    price = table.models.get(id)
+    return [
+        id,
+        ", ".join(names),
+        _tokens(able.max_context_tokens if able else None),
+        dollars(price.input if price else None),
+        dollars(price.output if price else None),
+        " ".join(word for field, word in ABLE.items() if getattr(able, field, False)),
+    ]
+
+
+def _tokens(count: int | None) -> str:
+    """`8k`, `131k`, `1M`, `1.05M`; the exact number is in the JSON."""
+    if count is None:
+        return "?"
+    if count >= 1_000_000:
+        return f"{count / 1_000_000:.3g}M"
+    return f"{count // 1000}k" if count >= 1000 else str(count)
+
+
+def _told(id: str, table: PriceTable) -> dict[str, Any]:
+    provider = model_name(id).provider
+    able = _capabilities(id)
+    return {
+        "id": id,
+        "provider": provider,
+        "dialect": usual_dialect(id) if able else None,
+        "aliases": [alias for alias, target in aliases().items() if target == id],
+        "capabilities": able,
+        "price": table.models.get(id),
+    }

@@ -1,0 +1,209 @@
+"""`interlingua sessions`: look at what is kept, copy it, remove it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from interlingua.cli.main import shown
+from interlingua.cli.stores import (
+    find_message,
+    find_session,
+    json_option,
+    numbered,
+    opened,
+    store_option,
+)
+from interlingua.cli.terminal import (
+    Column,
+    cell,
+    counted,
+    minute,
+    put,
+    put_json,
+    say,
+    show_table,
+)
+
+if TYPE_CHECKING:
+    from interlingua.model.message import Message
+    from interlingua.store.rows import SessionRow
+
+STYLES = {"user": "bold green", "assistant": "bold cyan", "tool": "bold yellow"}
+ID = "An id, the beginning of one, or `last`."
+TARGETS = "jsonl, which can be imported; markdown; canonical; a dialect; a view."
+
+
+@click.group("sessions", help="List, show, search, fork, export and delete sessions.")
+def command() -> None:
+    pass
+
+
+@command.command("list", help="Sessions, the last changed first.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@json_option
+@store_option
+def list_(limit: int, as_json: bool, address: str | None) -> None:
+    with opened(address) as store:
+        rows = store.sessions(limit + 1)
+    more, rows = len(rows) > limit, rows[:limit]
+    if as_json:
+        put_json(rows)
+        return
+    if not rows:
+        click.echo("There are no sessions yet.", err=True)
+        return
+    columns = [
+        Column("id", "cyan"),
+        Column("name", shrink=True),
+        Column("messages", right=True),
+        Column("model", "green", shrink=True, wide=100),
+        Column("changed (UTC)", "dim", wide=60),
+    ]
+    show_table(columns, [_row(row) for row in rows])
+    if more:
+        click.echo("There are more: --limit", err=True)
+
+
+def _row(row: SessionRow) -> list[str]:
+    count = f"{row.message_count:,}"
+    return [row.id, row.name or "", count, row.active_model or "", minute(row.updated_at)]
+
+
+@command.command("show", help=f"A session and its last messages. {ID}")
+@click.argument("id")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")
+@click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
+@click.option("--raw", is_flag=True, help="Messages as they are stored, one JSON object a line.")
+@json_option
+@store_option
+def show(id: str, limit: int, full: bool, raw: bool, as_json: bool, address: str | None) -> None:
+    from interlingua.model.codec import dumps
+
+    with opened(address) as store:
+        row = find_session(store, id)
+        messages = numbered(store, row, limit)
+    if raw:
+        put(b"".join(dumps(message) + b"\n" for _, message in messages))
+    elif as_json:
+        stored = [msgspec.Raw(dumps(message)) for _, message in messages]
+        put_json({"session": row, "messages": stored})
+    else:
+        _show(row, messages, full)
+
+
+def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> None:
+    say(cell(row.name or row.id), "bold")
+    facts = [row.id, counted(row.message_count, "message"), row.active_model or ""]
+    facts += [f"begun {minute(row.created_at)}", f"changed {minute(row.updated_at)} UTC"]
+    say(cell(" · ".join(fact for fact in facts if fact)), "dim")
+    say(cell(row.workspace_path), "dim")
+    if row.parent_id:
+        say(cell(f"forked from {row.parent_id} at {row.parent_message_id}"), "dim")
+    if messages and messages[0][0] > 1:
+        say(f"\n({counted(messages[0][0] - 1, 'earlier message')}: --limit)", "dim")
+    for number, message in messages:
+        _show_message(number, message, full)
+
+
+def _show_message(number: int, message: Message, full: bool) -> None:
+    from interlingua.cli.conversation import clipped, head, said
+
+    role = message.role.value
+    known = head(message)
+    say("")
+    say(f"[{number}] {role}{cell(f' · {known}' if known else '')}", STYLES.get(role, "bold"))
+    for block in message.content:
+        label, text, _ = said(block)
+        text = clipped(text, full)
+        label = f"[{label}] " if label else ""
+        for line in f"{label}{text}".split("\n"):
+            say(f"    {line}" if line else "", "dim" if label else "")
+
+
+@command.command("search", help="Messages in which all the words occur; word* is a beginning.")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--session", "id", help=f"In one session only. {ID}")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@json_option
+@store_option
+def search(
+    words: tuple[str, ...], id: str | None, limit: int, as_json: bool, address: str | None
+) -> None:
+    with opened(address) as store:
+        session_id = find_session(store, id).id if id else None
+        hits = store.search(" ".join(words), session_id=session_id, limit=limit)
+    if as_json:
+        put_json(hits)
+        return
+    if not hits:
+        click.echo("No message has all of these words.", err=True)
+        return
+    columns = [
+        Column("session", "cyan"),
+        Column("message", right=True),
+        Column("role", "green", wide=60),
+        Column("when (UTC)", "dim", wide=100),
+        Column("text", shrink=True),
+    ]
+    rows = [[h.session_id, str(h.seq), h.role, minute(h.created_at), h.snippet] for h in hits]
+    show_table(columns, rows)
+
+
+@command.command("fork", help=f"A new session with copies of another one's messages. {ID}")
+@click.argument("id")
+@click.option("--at", "message", help="The last message to copy: its number, id or beginning.")
+@click.option("--name", help="The new session's name.")
+@json_option
+@store_option
+def fork(
+    id: str, message: str | None, name: str | None, as_json: bool, address: str | None
+) -> None:
+    with opened(address) as store:
+        row = find_session(store, id)
+        at = find_message(store, row, message).id if message else None
+        child = store.fork(row.id, at, name=name)
+    if as_json:
+        put_json(child)
+    else:
+        say(child.id)
+        click.echo(f"{counted(child.message_count, 'message')} of {shown(row.id)}", err=True)
+
+
+@command.command("export", help=f"One session, in any format. {ID}")
+@click.argument("id")
+@click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
+@click.option("--model", help="The model that is to go on with it; the session's own if not.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@store_option
+def export(
+    id: str, target: str, model: str | None, report: str | None, strict: bool, address: str | None
+) -> None:
+    from interlingua.cli.export import export_sessions
+    from interlingua.cli.transcripts import Wanted
+
+    sys.exit(export_sessions((id,), Wanted(target, model), None, report, strict, address))
+
+
+@command.command("delete", help=f"Remove sessions with all that belongs to them. {ID}")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@store_option
+def delete(ids: tuple[str, ...], yes: bool, as_json: bool, address: str | None) -> None:
+    with opened(address) as store:
+        rows = {row.id: row for row in (find_session(store, id) for id in ids)}
+        for row in rows.values():
+            count = counted(row.message_count, "message")
+            what = cell(f"{row.id} ({row.name or 'no name'}, {count})")
+            if not yes and not click.confirm(f"Delete {what} for good?", err=True):
+                raise click.Abort
+            store.delete_session(row.id)
+            if not as_json:
+                click.echo(f"deleted {what}", err=True)
+    if as_json:
+        put_json({"deleted": list(rows)})

@@ -1,0 +1,209 @@
+"""How commands show things: tables with colour and bars on a terminal, plain text elsewhere.
+
+`rich` is loaded for a terminal only. Everything that is shown went through `shown`, so that no
+message can move the cursor.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from interlingua.cli.main import shown
+from interlingua.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GAP = "  "
+LONGEST_BAR = 24
+
+
+class Column(NamedTuple):
+    """A column of a table. One that may `shrink` gives way when the terminal is narrow; a `wide`
+    one is left out where the terminal has fewer columns than that."""
+
+    title: str
+    style: str = ""
+    right: bool = False
+    shrink: bool = False
+    wide: int = 0
+
+
+def on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+@cache
+def console() -> Console:
+    """The terminal, with its width and its colours."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        raise MissingExtraError("output on a terminal", "cli") from None
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+
+def say(text: str, style: str = "") -> None:
+    """A line, or several; coloured on a terminal."""
+    text = shown(text)
+    if not on_terminal():
+        click.echo(text)
+        return
+    from rich.text import Text
+
+    console().print(Text(text, style))
+
+
+def cell(text: str) -> str:
+    """Text on one line."""
+    return shown(" ".join(text.split("\n")))
+
+
+def show_table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    bars: Sequence[Decimal] | None = None,
+    total: Sequence[str] | None = None,
+) -> None:
+    """A table; on a terminal with a bar for each row, if there are numbers for them."""
+    clean = [[cell(text) for text in row] for row in rows]
+    last = [cell(text) for text in total] if total is not None else None
+    if on_terminal():
+        _rich_table(columns, clean, bars, last)
+    else:
+        _plain_table(columns, [*clean, *([last] if last else [])])
+
+
+def _plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    lines = [[column.title for column in columns], *rows]
+    widths = [max(map(_width, texts)) for texts in zip(*lines, strict=True)]
+    for line in lines:
+        padded = [
+            " " * (width - _width(text)) + text
+            if column.right
+            else text + " " * (width - _width(text))
+            for column, text, width in zip(columns, line, widths, strict=True)
+        ]
+        click.echo(GAP.join(padded).rstrip())
+
+
+def _width(text: str) -> int:
+    """Cells of a terminal: wide letters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _rich_table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    bars: Sequence[Decimal] | None,
+    total: Sequence[str] | None,
+) -> None:
+    screen = console()
+    from rich.bar import Bar
+    from rich.table import Table
+    from rich.text import Text
+
+    fitting = [at for at, column in enumerate(columns) if column.wide <= screen.width]
+    table = Table(box=None, pad_edge=False, header_style="bold underline")
+    for column in [columns[at] for at in fitting]:
+        justify: Any = "right" if column.right else "left"
+        # A column that may wrap is the first to be made narrower; its cells are cut all the same.
+        table.add_column(
+            column.title, justify=justify, style=column.style, no_wrap=not column.shrink
+        )
+    if bars is not None:
+        table.add_column("", style="magenta", min_width=4, max_width=LONGEST_BAR)
+    most = float(max(bars or [Decimal(0)])) or 1.0
+    for number, row in enumerate(rows):
+        cells: list[Any] = [
+            Text(text, no_wrap=True, overflow="ellipsis") for text in _at(fitting, row)
+        ]
+        if bars is not None:
+            cells.append(Bar(most, 0, float(bars[number]), color="magenta"))
+        table.add_row(*cells)
+    if total is not None:
+        ends = [
+            Text(text, "bold", no_wrap=True, overflow="ellipsis") for text in _at(fitting, total)
+        ]
+        table.add_row(*ends, *([""] if bars is not None else []))
+    screen.print(table)
+
+
+def _at(places: Sequence[int], row: Sequence[str]) -> list[str]:
+    return [row[place] for place in places]
+
+
+def put_json(value: Any) -> None:
+    """JSON for machines: a line; on a terminal indented, with no character that acts on it."""
+    data = msgspec.json.encode(value)
+    if on_terminal():
+        click.echo(_harmless(msgspec.json.format(data, indent=2).decode()))
+    else:
+        put(data + b"\n")
+
+
+def put(data: bytes) -> None:
+    """Data as it is to a file or a pipe, and without control characters to a terminal."""
+    if on_terminal():
+        click.echo(_harmless(data.decode()), nl=False)
+    else:
+        stream = sys.stdout.buffer
+        stream.write(data)
+        stream.flush()
+
+
+def _harmless(json: str) -> str:
+    """The same JSON; what is not printable as an escape."""
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in json)
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def dollars(amount: Decimal | None) -> str:
+    """The exact amount, with two digits after the point at least."""
+    if amount is None:
+        return "?"
+    text = f"{abs(amount):f}"
+    whole, _, rest = text.partition(".")
+    return f"{'-' if amount < 0 else ''}${whole}.{rest:0<2}"
+
+
+def minute(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def counted(count: int, word: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def complain(text: str) -> None:
+    """A line on standard error; on a terminal in the place of a bar, which comes again."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    click.echo(f"{clear}{shown(text)}", err=True)
+
+
+@contextmanager
+def progress(label: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, silence elsewhere; gives a function that takes what was done."""
+    if quiet or not sys.stderr.isatty() or not total:
+        yield lambda done: None
+        return
+    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
+        yield bar.update

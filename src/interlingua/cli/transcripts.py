@@ -1,0 +1,134 @@
+"""Sessions out of a store: as JSON Lines that can be imported again, or in another format.
+
+A session is one line `{"session": …, "provider_ids": …}` and then one line for each message, in
+its canonical form, and with `trace` one line `{"event": …}` for each event. So a session of any
+length is written and read in constant memory. When a session was last changed is a fact of its
+store and not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from interlingua.cli import formats
+from interlingua.cli.conversation import markdown
+from interlingua.cli.stores import PAGE, all_messages
+from interlingua.dialects.base import Written
+from interlingua.losses import Report
+from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
+from interlingua.model.codec import dumps
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message
+from interlingua.store.rows import SessionRow
+
+if TYPE_CHECKING:
+    from interlingua.store.base import Store
+
+JSONL = "jsonl"
+MARKDOWN = "markdown"
+
+
+def targets() -> list[str]:
+    """What a session can be written as."""
+    return [JSONL, MARKDOWN, *formats.names()]
+
+
+class Wanted(NamedTuple):
+    """How sessions are to be written: the format, which model goes on, with events or not."""
+
+    target: str
+    model: str | None = None
+    trace: bool = False
+
+
+def pieces(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Iterator[bytes]:
+    """One session as bytes that end with a line; losses go to the report."""
+    target = wanted.target
+    if target == JSONL:
+        yield from _lines(store, row, wanted.trace, report)
+    elif target == MARKDOWN:
+        yield from (piece.encode() for piece in markdown(row, _messages(store, row, report)))
+    elif target == formats.CANONICAL:
+        yield from _canonical(store, row, report)
+    else:
+        written = _as_request(store, row, wanted, report)
+        report.extend(written.report)
+        yield formats.to_bytes(written.wire, pretty=False) + b"\n"
+
+
+def _messages(store: Store, row: SessionRow, report: Report) -> Iterator[Message]:
+    """All messages; those that a newer version wrote with a role of its own are a loss."""
+    count = 0
+    for message in all_messages(store, row):
+        count += 1
+        yield message
+    if count < row.message_count:
+        missing = f"{row.message_count - count} with a role that is not known here"
+        report.add("dropped", "$.messages", missing, "error")
+
+
+def _lines(store: Store, row: SessionRow, trace: bool, report: Report) -> Iterator[bytes]:
+    known = msgspec.to_builtins(row)
+    del known["updated_at"]
+    told = {"session": known, "provider_ids": _provider_ids(store, row)}
+    if not told["provider_ids"]:
+        del told["provider_ids"]
+    yield msgspec.json.encode(told) + b"\n"
+    for message in _messages(store, row, report):
+        yield dumps(message) + b"\n"
+    after = 0
+    while trace and (events := store.events(row.id, after, PAGE)):
+        after = events[-1].seq
+        for event in events:
+            yield msgspec.json.encode({"event": event}) + b"\n"
+
+
+def _provider_ids(store: Store, row: SessionRow) -> dict[str, str]:
+    calls = store.tool_calls(row.id)
+    return {call.id: call.provider_id for call in calls if call.provider_id is not None}
+
+
+def _canonical(store: Store, row: SessionRow, report: Report) -> Iterator[bytes]:
+    """The messages as one JSON list."""
+    yield b"["
+    for number, message in enumerate(_messages(store, row, report)):
+        yield (b",\n" if number else b"") + dumps(message)
+    yield b"]\n"
+
+
+def _as_request(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Written:
+    """The request that would continue this session, with the providers' own ids of calls."""
+    messages = tuple(_messages(store, row, report))
+    known = _provider_ids(store, row)
+    if known:
+        messages = tuple([_renamed(message, known) for message in messages])
+    model = wanted.model or _model(row, messages)
+    value = Request(messages, model.partition(":")[2] or model if model else None)
+    return formats.write(value, wanted.target, formats.CANONICAL)
+
+
+def _model(row: SessionRow, messages: tuple[Message, ...]) -> str | None:
+    if row.active_model:
+        return row.active_model
+    used = (message.metadata.model for message in reversed(messages))
+    return next((model for model in used if model), None)
+
+
+def _renamed(message: Message, ids: dict[str, str]) -> Message:
+    content = tuple([_renamed_block(block, ids) for block in message.content])
+    parent = message.metadata.parent_tool_use_id
+    if parent in ids:
+        metadata = message.metadata.replace(parent_tool_use_id=ids[parent])
+        return message.replace(content=content, metadata=metadata)
+    return message if content == message.content else message.replace(content=content)
+
+
+def _renamed_block(block: Block, ids: dict[str, str]) -> Block:
+    if type(block) is ToolUseBlock and block.id in ids:
+        return block.replace(id=ids[block.id])
+    if type(block) is ToolResultBlock and block.tool_use_id in ids:
+        return block.replace(tool_use_id=ids[block.tool_use_id])
+    return block

@@ -1,0 +1,62 @@
+"""Where this package keeps its files: the one rule, for every part that has any.
+
+What the program makes (the store) is in the data folder; what a user writes (rules, prices) is in
+the configuration folder. `INTERLINGUA_HOME` names one folder for both. Nothing is made here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+HOME = "INTERLINGUA_HOME"
+"""The variable that names one folder for everything."""
+STORE = "INTERLINGUA_STORE"
+"""The variable with the address of the store, where it is not the file in the data folder."""
+STORE_FILE = "interlingua.db"
+_NAME = "interlingua"
+
+
+def data_folder() -> Path:
+    """The folder of what the program makes."""
+    return _folder("XDG_DATA_HOME", (".local", "share"), "LOCALAPPDATA", "Local")
+
+
+def config_folder() -> Path:
+    """The folder of what a user writes."""
+    return _folder("XDG_CONFIG_HOME", (".config",), "APPDATA", "Roaming")
+
+
+def store_path() -> Path:
+    """The store's file."""
+    return data_folder() / STORE_FILE
+
+
+def store_address() -> str | None:
+    """The address that the environment names, if any."""
+    return os.environ.get(STORE) or None
+
+
+def rules_path() -> Path:
+    """The user's rules for choosing models."""
+    return config_folder() / "rules.toml"
+
+
+def prices_path() -> Path:
+    """The user's own prices, laid over those of the package."""
+    return config_folder() / "prices.toml"
+
+
+def _folder(xdg: str, usual: tuple[str, ...], windows: str, windows_usual: str) -> Path:
+    named = os.environ.get(HOME)
+    if named:
+        return Path(named).expanduser().absolute()
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get(windows) or home / "AppData" / windows_usual) / _NAME
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / _NAME
+    said = os.environ.get(xdg, "")
+    # The XDG base directory specification says that a relative path is to be ignored.
+    return (Path(said) if os.path.isabs(said) else home.joinpath(*usual)) / _NAME

@@ -1,0 +1,154 @@
+"""What a terminal gets to see, and what a pipe does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from interlingua.model.message import Message
+from interlingua.store.base import Store
+from tests.cli.running import SOURCE, ok, on_terminal, process
+from tests.cli.test_money import STRANGE, add, answer
+from tests.cli.test_sessions import EVIL, talk
+
+pytest.importorskip("pty", reason="pseudo-terminals need Unix")
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+BLOCKS = set("█▉▊▋▌▍▎▏")
+
+
+def plain(text: str) -> str:
+    return COLOUR.sub("", text)
+
+
+def cells(line: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line)
+
+
+def test_colours_and_bars_are_for_terminals_alone(store: Store) -> None:
+    add(store, answer("a:cheap", "1"), answer("b:dear", "4"), answer(STRANGE))
+    code, seen = on_terminal("cost")
+    assert code == 0
+    assert COLOUR.search(seen)
+    bars = {
+        line.split()[0]: sum(char in BLOCKS for char in line)
+        for line in plain(seen).splitlines()
+        if line
+    }
+    assert bars["b:dear"] > bars["a:cheap"] > 0 == bars[STRANGE] == bars["total"]
+    piped = process("cost").stdout.decode()
+    assert "\x1b" not in piped
+    assert not set(piped) & BLOCKS
+    assert "b:dear" in piped
+
+
+def test_no_color_is_respected(store: Store) -> None:
+    add(store, answer(cost="1"))
+    _, seen = on_terminal("cost", NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", seen)
+
+
+@pytest.mark.parametrize("columns", [30, 50, 80, 120])
+def test_no_line_is_wider_than_the_terminal(store: Store, columns: int) -> None:
+    id = talk(store, "text " * 100, name="a long name " * 10)
+    add(store, answer("provider:" + "long-model-name-" * 5, "0.123456789"))
+    for arguments in (["sessions", "list"], ["cost"], ["models"], ["sessions", "search", "text"]):
+        code, seen = on_terminal(*arguments, columns=columns, talk=False)
+        assert code == 0
+        assert max(map(cells, plain(seen).splitlines())) <= columns, arguments
+        if arguments == ["models"]:
+            assert "$3.00" in seen
+    if columns >= 80:
+        assert id in on_terminal("sessions", "list", columns=columns)[1]
+
+
+def test_no_content_acts_on_the_terminal(store: Store) -> None:
+    id = talk(store, f"word {EVIL}", name=EVIL)
+    add(store, answer(f"evil:{EVIL}", "1"))
+    for arguments in (
+        ["sessions", "list"],
+        ["sessions", "show", id],
+        ["sessions", "show", id, "--raw"],
+        ["sessions", "show", id, "--json"],
+        ["sessions", "list", "--json"],
+        ["sessions", "export", id, "--to", "markdown"],
+        ["export", "--to", "canonical"],
+        ["export"],
+        ["cost"],
+        ["cost", "--json"],
+    ):
+        _, seen = on_terminal(*arguments, columns=250)
+        assert "alert" in seen, arguments
+        assert not set(plain(seen)) & set("\x1b\x9b\u202e\x07"), arguments
+
+
+def test_json_on_a_terminal_is_the_same_json(store: Store) -> None:
+    talk(store, EVIL, name=f"{EVIL} \U000e0001")
+    code, seen = on_terminal("sessions", "list", "--json", columns=200)
+    assert code == 0
+    assert json.loads(seen) == json.loads(ok("sessions", "list", "--json"))
+
+
+def test_progress_is_shown_on_a_terminal_only(store: Store, tmp_path: Path) -> None:
+    add(store, answer())
+    assert "repricing" in on_terminal("reprice", "--dry-run")[1]
+    assert b"repricing" not in process("reprice", "--dry-run").stderr
+    file = tmp_path / "all.jsonl"
+    _, seen = on_terminal("export", "-o", file)
+    assert "exporting" in seen
+    assert "importing" in on_terminal("import", file, "--new-ids")[1]
+
+
+def test_a_reader_that_leaves_early_is_no_crash(store: Store) -> None:
+    talk(store, *["x" * 1000 for _ in range(500)])
+    command = f"{sys.executable} -m interlingua export | head -c 10"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    assert len(done.stdout) == 10
+    assert b"Traceback" not in done.stderr
+
+
+def test_wide_letters_keep_columns_in_line(store: Store) -> None:
+    talk(store, "x", name="日本語")
+    talk(store, "x", name="abc")
+    lines = ok("sessions", "list").splitlines()
+    ends = {cells(line[: line.index(" 1 ")]) for line in lines[1:]}
+    assert len(ends) == 1
+
+
+def test_without_rich_the_extra_is_named(store: Store) -> None:
+    store.append(store.create_session("/w").id, [Message.user("x")])
+    program = (
+        "import sys; sys.modules['rich'] = None; sys.modules['rich.console'] = None;"
+        "sys.stdout.isatty = lambda: True; sys.argv = ['interlingua', 'sessions', 'list'];"
+        "from interlingua.cli.main import main; main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env=environment, check=False
+    )
+    assert done.returncode == 1
+    assert b"interlingua[cli]" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["convert", "dialects", "inspect"])
+def test_commands_load_nothing_that_they_do_not_need(name: str) -> None:
+    program = (
+        f"import sys; from interlingua.cli.main import module_of; module_of({name!r});"
+        "print(*[each for each in sys.modules if each.split('.')[0] in"
+        " ('rich', 'apsw', 'sqlite3', 'decimal') or each.startswith(('interlingua.store',"
+        " 'interlingua.prices', 'interlingua.routing'))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env=environment, check=True
+    )
+    loaded = set(done.stdout.decode().split()) - {"decimal"}  # the model has amounts
+    assert not loaded
