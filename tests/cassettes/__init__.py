@@ -1,0 +1,1 @@
+"""Exchanges with providers on tape: recorded, scrubbed, committed, and played again in tests."""
