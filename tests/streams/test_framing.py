@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interlingua.errors import ReadError, WriteError
 from interlingua.streams import aws, jsonarray, ndjson, sse
 from interlingua.streams.frames import Frame
-from interlingua.streams.framing import decoder
+from interlingua.streams.framing import decoder, encoder
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 OBJECTS = st.dictionaries(TEXTS, TEXTS | st.integers() | st.lists(TEXTS, max_size=2), max_size=3)
@@ -166,3 +166,15 @@ def test_gemini_sends_events_or_an_array(data: bytes, size: int, mark: bytes) ->
         Frame(None, '{"a": 1}'),
         Frame(None, '{"b": 2}'),
     ]
+
+
+@pytest.mark.parametrize("dialect", ["gemini", "ollama"])
+@given(value=OBJECTS)
+def test_frames_for_clients_that_end_lines_at_any_mark_are_one_line(
+    dialect: str, value: dict[str, Any]
+) -> None:
+    value["marks"] = "a\u2028b\u2029c\x85d"
+    encoded = encoder(dialect)(Frame(None, json.dumps(value, ensure_ascii=False)))
+    assert len(encoded.decode().rstrip("\n").splitlines()) == 1
+    (frame,) = decoder(dialect).feed(encoded)
+    assert json.loads(frame.data) == value

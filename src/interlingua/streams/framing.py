@@ -37,7 +37,28 @@ def decoder(dialect: str) -> Decoder:
 
 def encoder(dialect: str) -> Callable[[Frame], bytes]:
     """What makes a frame of a dialect bytes."""
-    return ENCODERS[FRAMING.get(dialect, "sse")]
+    encode = ENCODERS[FRAMING.get(dialect, "sse")]
+    return _one_line(encode) if dialect in CAREFUL else encode
+
+
+CAREFUL = frozenset({"gemini", "ollama"})
+"""Their official clients end a line at every mark that Unicode calls a line end (google-genai 3.1,
+ollama 0.6, tried 2026-11), so those marks are written as JSON escapes."""
+_LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+
+
+def _one_line(encode: Callable[[Frame], bytes]) -> Callable[[Frame], bytes]:
+    def careful(frame: Frame) -> bytes:
+        data = frame.data
+        if not data.isascii():
+            for mark, escape in _LINE_ENDS.items():
+                if mark in data:
+                    data = data.replace(mark, escape)
+            if data is not frame.data:
+                frame = frame._replace(data=data)
+        return encode(frame)
+
+    return careful
 
 
 class _GeminiDecoder:
