@@ -111,7 +111,12 @@ if TYPE_CHECKING:
     from interlingua.streams.fold import fold_all as fold_all
     from interlingua.streams.fold import unfold as unfold
     from interlingua.streams.frames import Frame as Frame
+    from interlingua.tools.context import CallContext as CallContext
+    from interlingua.tools.dispatch import Dispatcher as Dispatcher
+    from interlingua.tools.mcp import McpServer as McpServer
+    from interlingua.tools.mcp import McpServers as McpServers
     from interlingua.tools.registry import ToolRegistry as ToolRegistry
+    from interlingua.tools.workspace import Workspace as Workspace
     from interlingua.translate import convert as convert
     from interlingua.translate import plan as plan
     from interlingua.views import view as view
@@ -162,7 +167,11 @@ _WHERE: dict[str, str] = {
         "streams.convert": "StreamConverter stream_convert",
         "streams.fold": "fold fold_all unfold",
         "streams.frames": "Frame",
+        "tools.context": "CallContext",
+        "tools.dispatch": "Dispatcher",
+        "tools.mcp": "McpServer McpServers",
         "tools.registry": "ToolRegistry",
+        "tools.workspace": "Workspace",
         "translate": "convert plan",
         "views": "view",
     }.items()

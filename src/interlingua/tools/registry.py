@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from interlingua.errors import MissingExtraError, SchemaError, ToolInputError
 from interlingua.model.tools import SideEffects
+from interlingua.tools.handlers import Handler, handler_problem
 from interlingua.tools.schema import Problem, check_schema, first_problems, json_path, json_problems
 
 if TYPE_CHECKING:
@@ -38,30 +39,66 @@ _MAX_MESSAGE = 300
 _MAX_AUTOMATON_BYTES = 1 << 20
 
 
+class RegisteredTool:
+    """A tool with what runs it and what checks its input. All three change together."""
+
+    def __init__(self, tool: ToolDefinition, handler: Handler | None) -> None:
+        self.tool = tool
+        self.handler = handler
+        self._validator: Validator | None = None
+        with suppress(MissingExtraError):  # only `validate` cannot do without the extra
+            self._validator = _validator_of(tool)
+
+    def validate(self, input: Any) -> None:
+        """Raise a ToolInputError unless the input fits the schema."""
+        problems = first_problems(json_problems(input, levels=MAX_INPUT_LEVELS))
+        if not problems:
+            self._validator = self._validator or _validator_of(self.tool)
+            problems = first_problems(_misfits(self._validator, input))
+        if problems:
+            raise ToolInputError(self.tool.name, problems)
+
+
 class ToolRegistry:
     """Tools by name, in the order they were registered."""
 
     def __init__(self) -> None:
-        self._tools: dict[str, ToolDefinition] = {}
-        self._validators: dict[str, Validator] = {}
+        self._tools: dict[str, RegisteredTool] = {}
 
-    def register(self, tool: ToolDefinition) -> None:
+    def register(self, tool: ToolDefinition, handler: Handler | None = None) -> None:
         """Add a tool, untouched, or raise a SchemaError that lists everything wrong with it.
 
         A schema-less tool is fine unless its kind is `function`. Where the extra `schema` is
-        installed the schema is compiled now, so that a bad `pattern` is found now.
+        installed the schema is compiled now, so that a bad `pattern` is found now. A tool without
+        a handler is passive: whoever asked the model runs it.
         """
-        problems = list(_tool_problems(tool))
+        problems = _problems_of(tool, handler)
         if not problems and tool.name in self._tools:
             problems = [("$.name", "a tool of this name is already registered")]
         if problems:
             raise SchemaError(str(tool.name), problems)
-        with suppress(MissingExtraError):  # only `validate_input` cannot do without the extra
-            self._validators[tool.name] = _validator_of(tool)
-        self._tools[tool.name] = tool
+        self._tools[tool.name] = RegisteredTool(tool, handler)
+
+    def replace(self, tool: ToolDefinition, handler: Handler | None = None) -> None:
+        """Put a tool in the place of the one of its name, which keeps its place in the order."""
+        problems = _problems_of(tool, handler)
+        if not problems and tool.name not in self._tools:
+            problems = [("$.name", "no tool of this name is registered")]
+        if problems:
+            raise SchemaError(str(tool.name), problems)
+        self._tools[tool.name] = RegisteredTool(tool, handler)
+
+    def unregister(self, name: str) -> bool:
+        """Take a tool out, and say whether it was there."""
+        return self._tools.pop(name, None) is not None
 
     def get(self, name: str) -> ToolDefinition | None:
         """The tool of this name, or None."""
+        found = self._tools.get(name)
+        return None if found is None else found.tool
+
+    def find(self, name: str) -> RegisteredTool | None:
+        """The tool of this name with its handler, or None."""
         return self._tools.get(name)
 
     def names(self) -> list[str]:
@@ -69,7 +106,7 @@ class ToolRegistry:
         return list(self._tools)
 
     def __iter__(self) -> Iterator[ToolDefinition]:
-        return iter(list(self._tools.values()))
+        return iter([found.tool for found in list(self._tools.values())])
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -82,21 +119,11 @@ class ToolRegistry:
 
         Messages name the place and the rule, never the value found there, so they may be logged.
         """
-        tool = self._tools.get(name)
-        if tool is None:
+        found = self._tools.get(name)
+        if found is None:
             known = ", ".join(self.names()) or "none"
             raise ToolInputError(name, [("$", f"no such tool; there are: {known}")])
-        problems = first_problems(json_problems(input, levels=MAX_INPUT_LEVELS))
-        if not problems:
-            problems = first_problems(_misfits(self._validator(tool), input))
-        if problems:
-            raise ToolInputError(name, problems)
-
-    def _validator(self, tool: ToolDefinition) -> Validator:
-        validator = self._validators.get(tool.name)
-        if validator is None:
-            validator = self._validators[tool.name] = _validator_of(tool)
-        return validator
+        found.validate(input)
 
 
 def build_validator(tool: str, schema: dict[str, Any]) -> Validator:
@@ -137,6 +164,12 @@ def _validator_of(tool: ToolDefinition) -> Validator:
 def _misfits(validator: Validator, input: Any) -> Iterator[Problem]:
     for error in validator.iter_errors(input):
         yield json_path(*error.instance_path), error.message[:_MAX_MESSAGE]
+
+
+def _problems_of(tool: ToolDefinition, handler: Handler | None) -> list[Problem]:
+    problems = list(_tool_problems(tool))
+    wrong = None if handler is None else handler_problem(handler)
+    return [*problems, ("$.handler", wrong)] if wrong else problems
 
 
 def _tool_problems(tool: ToolDefinition) -> Iterator[Problem]:

@@ -88,6 +88,14 @@ def json_problems(value: object, path: str = "$", levels: int = MAX_LEVELS) -> I
             yield from json_problems(item, json_path(key, start=path), levels - 1)
 
 
+def keyword_problem(keyword: str, value: Any) -> str | None:
+    """What keeps a keyword that holds no schema out of a tool's schema; None if nothing does."""
+    problem = _keyword_problem(keyword)
+    if problem is None and keyword in _SHAPES:
+        problem = next((text for _, text in _plain_keyword(keyword, value, "$")), None)
+    return problem
+
+
 def json_path(*parts: str | int, start: str = "$") -> str:
     """A path such as `$.properties.a[0]`; names that are not words are quoted, long ones cut."""
     path = start

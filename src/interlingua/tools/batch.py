@@ -1,0 +1,325 @@
+"""The calls of one message on their way from the model's words to results.
+
+look up → check the input → workspace → ask → run in time → result
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from copy import deepcopy
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from interlingua.arguments import recover
+from interlingua.bus.errors import EventError
+from interlingua.errors import ToolInputError
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message
+from interlingua.model.tools import SideEffects, ToolDefinition
+from interlingua.tools.confirm import Confirmation, Outcome, ask
+from interlingua.tools.context import CallContext, effects_of
+from interlingua.tools.errors import DispatchError, WorkspaceError
+from interlingua.tools.handlers import Handler, ToolRun, is_async, takes_run
+from interlingua.tools.results import error_result, result_of, size_of
+from interlingua.tools.running import TooLateError, finish
+from interlingua.tools.trace import CallTrace, milliseconds_since
+
+if TYPE_CHECKING:
+    from interlingua.bus.payloads.tools import ToolErrorClass
+    from interlingua.tools.dispatch import Dispatcher
+    from interlingua.tools.registry import RegisteredTool
+
+logger = logging.getLogger(__name__)
+
+CANCELLED = "cancelled: the call was stopped before it had a result."
+MAX_LISTED = 50
+"""Tools that the result of an unknown one names."""
+
+
+class CallError(Exception):
+    """A call that ends with an error result: `text` is for the model, the class for the trace.
+    Without a class the trace has been told."""
+
+    def __init__(self, text: str, error_class: ToolErrorClass | None) -> None:
+        self.text = text
+        self.error_class = error_class
+        super().__init__(text)
+
+
+class Batch:
+    """The calls of one message on their way. `cancel` may be called from any thread.
+
+    Where the task that waits for `run` is cancelled, it stops the calls and raises CancelledError
+    as it should; `results` then has what there is.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        calls: Message | Iterable[ToolUseBlock],
+        context: CallContext,
+    ) -> None:
+        blocks = calls.content if isinstance(calls, Message) else calls
+        self._dispatcher = dispatcher
+        self._context = context
+        self._repaired = _repaired(calls) if isinstance(calls, Message) else frozenset()
+        self._calls: dict[str, ToolUseBlock] = {}
+        self._again: list[ToolUseBlock] = []
+        self._results: dict[str, ToolResultBlock] = {}
+        self._passive: set[str] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._cancelled = False
+        for block in blocks:
+            if isinstance(block, ToolUseBlock) and block.executor == "client":
+                if block.id in self._calls:
+                    self._again.append(block)
+                else:
+                    self._calls[block.id] = block
+
+    @property
+    def results(self) -> list[ToolResultBlock]:
+        """The results so far, in the order of the calls."""
+        return [self._results[id] for id in self._calls if id in self._results]
+
+    @property
+    def passive(self) -> list[ToolUseBlock]:
+        """Valid calls of tools without a handler, known once `run` is done."""
+        return [call for id, call in self._calls.items() if id in self._passive]
+
+    def cancel(self) -> None:
+        """Stop what runs. All calls that have no result yet get one that says so."""
+        self._cancelled = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._cancel_tasks)
+
+    def _cancel_tasks(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def run(self) -> list[ToolResultBlock]:
+        """Run all calls and give their results."""
+        if self._loop is not None:
+            raise DispatchError("these calls have run; a call is answered once")
+        self._loop = asyncio.get_running_loop()
+        self._slots = asyncio.Semaphore(self._dispatcher.at_once)
+        self._asking = asyncio.Lock()
+        for call in self._again:
+            # One result answers one id; the first call that has it is the one that is run.
+            logger.warning("tool_use_id_repeated", extra={"tool_use_id": call.id})
+            self._trace(call).failed("validation_error")
+        self._tasks = {id: asyncio.create_task(self._one(c)) for id, c in self._calls.items()}
+        if self._cancelled:
+            self._cancel_tasks()
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks.values())
+        except asyncio.CancelledError:
+            self._cancel_tasks()
+            await asyncio.wait(self._tasks.values())
+            self._settle()
+            raise
+        self._settle()
+        return self.results
+
+    def _settle(self) -> None:
+        for id, task in self._tasks.items():
+            call = self._calls[id]
+            if task.cancelled() and id not in self._results:  # before it began
+                self._trace(call).failed("cancelled")
+                self._results[id] = error_result(call, CANCELLED)
+            elif not task.cancelled():
+                task.result()  # a fault of a strict bus, which is for tests to see
+
+    async def _one(self, call: ToolUseBlock) -> None:
+        trace = self._trace(call)
+        try:
+            result = await self._flow(call, trace)
+        except CallError as failure:
+            if failure.error_class is not None:
+                trace.failed(failure.error_class)
+                facts = {"tool_use_id": call.id, "error_class": failure.error_class}
+                logger.info("tool_failed", extra=facts)
+            result = error_result(call, failure.text)
+        except asyncio.CancelledError:
+            trace.failed("cancelled")
+            result = error_result(call, CANCELLED)
+        except EventError:  # from a strict bus: for tests to see
+            raise
+        except Exception as fault:  # ours; the model is owed a result all the same
+            logger.error("dispatch_failed", extra=_facts(call, fault))
+            trace.failed("execution_error")
+            result = error_result(call, f"{call.name} could not be run.")
+        if result is None:
+            self._passive.add(call.id)
+        else:
+            self._results[call.id] = result
+
+    async def _flow(self, call: ToolUseBlock, trace: CallTrace) -> ToolResultBlock | None:
+        found = self._dispatcher.registry.find(call.name)
+        if found is None:
+            raise CallError(self._unknown(call.name), "not_found")
+        input = self._checked(call, found, trace)
+        handler, effects = found.handler, effects_of(found.tool)
+        if handler is None:
+            return None
+        workspace = self._context.workspace or self._dispatcher.workspace
+        if found.tool.requires_workspace and workspace is None:
+            raise CallError(
+                f"{call.name} needs a workspace, and there is none here.", "permission_denied"
+            )
+        if effects not in self._dispatcher.automatic:
+            await self._confirmed(call, found.tool, input, effects, trace)
+        run = ToolRun(
+            call.id,
+            found.tool,
+            workspace=workspace,
+            session_id=self._context.session_id,
+            timeout=self._dispatcher.timeouts.of(found.tool),
+        )
+        async with self._slots:
+            trace.called(input, effects)
+            return await self._ran(call, handler, input, run, trace)
+
+    def _checked(self, call: ToolUseBlock, found: RegisteredTool, trace: CallTrace) -> Any:
+        """A copy of the input, if it fits. What had to be repaired may say something else than the
+        model meant, and is not used."""
+        problems: list[tuple[str, str]] = []
+        text = call.raw_arguments if call.call_type != "custom" else None
+        if call.id in self._repaired or (text is not None and recover(text).mode != "strict"):
+            problems = [("$", "the arguments were no valid JSON object; send the call again")]
+        else:
+            try:
+                input = deepcopy(call.input)
+                found.validate(input)
+            except ToolInputError as misfit:
+                problems = misfit.problems
+            except RecursionError:
+                problems = [("$", "nested too deep")]
+        if problems:
+            trace.invalid(problems)
+            listed = "; ".join(f"at {path}: {problem}" for path, problem in problems)
+            raise CallError(f"The input of {call.name} is not valid: {listed}", None)
+        return input
+
+    async def _confirmed(
+        self,
+        call: ToolUseBlock,
+        tool: ToolDefinition,
+        input: Any,
+        effects: SideEffects,
+        trace: CallTrace,
+    ) -> None:
+        """Return if somebody says yes."""
+        confirm = self._dispatcher.confirm
+        if confirm is None:
+            raise CallError(
+                f"{call.name} needs somebody's consent, and there is nobody to ask.",
+                "permission_denied",
+            )
+        timeout = self._dispatcher.timeouts.confirmation
+        session_id = self._context.session_id
+        question = Confirmation(call.id, tool, input, effects, timeout, session_id)
+        start: list[float] = []
+
+        def asked() -> None:
+            start.append(monotonic())
+            trace.asked(effects, timeout)
+
+        outcome: Outcome = "cancelled"
+        failure: CallError | None = None
+        try:
+            yes = await ask(confirm, question, self._dispatcher.threads, self._asking, asked)
+            outcome = "approved" if yes else "denied"
+            if not yes:
+                failure = CallError(f"{call.name} was not allowed to run.", "user_denied")
+        except TooLateError:
+            outcome = "timeout"
+            text = f"{call.name} did not run: nobody said yes within {timeout:g} s."
+            failure = CallError(text, "confirmation_timeout")
+        except Exception as problem:
+            outcome = "denied"
+            logger.warning("confirm_failed", extra=_facts(call, problem))
+            text = f"{call.name} did not run: asking for consent failed."
+            failure = CallError(text, "permission_denied")
+        finally:
+            if start:
+                trace.answered(outcome, milliseconds_since(start[0]))
+        if failure is not None:
+            raise failure
+
+    async def _ran(
+        self, call: ToolUseBlock, handler: Handler, input: Any, run: ToolRun, trace: CallTrace
+    ) -> ToolResultBlock:
+        try:
+            value = await self._handled(handler, input, run)
+            result = result_of(call, value, self._dispatcher.limits)
+        except TooLateError:
+            text = f"{call.name} did not end within {run.timeout:g} s and was stopped."
+            raise CallError(text, "timeout") from None
+        except Exception as problem:
+            logger.warning("tool_raised", extra=_facts(call, problem))
+            raise CallError(
+                f"{type(problem).__name__}: {_words(problem)}", _class(problem)
+            ) from None
+        trace.completed(not result.is_error, size_of(result), run)
+        return result
+
+    async def _handled(self, handler: Handler, input: Any, run: ToolRun) -> Any:
+        arguments = (input, run) if takes_run(handler) else (input,)
+        if is_async(handler):
+            value = await finish(handler(*arguments), run.timeout)
+        else:
+            threads = self._dispatcher.threads
+            thread = threads.start(lambda: handler(*arguments), f"tool-{run.tool.name}")
+            value = await finish(thread, run.timeout, run.stopped.set)
+        if asyncio.iscoroutine(value):  # a plain function that gives a coroutine
+            value = await finish(value, run.timeout)
+        return value
+
+    def _unknown(self, name: str) -> str:
+        names = self._dispatcher.registry.names()
+        listed = ", ".join(names[:MAX_LISTED]) or "none"
+        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+        return f"There is no tool {name[:100]!r}. Available tools: {listed}{more}."
+
+    def _trace(self, call: ToolUseBlock) -> CallTrace:
+        context = self._context
+        return CallTrace(
+            call,
+            turn=context.trace,
+            bus=self._dispatcher.bus,
+            session_id=context.session_id,
+            turn_id=context.turn_id,
+            parent_event_id=context.parent_event_id,
+        )
+
+
+def _repaired(message: Message) -> frozenset[str]:
+    """Ids of the calls whose arguments were no valid JSON when the message was read."""
+    details = [
+        each.details or {}
+        for each in message.metadata.diagnostics
+        if each.type == "tool_arguments_recovered"
+    ]
+    return frozenset([each["tool_use_id"] for each in details if "tool_use_id" in each])
+
+
+def _facts(call: ToolUseBlock, problem: Exception) -> dict[str, str]:
+    """What a log may say about an exception: not its words."""
+    return {"tool_use_id": call.id, "exception": type(problem).__name__}
+
+
+def _class(problem: Exception) -> ToolErrorClass:
+    if isinstance(problem, (PermissionError, WorkspaceError)):
+        return "permission_denied"
+    return "validation_error" if isinstance(problem, ToolInputError) else "execution_error"
+
+
+def _words(problem: Exception) -> str:
+    try:
+        return str(problem)
+    except Exception:  # a fault in the fault
+        return "(it cannot be shown)"

@@ -1,0 +1,296 @@
+"""A workspace lets nobody out, and files come into messages from nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interlingua as il
+from interlingua.tools import workspace as module
+from interlingua.tools.attach import MEDIA_TYPES, attach_files
+from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.errors import WorkspaceError
+from interlingua.tools.registry import ToolRegistry
+from interlingua.tools.workspace import Workspace, parts_of
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with a file in it, beside a file that nobody may see."""
+    (tmp_path / "secret.txt").write_text("outside")
+    root = tmp_path / "work"
+    (root / "a").mkdir(parents=True)
+    (root / "a" / "b.png").write_bytes(b"inside")
+    return root
+
+
+@pytest.fixture(params=["stepwise", "looking"])
+def workspace(
+    root: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Workspace:
+    """Opened in both ways that the systems we run on need."""
+    if request.param == "looking":
+        monkeypatch.setattr(module, "_STEPWISE", False)
+    elif not module._STEPWISE:
+        pytest.skip("this system cannot open relative to a folder")
+    return Workspace(root)
+
+
+def reason_of(workspace: Workspace, path: str) -> str:
+    with pytest.raises(WorkspaceError) as caught:
+        workspace.read(path)
+    return caught.value.reason
+
+
+def test_files_inside_are_read_and_found(workspace: Workspace, root: Path) -> None:
+    assert workspace.read("a/b.png") == b"inside"
+    assert workspace.read("./a//b.png") == b"inside"
+    assert workspace.path("a/b.png") == root.resolve() / "a" / "b.png"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("../secret.txt", "outside"),
+        ("a/../../secret.txt", "outside"),
+        ("a/../a/b.png", "outside"),
+        ("/etc/passwd", "outside"),
+        ("..\\secret.txt", "outside"),
+        ("a\\b.png", "outside"),
+        ("", "bad_name"),
+        ("a/b.png\0", "bad_name"),
+        ("a\n", "bad_name"),
+        ("\ud800", "bad_name"),
+        ("x" * 5000, "bad_name"),
+        ("x" * 300, "bad_name"),
+        (".", "not_a_file"),
+        ("a", "not_a_file"),
+        ("a/", "not_a_file"),
+        ("a/b.png/", "not_a_file"),
+        ("a/b.png/c", "link"),
+        ("missing.txt", "not_found"),
+        ("missing/b.png", "not_found"),
+        ("~/secret.txt", "not_found"),
+    ],
+)
+def test_what_is_not_a_file_inside_is_refused_with_a_reason(
+    workspace: Workspace, path: str, reason: str
+) -> None:
+    assert reason_of(workspace, path) == reason
+    with pytest.raises(WorkspaceError):
+        workspace.path(path)
+
+
+@needs_posix
+def test_links_are_refused_at_the_end_and_in_the_middle(workspace: Workspace, root: Path) -> None:
+    (root / "end.txt").symlink_to(root.parent / "secret.txt")
+    (root / "middle").symlink_to(root.parent)
+    (root / "inner.png").symlink_to(root / "a" / "b.png")
+    for path in ("end.txt", "middle/secret.txt", "inner.png"):
+        assert reason_of(workspace, path) == "link"
+
+
+@needs_posix
+def test_pipes_sockets_and_devices_are_refused_at_once(workspace: Workspace, root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    plug = socket.socket(socket.AF_UNIX)
+    here = Path.cwd()
+    try:
+        os.chdir(root)  # the name of a socket may not be long
+        plug.bind("socket")
+    finally:
+        os.chdir(here)
+        plug.close()
+    start = time.monotonic()
+    assert reason_of(workspace, "pipe") == "not_a_file"
+    assert reason_of(workspace, "socket") == "not_a_file"
+    assert time.monotonic() - start < 5
+    with suppress(PermissionError):
+        os.mknod(root / "null", 0o600 | 0o020000, os.makedev(1, 3))
+        assert reason_of(workspace, "null") == "not_a_file"
+
+
+@needs_posix
+def test_a_folder_swapped_for_a_link_lets_nobody_out(root: Path) -> None:
+    workspace = Workspace(root)
+    inside, outside = root / "a", root.parent
+    (inside / "secret.txt").write_text("inside")
+    (root / "aside").symlink_to(outside)
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            inside.rename(root / "away")
+            (root / "aside").rename(inside)
+            inside.rename(root / "aside")
+            (root / "away").rename(inside)
+
+    thread = threading.Thread(target=swap, daemon=True)
+    thread.start()
+    read, refused = 0, 0
+    deadline = time.monotonic() + 10
+    try:
+        while (read < 300 or refused < 300) and time.monotonic() < deadline:
+            try:
+                assert workspace.read("a/secret.txt") == b"inside"
+                read += 1
+            except WorkspaceError:
+                refused += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert read
+    assert refused
+
+
+def test_files_that_are_too_large_are_refused(workspace: Workspace, root: Path) -> None:
+    (root / "big").write_bytes(b"x" * 11)
+    assert workspace.read("big", limit=11) == b"x" * 11
+    with pytest.raises(WorkspaceError, match="larger than 10 bytes"):
+        workspace.read("big", limit=10)
+
+
+@needs_posix
+def test_no_file_stays_open(root: Path) -> None:
+    workspace = Workspace(root)
+    before = len(os.listdir("/dev/fd"))
+    for path in ("a/b.png", "a", "missing", "a/b.png/c", "../x") * 20:
+        with suppress(WorkspaceError):
+            workspace.read(path)
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_workspace_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="no folder"):
+        Workspace(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    "path", ["C:x", "C:/x", "a:stream", "con", "NUL.txt", "a/com1", "a/LPT³.log", "dots.", "blank "]
+)
+def test_names_with_a_meaning_of_their_own_on_windows_are_refused_there(path: str) -> None:
+    with pytest.raises(WorkspaceError):
+        parts_of(path, windows=True)
+    assert parts_of("config/nullable.txt", windows=True) == ["config", "nullable.txt"]
+
+
+SIGNS = st.sampled_from(["..", ".", "/", "a", "b.png", "\\", ":", "~", " ", "\0", "é", "%2e%2e"])
+
+
+@given(st.one_of(st.text(max_size=20), st.lists(SIGNS, max_size=8).map("".join)))
+def test_no_name_leads_out(path: str) -> None:
+    with suppress(WorkspaceError):
+        names = parts_of(path)
+        whole = os.path.normpath(os.path.join("/root", *names))
+        assert whole.startswith("/root/")
+        assert not {"", ".", ".."} & set(names)
+
+
+def test_a_path_that_a_tool_may_not_read_is_a_denied_permission(root: Path) -> None:
+    registry = ToolRegistry()
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    tool = il.ToolDefinition("read_file", "Reads.", schema, il.SideEffects.READ)
+    registry.register(tool, lambda input, run: run.workspace.read(input["path"]).decode())
+    calls = [
+        il.ToolUseBlock("1", "read_file", {"path": "a/b.png"}),
+        il.ToolUseBlock("2", "read_file", {"path": "../secret.txt"}),
+    ]
+    good, bad = Dispatcher(registry, workspace=root).run_sync(calls)
+    assert good.content == (il.TextBlock("inside"),)
+    assert bad.is_error
+    assert "outside" not in str(bad)
+
+
+# Files in messages
+
+
+def image(path: str, **more: Any) -> il.ImageBlock:
+    return il.ImageBlock(il.Source("file_ref", path), **more)
+
+
+def test_references_become_data_on_a_copy(root: Path) -> None:
+    (root / "notes.txt").write_text("one\ntwo")
+    (root / "page.pdf").write_bytes(b"%PDF")
+    message = il.Message.user(
+        [
+            "look",
+            image("a/b.png"),
+            image("a/b.png", media_type="image/webp"),
+            il.DocumentBlock(il.Source("file_ref", "page.pdf")),
+            il.DocumentBlock(il.Source("file_ref", "notes.txt"), name="my notes"),
+        ]
+    )
+    before = il.dumps(message)
+    [attached] = attach_files([message], Workspace(root))
+    data = base64.b64encode(b"inside").decode()
+    assert attached.content == (
+        il.TextBlock("look"),
+        il.ImageBlock(il.Source("base64", data), "image/png"),
+        il.ImageBlock(il.Source("base64", data), "image/webp"),
+        il.DocumentBlock(il.Source("base64", "JVBERg=="), "application/pdf", "page.pdf"),
+        il.DocumentBlock(il.Source("text", "one\ntwo"), "text/plain", "my notes"),
+    )
+    assert il.dumps(message) == before
+
+
+def test_references_inside_results_and_documents_are_found(root: Path) -> None:
+    inner = il.DocumentBlock(il.Source("blocks", content=(image("a/b.png"),)))
+    message = il.Message.tool_result("a", [image("a/b.png"), inner])
+    [attached] = attach_files([message], Workspace(root))
+    assert il.dumps(attached).count(b'"kind":"base64"') == 2
+    assert b"file_ref" not in il.dumps(attached)
+
+
+def test_messages_without_references_come_back_as_they_are(root: Path) -> None:
+    url = il.ImageBlock(il.Source("url", "https://example.com/a.png"))
+    messages = [il.Message.user(["hi", url]), il.Message.tool_result("a", [url])]
+    attached = attach_files(messages, Workspace(root))
+    assert all(a is b for a, b in zip(attached, messages, strict=True))
+
+
+def test_no_file_from_outside_comes_into_a_message(root: Path) -> None:
+    for path in ("../secret.txt", str(root.parent / "secret.txt"), ""):
+        with pytest.raises(WorkspaceError):
+            attach_files([il.Message.user([image(path)])], Workspace(root))
+
+
+def test_files_are_limited_one_by_one_and_together(root: Path) -> None:
+    message = il.Message.user([image("a/b.png"), image("a/b.png")])
+    assert attach_files([message], Workspace(root), limit=6, total=12)
+    with pytest.raises(WorkspaceError, match="larger than 5 bytes"):
+        attach_files([message], Workspace(root), limit=5)
+    with pytest.raises(WorkspaceError, match="all files together are larger than 11 bytes"):
+        attach_files([message], Workspace(root), total=11)
+
+
+def test_text_that_is_no_unicode_stays_bytes(root: Path) -> None:
+    (root / "latin.txt").write_bytes(b"caf\xe9")
+    block = il.DocumentBlock(il.Source("file_ref", "latin.txt"))
+    [attached] = attach_files([il.Message.user([block])], Workspace(root))
+    assert attached.content[0].source == il.Source("base64", "Y2Fm6Q==")  # type: ignore[union-attr]
+
+
+def test_an_attached_image_can_be_written_everywhere_it_has_a_place(root: Path) -> None:
+    messages = tuple(attach_files([il.Message.user([image("a/b.png")])], Workspace(root)))
+    for name in ("openai-chat", "anthropic", "gemini", "bedrock"):
+        written = il.dialect(name).write_request(il.Request(messages, "m"))
+        assert base64.b64encode(b"inside") in written.json()
+
+
+def test_the_types_by_extension_are_of_their_kind() -> None:
+    for cls, types in MEDIA_TYPES.items():
+        kind = cls.__name__.removesuffix("Block").lower()
+        if kind != "document":
+            assert all(value.startswith(f"{kind}/") for value in types.values())
