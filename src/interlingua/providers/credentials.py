@@ -1,0 +1,205 @@
+"""Who is asking: finding a key, and putting it on a request at the last moment.
+
+What is found is wrapped in `Secret`; what is ready to send shows its headers to nobody who prints
+it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from interlingua.providers.endpoint import Endpoint
+from interlingua.providers.errors import MissingSettingError, ProviderSetupError
+from interlingua.providers.provider import Auth, Provider, Style
+from interlingua.providers.registry import own_path
+from interlingua.providers.secret import HIDDEN, Secret
+from interlingua.providers.signing import sign
+
+_HEADERS: dict[Style, str] = {
+    "x-api-key": "x-api-key",
+    "x-goog-api-key": "x-goog-api-key",
+    "api-key": "api-key",
+}
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to prove who is asking. `source` names where the secret was found."""
+
+    style: Style
+    source: str
+    secret: Secret | None = None
+    access_key: str | None = None
+    session_token: Secret | None = None
+
+
+class Ready:
+    """A request with credentials on it. Printing, logging or pickling it does not show them."""
+
+    __slots__ = ("headers", "method", "url")
+
+    def __init__(self, method: str, url: str, headers: dict[str, str]) -> None:
+        self.method = method
+        self.url = url
+        self.headers = headers
+
+    def __repr__(self) -> str:
+        url = self.url.partition("?")[0]
+        return f"Ready({self.method} {url}, headers={HIDDEN})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a request with credentials is not pickled")
+
+
+def credentials(
+    provider: Provider,
+    environ: Mapping[str, str],
+    token: Callable[[], str] | str | Secret | None = None,
+) -> Credentials:
+    """The first way that can be gone: what is given, then variables in order, then the file.
+
+    `token` is a key or an access token, or a function that has one (for those that expire). A
+    `MissingSettingError` names every variable that was tried.
+    """
+    if token is not None:
+        return _given(provider, token() if callable(token) else token)
+    if provider.api_key is not None:
+        return Credentials(
+            style=_first(provider).style, source=provider.source or "", secret=provider.api_key
+        )
+    for auth in provider.auth:
+        found = _from_environment(provider, auth, environ)
+        if found is not None:
+            return found
+    if any(auth.optional or auth.style == "none" for auth in provider.auth):
+        return Credentials(style="none", source="")
+    tried = [name for auth in provider.auth for name in auth.env]
+    file = provider.source or str(own_path())
+    raise MissingSettingError(provider.key, "key", tried, file, "key")
+
+
+def authorise(
+    endpoint: Endpoint,
+    provider: Provider,
+    credentials: Credentials,
+    body: bytes = b"",
+    at: datetime | None = None,
+) -> Ready:
+    """The request as it is sent. A signature is for this body and this moment (`at`, else now)."""
+    headers, url = dict(endpoint.headers), endpoint.url
+    if credentials.style == "none" or credentials.secret is None:
+        return Ready(endpoint.method, url, headers)
+    _refuse_open_air(url, provider)
+    secret = credentials.secret.reveal()
+    match credentials.style:
+        case "bearer" | "google-token":
+            headers["authorization"] = f"Bearer {secret}"
+        case "query":
+            url += f"{'&' if '?' in url else '?'}key={quote(secret, safe='')}"
+        case "aws-sigv4":
+            headers |= _signed(endpoint, provider, credentials, secret, body, at)
+        case style:
+            headers[_HEADERS[style]] = secret
+    return Ready(endpoint.method, url, headers)
+
+
+def _signed(
+    endpoint: Endpoint,
+    provider: Provider,
+    credentials: Credentials,
+    secret: str,
+    body: bytes,
+    at: datetime | None,
+) -> dict[str, str]:
+    if endpoint.region is None or credentials.access_key is None:
+        raise ProviderSetupError(provider.key, "signing needs a region and an access key id")
+    return sign(
+        endpoint.method,
+        endpoint.url,
+        endpoint.headers,
+        body,
+        access_key=credentials.access_key,
+        secret_key=secret,
+        session_token=credentials.session_token.reveal() if credentials.session_token else None,
+        region=endpoint.region,
+        at=at or datetime.now(UTC),
+    )
+
+
+def _given(provider: Provider, token: str | Secret | Any) -> Credentials:
+    text = token.reveal() if isinstance(token, Secret) else token
+    if not isinstance(text, str):
+        problem = f"a token has to be a string, found a {type(text).__name__}"
+        raise ProviderSetupError(provider.key, problem)
+    return Credentials(
+        style=_first(provider).style, source="the caller", secret=_sendable(provider, text, "key")
+    )
+
+
+def _first(provider: Provider) -> Auth:
+    """The way to go with a single key; a signature needs more than that."""
+    ways = [auth for auth in provider.auth if auth.style not in ("aws-sigv4", "none")]
+    if not ways:
+        raise ProviderSetupError(provider.key, "takes no key")
+    return ways[0]
+
+
+def _from_environment(
+    provider: Provider, auth: Auth, environ: Mapping[str, str]
+) -> Credentials | None:
+    if auth.style == "none":
+        return Credentials(style="none", source="")
+    if auth.style == "aws-sigv4":
+        return _aws(provider, auth, environ)
+    for name in auth.env:
+        text = environ.get(name, "").strip()
+        if text:
+            secret = _sendable(provider, text, name)
+            return Credentials(style=auth.style, source=name, secret=secret)
+    return None
+
+
+def _aws(provider: Provider, auth: Auth, environ: Mapping[str, str]) -> Credentials | None:
+    """The three variables in order: the id, the secret, and a token that may be missing."""
+    access, secret, session = (*auth.env, "", "", "")[:3]
+    if not environ.get(access) or not environ.get(secret):
+        return None
+    token = environ.get(session)
+    return Credentials(
+        style="aws-sigv4",
+        source=secret,
+        secret=_sendable(provider, environ[secret].strip(), secret),
+        access_key=environ[access].strip(),
+        session_token=_sendable(provider, token.strip(), session) if token else None,
+    )
+
+
+def _sendable(provider: Provider, text: str, source: str) -> Secret:
+    """A key goes into a header, so it may not hold what would end one. The key is not shown."""
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        problem = f"the key from {source} is empty or has characters that no key has"
+        raise ProviderSetupError(provider.key, problem)
+    return Secret(text)
+
+
+def _refuse_open_air(url: str, provider: Provider) -> None:
+    """Keys go over https, or to this machine, or where the user says that http will do."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or provider.insecure or _is_loopback(parts.hostname or ""):
+        return
+    problem = (
+        "a key is not sent over plain http to another machine; set insecure = true to allow it"
+    )
+    raise ProviderSetupError(provider.key, problem)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,210 @@
+"""Where to send a request, and what the provider wants in its body. Pure functions of a provider,
+a model and the environment that is given to them; keys come later (`credentials.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from interlingua.models.names import model_name
+from interlingua.providers.errors import MissingSettingError, ProviderSetupError
+from interlingua.providers.provider import Kind, Paths, Provider
+from interlingua.providers.read import url_problem
+from interlingua.providers.registry import provider as find_provider
+
+_VARIABLE = re.compile(r"\{([a-z_]+)\}")
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")
+_DOTS = re.compile(r"\.+")
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One address to ask, without credentials. `model` is the name as the wire has it."""
+
+    method: Literal["GET", "POST"]
+    url: str
+    headers: dict[str, str]
+    provider: str
+    dialect: str
+    model: str | None
+    kind: Kind
+    stream: bool
+    region: str | None = None
+    """Where the provider signs requests: the region to sign for."""
+
+
+def endpoint(
+    model: str,
+    kind: Kind = "request",
+    stream: bool = False,
+    *,
+    environ: Mapping[str, str] | None = None,
+    provider: Provider | None = None,
+    dialect: str | None = None,
+    base_url: str | None = None,
+) -> Endpoint:
+    """Where to ask `<provider>:<name>`. Without `provider` it is the package's own of that name.
+
+    `base_url` comes before `environ`, and that before what the provider says itself.
+    """
+    named = model_name(model)
+    provider = provider or find_provider(named.provider)
+    if provider.key != named.provider:
+        raise ProviderSetupError(provider.key, f"{model!r} is a model of {named.provider!r}")
+    dialect = dialect or dialect_for(model, provider)
+    paths = _paths(provider, dialect)
+    path = _path(provider, paths, kind, stream, dialect)
+    environ = environ or {}
+    values = _variables(provider, environ, path, _base(provider, environ, base_url, {})[1])
+    base = _base(provider, environ, base_url, values)[0]
+    values["model"] = _wire_name(provider, dialect, named.name)
+    filled = _VARIABLE.sub(lambda found: quote(values[found[1]], safe=""), path)
+    return Endpoint(
+        method="GET" if kind == "models" else "POST",
+        url=filled if filled.startswith("https://") else base.rstrip("/") + filled,
+        headers=_headers(provider, dialect, kind, stream),
+        provider=provider.key,
+        dialect=dialect,
+        model=None if kind == "models" else named.name,
+        kind=kind,
+        stream=stream and kind == "request",
+        region=values.get("region"),
+    )
+
+
+def dialect_for(model: str, provider: Provider) -> str:
+    """The dialect in which a model is spoken to where nobody says another."""
+    name = model_name(model).name
+    for pattern, dialect in provider.dialect_of.items():
+        if fnmatchcase(name, pattern):
+            return dialect
+    return provider.dialect
+
+
+def fit_body(wire: Mapping[str, Any], provider: Provider, dialect: str) -> dict[str, Any]:
+    """A request's wire as this provider takes it: a copy, with its switches applied."""
+    paths = _paths(provider, dialect)
+    fitted = {**wire, **paths.body}
+    if not paths.model_in_body:
+        fitted.pop("model", None)
+    if dialect == "openai-chat":
+        _fit_chat(fitted, provider)
+    return fitted
+
+
+def _fit_chat(wire: dict[str, Any], provider: Provider) -> None:
+    switches = provider.switches
+    if wire.get("stream") and switches.stream_usage:
+        wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
+    if switches.max_tokens is not None:
+        other = {"max_tokens", "max_completion_tokens"} - {switches.max_tokens}
+        for word in other & wire.keys():
+            wire.setdefault(switches.max_tokens, wire.pop(word))
+    if not switches.developer:
+        wire["messages"] = [
+            {**each, "role": "system"} if each.get("role") == "developer" else each
+            for each in wire.get("messages", ())
+        ]
+
+
+def _paths(provider: Provider, dialect: str) -> Paths:
+    if dialect not in provider.dialects:
+        spoken = ", ".join(provider.dialects)
+        raise ProviderSetupError(provider.key, f"does not speak {dialect!r}, but {spoken}")
+    return provider.dialects[dialect]
+
+
+def _path(provider: Provider, paths: Paths, kind: Kind, stream: bool, dialect: str) -> str:
+    if kind == "request":
+        return (paths.stream or paths.request) if stream else paths.request
+    path = provider.models if kind == "models" else paths.count_tokens
+    if path is None:
+        what = "list its models" if kind == "models" else f"count tokens in {dialect}"
+        raise ProviderSetupError(provider.key, f"there is no address to {what}")
+    return path
+
+
+def _base(
+    provider: Provider, environ: Mapping[str, str], given: str | None, values: Mapping[str, str]
+) -> tuple[str, str]:
+    """The base address, filled in as far as values are known, and as it was before that."""
+    named = next((environ[name] for name in provider.base_url_env if environ.get(name)), None)
+    if given or named:
+        url = _whole(given or named or "", provider)
+    else:
+        by = provider.elsewhere
+        known = by.urls.get(values.get(by.variable, "")) if by else None
+        url = known or provider.base_url or ""
+    if not url:
+        raise MissingSettingError(
+            provider.key, "address", provider.base_url_env, provider.source, "base_url"
+        )
+    filled = _VARIABLE.sub(lambda found: values.get(found[1], "x"), url)
+    problem = url_problem(filled)
+    if problem:
+        raise ProviderSetupError(provider.key, f"base address: {problem}")
+    return filled, url
+
+
+def _whole(url: str, provider: Provider) -> str:
+    """An address without a scheme gets scheme and port of the provider's own (`OLLAMA_HOST`)."""
+    if "://" in url:
+        return url
+    usual = urlsplit(provider.base_url or "https://x")
+    host, slash, path = url.partition("/")
+    try:
+        port = urlsplit(f"//{host}").port
+    except ValueError:
+        port = None
+    if not host or host.startswith(":"):
+        host = f"{usual.hostname}{host}"
+    if port is None and usual.port:
+        host = f"{host}:{usual.port}"
+    if host.startswith("0.0.0.0:"):  # what a server listens on is no address to ask
+        host = "127.0.0.1" + host.removeprefix("0.0.0.0")
+    return f"{usual.scheme}://{host}{slash}{path}"
+
+
+def _variables(
+    provider: Provider, environ: Mapping[str, str], path: str, base: str
+) -> dict[str, str]:
+    values: dict[str, str] = {}
+    by = provider.elsewhere
+    wanted = {*_VARIABLE.findall(path), *_VARIABLE.findall(base)}
+    for name, variable in provider.variables.items():
+        value = next((environ[each] for each in variable.env if environ.get(each)), None)
+        value = value or variable.default
+        if value is not None:
+            if not _NAME.fullmatch(value):
+                raise ProviderSetupError(provider.key, f"{name} may hold letters, digits and -")
+            values[name] = value
+        elif name in wanted or (by and by.variable == name):
+            field = f'variables.{name} = {{ default = "…" }}'
+            raise MissingSettingError(provider.key, name, variable.env, provider.source, field)
+    return values
+
+
+def _wire_name(provider: Provider, dialect: str, name: str) -> str:
+    if dialect == "gemini":
+        name = name.removeprefix("models/")
+    if _DOTS.fullmatch(name):
+        raise ProviderSetupError(provider.key, f"{name!r} is no name of a model")
+    return name
+
+
+def _headers(provider: Provider, dialect: str, kind: Kind, stream: bool) -> dict[str, str]:
+    accept = "application/json"
+    if stream and kind == "request":
+        special = {
+            "bedrock": "application/vnd.amazon.eventstream",
+            "ollama": "application/x-ndjson",
+        }
+        accept = special.get(dialect, "text/event-stream")
+    headers = {"accept": accept}
+    if kind != "models":
+        headers["content-type"] = "application/json"
+    return {**headers, **{name.lower(): value for name, value in provider.headers.items()}}
