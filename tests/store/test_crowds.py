@@ -2,96 +2,71 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
+import pytest
+
+from interlingua.ids import Ulids, now_ms
 from interlingua.model.message import Message
 from interlingua.store.base import Store
-from interlingua.store.errors import BusyError
 from interlingua.store.open import open_store
-from tests.store.places import ask
+from tests.store.crowds import Told, append_often, check, finish, in_threads, start_processes
+from tests.store.kills import WrongError
 
-ROOT = Path(__file__).parents[2]
-
-CHILD = """
-import sys
-from tests.store.test_crowds import append_often
-append_often(*sys.argv[1:])
-"""
+requirement = pytest.mark.requirement
 
 
-def append_often(address: str, session: str, name: str, count: str) -> None:
-    """What each process does; a busy store is tried again, as a program would."""
-    with open_store(address) as store:
-        for number in range(int(count)):
-            while True:
-                try:
-                    (seq,) = store.append(session, [Message.user(f"{name} {number}")]).seqs
-                    break
-                except BusyError:
-                    continue
-            print(name, number, seq)
-
-
-def assert_one_order(store: Store, session: str, told: dict[tuple[str, int], int]) -> None:
-    """What was told is what is stored: each message once, at its place, each caller's in order."""
-    messages = store.messages(session)
-    places = {message.text: seq for seq, message in enumerate(messages, 1)}
-    assert len(places) == len(messages) == len(told)
-    assert {f"{name} {number}": seq for (name, number), seq in told.items()} == places
-    rows = ask(store, "SELECT seq FROM messages WHERE session_id = ? ORDER BY seq", [session])
-    assert [seq for (seq,) in rows] == list(range(1, len(told) + 1))
-    for name in {name for name, _ in told}:
-        own = [seq for (each, _), seq in sorted(told.items()) if each == name]
-        assert own == sorted(own)
-    ids = [message.id or "" for message in messages]
-    assert ids == sorted(set(ids))
-    assert store.session(session).message_count == len(told)
-
-
+@requirement("S002-64")
 def test_sixty_four_threads_append_in_one_order(store: Store) -> None:
-    session = store.create_session("/w").id
-    told: dict[tuple[str, int], int] = {}
-    errors: list[BaseException] = []
-
-    def work(name: str) -> None:
-        try:
-            for number in range(4):
-                (seq,) = store.append(session, [Message.user(f"{name} {number}")]).seqs
-                told[name, number] = seq
-        except BaseException as odd:
-            errors.append(odd)
-
-    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(64)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    assert_one_order(store, session, told)
+    one = [store.create_session("/w").id]
+    several = [store.create_session("/w").id for _ in range(5)]
+    assert check(store, in_threads(store, one, 64, 4)) == 256
+    assert check(store, in_threads(store, several, 64, 4)) == 256
 
 
+@requirement("S002-64")
 def test_eight_processes_append_in_one_order(store: Store, address: str) -> None:
+    one, *several = [store.create_session("/w").id for _ in range(4)]
+    children = start_processes(address, [one, *several, one, one], 8, 24)
+    assert check(store, finish(children)) == 192
+
+
+def test_ids_grow_though_the_clocks_of_two_programs_differ(store: Store, address: str) -> None:
+    """While both wait for the same session, neither sees at first what the other wrote."""
     session = store.create_session("/w").id
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", CHILD, address, session, f"p{number}", "15"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(8)
-    ]
-    outputs = [child.communicate(timeout=120)[0] for child in children]
-    assert [child.returncode for child in children] == [0] * 8
-    assert_one_order(store, session, dict(lines(outputs)))
+    with open_store(address) as ahead:
+        ahead._do.ulids = Ulids(clock=lambda: now_ms() + 3_600_000)
+        told: list[Told] = []
+        callers = [
+            threading.Thread(
+                target=lambda place=place, name=name: told.extend(  # type: ignore[misc]  # ditto
+                    append_often(place, [session], name, 30)
+                )
+            )
+            for place, name in ((store, "a"), (ahead, "b"), (store, "c"), (ahead, "d"))
+        ]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert check(store, told) == 120
 
 
-def lines(outputs: list[str]) -> Iterator[tuple[tuple[str, int], int]]:
-    for output in outputs:
-        for line in output.splitlines():
-            name, number, seq = line.split()
-            yield (name, int(number)), int(seq)
+def test_threads_and_processes_append_in_one_order(store: Store, address: str) -> None:
+    one = [store.create_session("/w").id]
+    children = start_processes(address, one, 3, 20)
+    told = in_threads(store, one, 16, 20)
+    assert check(store, told + finish(children)) == 380
+
+
+def test_the_check_notices_what_is_out_of_order(store: Store) -> None:
+    session = store.create_session("/w").id
+    store.append(session, [Message.user("a 0"), Message.user("b 0")])
+    first, second = Told(session, "a 0", 1, 1.0, 4.0), Told(session, "b 0", 2, 2.0, 3.0)
+    assert check(store, [first, second]) == 2
+    with pytest.raises(WrongError, match="a gap"):
+        check(store, [first])
+    with pytest.raises(WrongError, match="not where it was said"):
+        check(store, [first._replace(seq=2), second._replace(seq=1)])
+    with pytest.raises(WrongError, match="smaller number"):
+        check(store, [first._replace(began=3.5), second])

@@ -19,7 +19,7 @@ import pytest
 
 from interlingua.errors import MissingExtraError
 from interlingua.model.message import Message
-from interlingua.store import base, schema
+from interlingua.store import base, migrations, schema
 from interlingua.store import library as library_module
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import is_affected, library
@@ -214,7 +214,7 @@ def _made(path: Path) -> str:
 
 def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
     with SqliteStore(path) as store:
-        store._file._writer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+        store._file._writer.execute(f"PRAGMA user_version = {migrations.VERSION + 1}")
     with pytest.raises(StoreError, match="newer version") as raised:
         SqliteStore(path)
     assert raised.value.reason == "newer"
@@ -238,8 +238,8 @@ def test_older_tables_are_brought_up_to_date_once(
 ) -> None:
     SqliteStore(path).close()
     step = ("ALTER TABLE sessions ADD COLUMN mood TEXT",)
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setitem(schema.MIGRATIONS, ("sqlite", schema.VERSION - 1), step)
+    monkeypatch.setattr(migrations, "VERSION", migrations.VERSION + 1)
+    monkeypatch.setitem(migrations.MIGRATIONS, ("sqlite", migrations.VERSION - 1), step)
     for _ in range(2):
         with SqliteStore(path) as store:
             assert "mood" in columns(store, "sessions")

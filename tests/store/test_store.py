@@ -261,6 +261,26 @@ def test_any_text_survives_in_every_column(store: Store, text: str) -> None:
     ask(store, "SELECT * FROM conversation")
 
 
+def test_what_is_no_unicode_text_is_refused_in_every_column(store: Store) -> None:
+    session, odd = new_session(store), "a\ud800b"
+    used = Message.assistant(call("tu_1"))
+    for ask_for in (
+        lambda: store.create_session(odd),
+        lambda: store.create_session("/w", name=odd),
+        lambda: store.session(odd),
+        lambda: store.message(session, odd),
+        lambda: store.append(session, [Message.user("x", name=odd)]),
+        lambda: store.append(session, [Message.user(odd)]),
+        lambda: store.append(session, [used], provider_ids={"tu_1": odd}),
+        lambda: store.update_session(session, routing_policy={"a": odd}),
+    ):
+        with pytest.raises((StoreError, WriteError), match="surrogate"):
+            ask_for()
+    assert store.search(odd) == []
+    assert store.messages(session) == []
+    store.append(session, [used])
+
+
 # L8: what is stored comes back byte for byte
 
 

@@ -202,6 +202,10 @@ class AsyncSqliteStore(AsyncStore):
     async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
         return await self._writer.submit(make, large)
 
+    async def delete_session(self, id: str) -> None:
+        await super().delete_session(id)
+        await asyncio.to_thread(self._file.forget)
+
     async def close(self) -> None:
         self._closed = True
         await asyncio.to_thread(self._close)

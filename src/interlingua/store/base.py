@@ -3,19 +3,22 @@
 `Store` and `AsyncStore` are the same calls, with and without `await`; an engine adds how a call is
 run: reading, or in a transaction of its own. A call that returns has been written durably; a call
 that raises has changed nothing (except where a lost connection leaves it open whether the last
-commit was made: `StoreError.reason` is then `unreachable`).
+commit was made: `StoreError.reason` is then `unreachable`). `ledger_calls.py` has the calls that
+concern no single conversation, `gateway_calls.py` those of a gateway.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Self, TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from interlingua.model.message import Message
-from interlingua.store.operations import Op, Operations
+from interlingua.store.gateway_calls import AsyncGatewayCalls, GatewayCalls
+from interlingua.store.ledger_calls import AsyncLedgerCalls, LedgerCalls
 from interlingua.store.rows import (
     Appended,
     EventRow,
@@ -24,27 +27,14 @@ from interlingua.store.rows import (
     SessionRow,
     ToolCallRow,
 )
-
-T = TypeVar("T")
+from interlingua.store.search import IN_VAIN
 
 LARGE = 500
 """More messages than this in one call are a large one."""
 
 
-class Store(ABC):
+class Store(LedgerCalls, GatewayCalls):
     """A place where sessions live. May be shared between threads."""
-
-    where: str
-    """The file or the host, without secrets."""
-    _do: Operations
-
-    @abstractmethod
-    def _read(self, make: Callable[[], Op[T]]) -> T:
-        """Run an operation that changes nothing."""
-
-    @abstractmethod
-    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
-        """Run an operation in a transaction, and come back when it is durable."""
 
     @abstractmethod
     def close(self) -> None:
@@ -69,6 +59,12 @@ class Store(ABC):
     ) -> SessionRow:
         """A new, empty session; its id is made here unless given."""
         row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
+        return self._write(lambda: self._do.create_session(row))
+
+    def add_session(self, row: SessionRow) -> SessionRow:
+        """A session that comes from elsewhere, with its own id, times and parent; without its
+        messages, so that its `message_count` is 0 here."""
+        row = replace(row, message_count=0)
         return self._write(lambda: self._do.create_session(row))
 
     def session(self, id: str) -> SessionRow:
@@ -172,22 +168,14 @@ class Store(ABC):
         self, words: str, *, session_id: str | None = None, limit: int = 50
     ) -> list[SearchHit]:
         """Messages in which all the words occur, newest first. `word*` is the start of a word."""
-        while self._read(self._do.unindexed):
-            self._write(self._do.index_some)
+        in_vain = 0
+        while in_vain < IN_VAIN and self._read(self._do.unindexed):
+            in_vain = 0 if self._write(self._do.index_some) else in_vain + 1
         return self._read(lambda: self._do.search(words, session_id, limit))
 
 
-class AsyncStore(ABC):
+class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls):
     """The same for programs with an event loop, which is never held up."""
-
-    where: str
-    _do: Operations
-
-    @abstractmethod
-    async def _read(self, make: Callable[[], Op[T]]) -> T: ...
-
-    @abstractmethod
-    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
 
     @abstractmethod
     async def close(self) -> None:
@@ -210,6 +198,11 @@ class AsyncStore(ABC):
     ) -> SessionRow:
         """See `Store.create_session`."""
         row = self._do.new_session(workspace_path, id, name, active_model, routing_policy)
+        return await self._write(lambda: self._do.create_session(row))
+
+    async def add_session(self, row: SessionRow) -> SessionRow:
+        """See `Store.add_session`."""
+        row = replace(row, message_count=0)
         return await self._write(lambda: self._do.create_session(row))
 
     async def session(self, id: str) -> SessionRow:
@@ -304,6 +297,7 @@ class AsyncStore(ABC):
         self, words: str, *, session_id: str | None = None, limit: int = 50
     ) -> list[SearchHit]:
         """See `Store.search`."""
-        while await self._read(self._do.unindexed):
-            await self._write(self._do.index_some)
+        in_vain = 0
+        while in_vain < IN_VAIN and await self._read(self._do.unindexed):
+            in_vain = 0 if await self._write(self._do.index_some) else in_vain + 1
         return await self._read(lambda: self._do.search(words, session_id, limit))

@@ -66,14 +66,14 @@ def draft(message: Message) -> Draft:
         message.id,
         message.role.value,
         dumps(message.content),
-        _metadata_json(metadata),
+        metadata_json(metadata),
         None if message.created_at is None else (message.created_at - _EPOCH) // _MICROSECOND,
         message.schema_version,
         message.name,
     )
 
 
-def _metadata_json(metadata: MessageMetadata) -> bytes:
+def metadata_json(metadata: MessageMetadata) -> bytes:
     """`il.dumps` writes metadata that somebody gave, even with nothing in it, and leaves out the
     default. The column is never empty, so a space tells the two apart."""
     if metadata is NO_METADATA:
@@ -122,9 +122,20 @@ def read(session_id: str, row: Sequence[Any]) -> Message | None:
         if metadata_data != _NONE:
             metadata = _quickly(_metadata, metadata_data) or loads(metadata_data, MessageMetadata)
     except ReadError as odd:
-        what = f"stored message {id}: {odd.what}"
-        raise ReadError(what, odd.path, odd.expected, odd.found) from None
+        raise _in_message(id, odd) from None
     return Message(known, content, name, id, session_id, metadata, from_micros(created_at), version)
+
+
+def read_metadata(id: str, data: bytes) -> MessageMetadata:
+    """The metadata of a message of the present version."""
+    try:
+        return _quickly(_metadata, data) or loads(data, MessageMetadata)
+    except ReadError as odd:
+        raise _in_message(id, odd) from None
+
+
+def _in_message(id: str, odd: ReadError) -> ReadError:
+    return ReadError(f"stored message {id}: {odd.what}", odd.path, odd.expected, odd.found)
 
 
 def _quickly(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:

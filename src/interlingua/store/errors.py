@@ -65,3 +65,17 @@ class ConflictError(StoreError):
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem, "conflict")
+
+
+def of_value(where: str, odd: UnicodeError | OverflowError) -> StoreError:
+    """For a value that no database can hold, or that none of ours has written."""
+    if isinstance(odd, UnicodeDecodeError):
+        return StoreError(where, "a stored text is no UTF-8", "corrupt")
+    if isinstance(odd, UnicodeError):
+        return StoreError(where, "a value has a lone surrogate, which is no Unicode text")
+    return StoreError(where, "a number is too large to be stored")
+
+
+def unreadable(where: str, odd: Exception) -> StoreError:
+    """For a row that no program of ours has written."""
+    return StoreError(where, f"a stored row cannot be read ({type(odd).__name__})", "corrupt")

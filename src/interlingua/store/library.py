@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from interlingua.errors import MissingExtraError
-from interlingua.store.errors import BusyError, ConflictError, Reason, StoreError
+from interlingua.store.errors import BusyError, ConflictError, Reason, StoreError, of_value
 
 Version = tuple[int, int, int]
 
@@ -36,6 +36,8 @@ _CONSTRAINT = 19
 
 class Connection(Protocol):
     """A connection to one file; `OSError`s and the library's own errors come out as ours."""
+
+    where: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
 
@@ -132,12 +134,16 @@ class _StdlibConnection:
             return self._db.execute(sql, values).fetchall()
         except self._error as odd:
             raise self._ours(odd) from None
+        except (UnicodeError, OverflowError) as odd:
+            raise of_value(self.where, odd) from None
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._db.executemany(sql, rows)
         except self._error as odd:
             raise self._ours(odd) from None
+        except (UnicodeError, OverflowError) as odd:
+            raise of_value(self.where, odd) from None
 
     def in_transaction(self) -> bool:
         return self._db.in_transaction
@@ -152,23 +158,25 @@ class _StdlibConnection:
 class _Apsw:
     name = "apsw"
 
-    def __init__(self) -> None:
+    def __init__(self, vfs: str | None = None) -> None:
+        """`vfs` names what stands between SQLite and the disk, where it is not the usual."""
         import apsw
 
         self.version = _version(apsw.sqlite_lib_version())
+        self._vfs = vfs
 
     def connect(self, path: str, where: str, timeout: float) -> Connection:
-        return _ApswConnection(path, where, timeout)
+        return _ApswConnection(path, where, timeout, self._vfs)
 
 
 class _ApswConnection:
-    def __init__(self, path: str, where: str, timeout: float) -> None:
+    def __init__(self, path: str, where: str, timeout: float, vfs: str | None = None) -> None:
         import apsw
 
         self.where = where
         self._error = apsw.Error
         try:
-            self._db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            self._db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
             self._db.set_busy_timeout(int(timeout * 1000))
         except apsw.Error as odd:
             raise self._ours(odd) from None
@@ -178,12 +186,16 @@ class _ApswConnection:
             return self._db.execute(sql, values).fetchall()
         except self._error as odd:
             raise self._ours(odd) from None
+        except (UnicodeError, OverflowError) as odd:
+            raise of_value(self.where, odd) from None
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._db.executemany(sql, rows)
         except self._error as odd:
             raise self._ours(odd) from None
+        except (UnicodeError, OverflowError) as odd:
+            raise of_value(self.where, odd) from None
 
     def in_transaction(self) -> bool:
         return bool(self._db.in_transaction)

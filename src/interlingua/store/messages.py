@@ -46,6 +46,11 @@ class Messages(Work):
         if after is not None and after != first - 1:
             problem = f"session {session_id!r} has {first - 1} messages, not {after}"
             raise ConflictError(self.where, problem)
+        if last_id is None and first > 1:
+            # PostgreSQL waited for another append to the session, and what that one wrote is not
+            # seen by a statement that began before.
+            rows = yield Step(self.sql.id_at, (session_id, first - 1))
+            last_id = rows[0][0] if rows else None
         ids = self._ids(drafts, last_id)
         yield from self._insert(session_id, drafts, ids, first, at, provider_ids)
         return Appended(

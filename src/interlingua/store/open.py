@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interlingua import config
 from interlingua.store.errors import StoreError
 
 if TYPE_CHECKING:
     from interlingua.store.base import AsyncStore, Store
 
-FILE = "interlingua.db"
+FILE = config.STORE_FILE
 _POSTGRES = ("postgresql", "postgres")
 
 
 def default_path() -> Path:
     """The file that is used when none is named."""
-    return _data_folder() / "interlingua" / FILE
-
-
-def _data_folder() -> Path:
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support"
-    named = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG base directory specification says that a relative path is to be ignored.
-    return Path(named) if os.path.isabs(named) else home / ".local" / "share"
+    return config.store_path()
 
 
 def open_store(address: str | os.PathLike[str] | None = None) -> Store:
     """A store: a path or `sqlite:///path` is a file (`sqlite:////path` begins at the root),
-    `postgresql://…` a database; without an address it is a file in the user's data folder. What
-    does not exist is made."""
+    `postgresql://…` a database; without an address it is the one that
+    `INTERLINGUA_STORE` names, or else a file in the user's data folder. What does not exist is
+    made."""
     place = _place(address)
     if isinstance(place, str):
         from interlingua.store.postgres import PostgresStore
@@ -60,6 +50,8 @@ async def open_async_store(address: str | os.PathLike[str] | None = None) -> Asy
 
 def _place(address: str | os.PathLike[str] | None) -> Path | str:
     """A path for SQLite, or the address of a PostgreSQL."""
+    if address is None:
+        address = config.store_address()
     if address is None:
         return default_path()
     text = os.fspath(address)

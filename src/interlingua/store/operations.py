@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from interlingua.store.forks import Forks
+from interlingua.store.reference import Reference
+from interlingua.store.remembered import Remembered
 from interlingua.store.search import Search
 from interlingua.store.steps import Op
 from interlingua.store.trace import Trace
+from interlingua.store.usages import Usages
 
 __all__ = ["Op", "Operations"]
 
 
-class Operations(Forks, Search, Trace):
+class Operations(Forks, Search, Trace, Usages, Reference, Remembered):
     """All of them."""

@@ -6,16 +6,25 @@ that session's row while it appends. PostgreSQL commits many connections togethe
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlingua.errors import MissingExtraError
-from interlingua.store import schema
+from interlingua.store import migrations, schema
 from interlingua.store.base import Store
-from interlingua.store.errors import BusyError, ConflictError, Reason, StoreError
+from interlingua.store.errors import (
+    BusyError,
+    ConflictError,
+    Reason,
+    StoreError,
+    of_value,
+    unreadable,
+)
 from interlingua.store.operations import Op, Operations
 from interlingua.store.statements import POSTGRES
-from interlingua.store.steps import Rows, Step, run
+from interlingua.store.steps import UNREADABLE, Rows, Step, run
 
 try:
     import psycopg
@@ -37,10 +46,16 @@ TIMEOUT = 5.0
 CONNECTIONS = 8
 _LOCK = 0x696C7374
 """The lock under which tables are made: one program does, others wait."""
-SETTINGS = (
-    "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s';"
-    " SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'"
-)
+
+
+def settings(timeout: float) -> str:
+    """What every connection is told first."""
+    return (
+        f"SET lock_timeout = {max(1, int(timeout * 1000))};"
+        " SET idle_in_transaction_session_timeout = '60s';"
+        " SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'"
+    )
+
 
 _BUSY = (
     _pg.LockNotAvailable,
@@ -140,6 +155,28 @@ def as_ours(where: str, odd: Exception) -> StoreError:
     return StoreError(where, f"PostgreSQL refused ({kind}, {code})", "other")
 
 
+class Held:
+    """How many connections calls of ours hold. It tells whether waiting for one in vain means that
+    the server is gone, or that there are too many calls."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+
+    def require_room(self, where: str, odd: Exception) -> None:
+        if isinstance(odd, psycopg_pool.PoolTimeout) and self._count >= self._room:
+            raise BusyError(where, "too many calls wait for a connection") from None
+
+
 def is_lost(odd: Exception) -> bool:
     """Whether the connection, not the statement, is what went wrong."""
     if isinstance(odd, (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed)):
@@ -163,13 +200,12 @@ def table_steps(where: str) -> Op[None]:
             raise StoreError(where, problem, "foreign")
         for statement in schema.POSTGRES:
             yield Step(statement)
-        return
     version = (yield Step("SELECT version FROM store_info"))[0][0]
-    if version > schema.VERSION:
+    if version > migrations.VERSION:
         problem = f"made by a newer version of interlingua (tables of version {version})"
         raise StoreError(where, problem, "newer")
-    while version < schema.VERSION:
-        for statement in schema.MIGRATIONS["postgres", version]:
+    while version < migrations.VERSION:
+        for statement in migrations.MIGRATIONS["postgres", version]:
             yield Step(statement)
         version += 1
         yield Step(POSTGRES.set_version, (version,))
@@ -184,13 +220,14 @@ class PostgresStore(Store):
         self.where = place(address)
         self._do = Operations(POSTGRES, self.where)
         self._closed = False
+        self._held = Held(connections)
         self._pool = psycopg_pool.ConnectionPool(
             address,
             min_size=1,
             max_size=connections,
             timeout=timeout,
             max_waiting=1000,
-            configure=_configure,
+            configure=partial(_configure, settings(timeout)),
             reconnect_timeout=timeout,
             open=False,
         )
@@ -217,14 +254,19 @@ class PostgresStore(Store):
         for last in (False, True):
             committing = False
             try:
-                with self._pool.connection() as connection:
+                with self._pool.connection() as connection, self._held:
                     result = _on(connection, make())
                     committing = True
                 return result
             except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as odd:
+                self._held.require_room(self.where, odd)
                 if last or committing or not is_lost(odd):
                     raise as_ours(self.where, odd) from None
                 self._pool.check()
+            except UnicodeEncodeError as odd:
+                raise of_value(self.where, odd) from None
+            except UNREADABLE as odd:
+                raise unreadable(self.where, odd) from odd
         raise AssertionError("the second try returns or raises")
 
     def close(self) -> None:
@@ -232,9 +274,9 @@ class PostgresStore(Store):
         self._pool.close()
 
 
-def _configure(connection: psycopg.Connection[Any]) -> None:
+def _configure(told: str, connection: psycopg.Connection[Any]) -> None:
     prepare(connection)
-    connection.execute(SETTINGS)
+    connection.execute(told.encode())
     connection.commit()
 
 

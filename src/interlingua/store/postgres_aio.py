@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from interlingua.errors import MissingExtraError
 from interlingua.store.base import AsyncStore
-from interlingua.store.errors import StoreError
+from interlingua.store.errors import StoreError, of_value, unreadable
 from interlingua.store.operations import Op, Operations
 from interlingua.store.postgres import (
     CONNECTIONS,
-    SETTINGS,
     TIMEOUT,
+    Held,
     as_ours,
     is_lost,
     place,
     prepare,
+    settings,
     table_steps,
 )
 from interlingua.store.statements import POSTGRES
+from interlingua.store.steps import UNREADABLE
 
 try:
     import psycopg
@@ -37,13 +40,14 @@ class AsyncPostgresStore(AsyncStore):
         self.where = place(address)
         self._do = Operations(POSTGRES, self.where)
         self._closed = False
+        self._held = Held(connections)
         self._pool = psycopg_pool.AsyncConnectionPool(
             address,
             min_size=1,
             max_size=connections,
             timeout=timeout,
             max_waiting=10_000,
-            configure=_configure,
+            configure=partial(_configure, settings(timeout)),
             reconnect_timeout=timeout,
             open=False,
         )
@@ -77,13 +81,19 @@ class AsyncPostgresStore(AsyncStore):
             committing = False
             try:
                 async with self._pool.connection() as connection:
-                    result = await _on(connection, make())
+                    with self._held:
+                        result = await _on(connection, make())
                     committing = True
                 return result
             except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as odd:
+                self._held.require_room(self.where, odd)
                 if last or committing or not is_lost(odd):
                     raise as_ours(self.where, odd) from None
                 await self._pool.check()
+            except UnicodeEncodeError as odd:
+                raise of_value(self.where, odd) from None
+            except UNREADABLE as odd:
+                raise unreadable(self.where, odd) from odd
         raise AssertionError("the second try returns or raises")
 
     async def close(self) -> None:
@@ -91,9 +101,9 @@ class AsyncPostgresStore(AsyncStore):
         await self._pool.close()
 
 
-async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+async def _configure(told: str, connection: psycopg.AsyncConnection[Any]) -> None:
     prepare(connection)
-    await connection.execute(SETTINGS)
+    await connection.execute(told.encode())
     await connection.commit()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from interlingua.model.message import Message
+from interlingua.model.metadata import MessageMetadata
 
 JsonObject = dict[str, Any]
 CallStatus = Literal["pending", "succeeded", "failed", "cancelled"]
@@ -71,6 +72,15 @@ class SearchHit(msgspec.Struct, frozen=True, omit_defaults=True):
     role: str
     created_at: datetime
     snippet: str
+
+
+class UsageRow(NamedTuple):
+    """What is known about one answer: where it is, when it was made, and what it used."""
+
+    session_id: str
+    message_id: str
+    created_at: datetime
+    metadata: MessageMetadata
 
 
 class Appended(msgspec.Struct, frozen=True):

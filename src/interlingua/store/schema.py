@@ -1,4 +1,4 @@
-"""The tables, as data, for both engines.
+"""The tables of version 1, as data, for both engines; `migrations.py` has what came later.
 
 SQLite keys messages and calls by `id`. PostgreSQL keys all that belongs to a session by
 (`session_id`, `id`), and every foreign key between such tables carries `session_id`, so that a
@@ -7,14 +7,8 @@ distributed PostgreSQL can split them by it. Times are microseconds since 1970.
 
 from __future__ import annotations
 
-VERSION = 1
-"""Of the tables; the `schema_version` of a row is that of the message format."""
-
 APPLICATION_ID = 0x696C7374
 """What SQLite files of ours say they are ("ilst")."""
-
-MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {}
-"""(engine, version) to the statements that make the next version of it."""
 
 _SESSIONS = """CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
@@ -157,9 +151,9 @@ SELECT session_id, seq, id, role, date(created_at / 1000000, 'unixepoch') AS day
     json_extract(metadata_json, '$.usage.pricing_version') AS pricing_version
 FROM messages WHERE json_extract(metadata_json, '$.usage') IS NOT NULL""",
     f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {VERSION}",
+    "PRAGMA user_version = 1",
 )
-"""Everything a new file needs; run in one transaction."""
+"""Everything a new file begins with."""
 
 _PG_TIME = "to_timestamp({} / 1000000.0)"
 _PG_CAN_READ = "position('\\u0000' in {} :: text) = 0"
@@ -263,6 +257,6 @@ SELECT session_id, seq, id, role,
     metadata_json #>> '{{usage,pricing_version}}' AS pricing_version
 FROM messages
 WHERE metadata_json -> 'usage' IS NOT NULL AND {_PG_CAN_READ.format("metadata_json")}""",
-    f"INSERT INTO store_info VALUES ({VERSION})",
+    "INSERT INTO store_info VALUES (1)",
 )
-"""Everything an empty database needs; run in one transaction."""
+"""Everything an empty database begins with."""

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from interlingua.errors import ReadError
+from interlingua.model.codec import dumps
 from interlingua.model.message import Message, from_micros
 from interlingua.store import texts
 from interlingua.store.drafts import read
@@ -17,6 +18,9 @@ logger = logging.getLogger(__name__)
 
 PAGE = 500
 """Messages that are indexed at a time."""
+IN_VAIN = 3
+"""How often one finds nothing to index though there should be something: others may have been
+quicker, or the file is damaged."""
 
 
 class Search(Work):
@@ -24,33 +28,41 @@ class Search(Work):
         rows = yield Step(self.sql.unindexed)
         return bool(rows)
 
-    def index_some(self) -> Op[None]:
+    def index_some(self) -> Op[bool]:
+        """Index a page of some session; gives whether there was something to do."""
         rows = yield Step(self.sql.unindexed)
         if not rows:
-            return
+            return False
         session_id = rows[0][0]
         rows = yield Step(self.sql.to_index, (session_id,))
         if not rows:
-            return
+            return False
         done = rows[0][1]
         rows = yield Step(self.sql.messages, (session_id, done, PAGE))
         if not rows:
-            return  # somebody else was quicker
+            return False  # somebody else was quicker
         found = self._texts(session_id, rows)
         if found:
             yield Step(self.sql.add_text, found, many=True)
         yield Step(self.sql.indexed, (rows[-1][-1], session_id))
+        return True
 
     def search(self, words: str, session_id: str | None, limit: int) -> Op[list[SearchHit]]:
-        asked = texts.for_sqlite(words) if self.sql.is_sqlite else texts.for_postgres(words)
-        if not asked:
+        values = self._asked(words)
+        if not any(values):
             return []
-        values = (asked, session_id, session_id, max(limit, 0))
-        rows = yield Step(self.sql.search, values)
+        rows = yield Step(self.sql.search, (*values, session_id, session_id, max(limit, 0)))
         return [
-            SearchHit(session, id, seq, role, from_micros(at), texts.snippet(text, words))
+            SearchHit(session, id, seq, role, from_micros(at), _snippet(text, words))
             for session, id, seq, role, at, text in rows
         ]
+
+    def _asked(self, words: str) -> tuple[Any, ...]:
+        """A question as the engine's values; all of them empty when there is no word in it."""
+        if not self.sql.is_sqlite:
+            return texts.for_postgres(words)
+        asked, runs = texts.for_sqlite(words)
+        return (asked, dumps(runs).decode()) if asked else ()
 
     def _texts(self, session_id: str, rows: Rows) -> list[tuple[Any, ...]]:
         """What can be found; a message that cannot be read must not keep others from it."""
@@ -71,5 +83,9 @@ def text_row(sql: Statements, session_id: str, message: Message) -> tuple[Any, .
     """A message's row in the table that is searched."""
     text = texts.text_of(message)
     if sql.is_sqlite:
-        return (session_id, message.id, text)
-    return (session_id, message.id, text, texts.plain_words(text))
+        return (session_id, message.id, texts.spaced(text))
+    return (session_id, message.id, text, texts.plain_words(text), texts.pairs_of(text))
+
+
+def _snippet(text: str, words: str) -> str:
+    return texts.snippet(texts.unspaced(text), words)

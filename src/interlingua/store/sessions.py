@@ -14,6 +14,10 @@ from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import JsonObject, SessionRow
 from interlingua.store.steps import Op, Step, Work, now
 
+FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
+"""SQLite's index keeps words of removed messages where they filled pages, until pages are merged:
+here up to 8 MB of them, as much as one waits for."""
+
 
 class Sessions(Work):
     def new_session(
@@ -92,6 +96,8 @@ class Sessions(Work):
             rows = yield Step(sql, (id,))
         if not rows:
             raise NotFoundError(self.where, "session", id)
+        if self.sql.is_sqlite:
+            yield Step(FORGET_WORDS)
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:

@@ -11,13 +11,13 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar
 
-from interlingua.store import schema
+from interlingua.store import migrations, schema
 from interlingua.store.base import Store
-from interlingua.store.errors import BusyError, StoreError
+from interlingua.store.errors import BusyError, StoreError, unreadable
 from interlingua.store.library import Connection, library
 from interlingua.store.operations import Op, Operations
 from interlingua.store.statements import SQLITE
-from interlingua.store.steps import Rows, Step, run
+from interlingua.store.steps import UNREADABLE, Rows, Step, run
 
 T = TypeVar("T")
 
@@ -114,13 +114,15 @@ class SqliteFile:
             if mode != "wal":
                 problem = f"the log before the database cannot be used here (found {mode!r})"
                 raise StoreError(self.where, problem, "io")
-        if _version(db) < schema.VERSION:
+        if _version(db) < migrations.VERSION:
             with self.transaction() as connection:
                 self._upgrade(connection)
 
     def _require_ours(self, db: Connection) -> None:
         version = _version(db)
-        if version > schema.VERSION:
+        if version < 0:
+            raise StoreError(self.where, f"the tables are of version {version}", "corrupt")
+        if version > migrations.VERSION:
             problem = f"made by a newer version of interlingua (tables of version {version})"
             raise StoreError(self.where, problem, "newer")
         tables = db.execute("SELECT count(*) FROM sqlite_master")[0][0]
@@ -134,12 +136,14 @@ class SqliteFile:
             self._require_ours(db)
             for statement in schema.SQLITE:
                 db.execute(statement)
-            return
-        while version < schema.VERSION:
-            for statement in schema.MIGRATIONS["sqlite", version]:
+            version = 1
+        while version < migrations.VERSION:
+            for statement in migrations.MIGRATIONS["sqlite", version]:
                 db.execute(statement)
             version += 1
             db.execute(f"PRAGMA user_version = {version}")
+        with suppress(StoreError):  # see there
+            db.execute(migrations.FORGET_WORDS)
 
     # Work
 
@@ -187,6 +191,17 @@ class SqliteFile:
             finally:
                 self._lock.release()
 
+    def forget(self) -> None:
+        """Move the log into the database and cut it off, so that what was deleted is in no file.
+        Where others read for longer than we wait, it goes when the log is next written over."""
+        if self._lock.acquire(timeout=self.timeout):
+            try:
+                with suppress(StoreError):
+                    self._require_same_file()
+                    self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._lock.release()
+
     @contextmanager
     def reader(self) -> Iterator[Connection]:
         """A connection that reads, in a transaction: all statements see one state."""
@@ -202,11 +217,19 @@ class SqliteFile:
                 db.execute("BEGIN")
                 yield db
             finally:
-                if db.in_transaction():
-                    db.execute("ROLLBACK")
-                self._idle.put(db)
+                self._give_back(db)
         finally:
             self._room.release()
+
+    def _give_back(self, db: Connection) -> None:
+        """Keep a connection for the next one who reads, unless it cannot end its transaction."""
+        try:
+            if db.in_transaction():
+                db.execute("ROLLBACK")
+        except StoreError:
+            db.close()
+        else:
+            self._idle.put(db)
 
     def close(self) -> None:
         with self._lock:
@@ -231,7 +254,10 @@ def perform(db: Connection, op: Op[T]) -> T:
             return []
         return db.execute(step.sql, step.values)
 
-    return run(op, execute)
+    try:
+        return run(op, execute)
+    except UNREADABLE as odd:
+        raise unreadable(db.where, odd) from odd
 
 
 class SqliteStore(Store):
@@ -249,6 +275,10 @@ class SqliteStore(Store):
     def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
         with self._file.transaction(large) as db:
             return perform(db, make())
+
+    def delete_session(self, id: str) -> None:
+        super().delete_session(id)
+        self._file.forget()
 
     def close(self) -> None:
         self._file.close()

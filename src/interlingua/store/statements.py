@@ -16,6 +16,35 @@ _CALL = (
     "id, session_id, message_id, result_message_id, name, status, provider_id, provider,"
     " created_at, completed_at, executor"
 )
+_KEY_COLUMNS = (
+    "id, secret_hash, name, workspace_path, allowed_models_json, daily_cap_usd, monthly_cap_usd,"
+    " user_id, team_id, status, revoked_at, grace_period_until, created_at, account_id,"
+    " expires_at, requests_per_minute, tokens_per_minute, concurrent, refuse_losses, keep_content,"
+    " allow_unpriced"
+)
+_KEY = (
+    "SELECT k.id, k.secret_hash, k.name, k.workspace_path, {models}, k.daily_cap_usd,"
+    " k.monthly_cap_usd, k.user_id, k.team_id, k.status, k.revoked_at, k.grace_period_until,"
+    " k.created_at, k.account_id, k.expires_at, k.requests_per_minute, k.tokens_per_minute,"
+    " k.concurrent, k.refuse_losses, k.keep_content, k.allow_unpriced,"
+    " coalesce(u.status, '') = 'disabled' OR coalesce(t.status, '') = 'disabled',"
+    " u.daily_cap_usd, u.monthly_cap_usd, t.daily_cap_usd, t.monthly_cap_usd"
+    " FROM keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN teams t ON t.id = k.team_id"
+)
+_USER = "id, email, name, status, created_at, daily_cap_usd, monthly_cap_usd"
+_TEAM = "id, name, status, created_at, daily_cap_usd, monthly_cap_usd"
+_USAGE = "m.session_id, m.id, m.created_at, m.seq, m.schema_version, {m_metadata}"
+
+
+def _upsert(table: str, columns: str, values: str) -> str:
+    """Write a row, over the one with its id if there is one."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns.split(", ")[1:])
+    return (
+        f"INSERT INTO {table} ({columns}) VALUES ({values})"
+        f" ON CONFLICT (id) DO UPDATE SET {changes}"
+    )
+
+
 _EVENT = (
     "id, session_id, seq, timestamp, turn_id, parent_event_id, type, actor, sensitivity, {payload}"
 )
@@ -26,6 +55,10 @@ _SQLITE = {
     "content": "CAST(content_json AS BLOB)",
     "metadata": "CAST(metadata_json AS BLOB)",
     "payload": "CAST(payload_json AS BLOB)",
+    "m_metadata": "CAST(m.metadata_json AS BLOB)",
+    "models": "CAST(k.allowed_models_json AS BLOB)",
+    "document": "CAST(document_json AS BLOB)",
+    "has_usage": """instr(m.metadata_json, '"usage"') > 0""",
     "greatest": "max",
     "lock": "",
     "limit": "?",
@@ -37,7 +70,9 @@ _SQLITE = {
 FROM message_search f
 JOIN message_texts t ON t.number = f.rowid
 JOIN messages m ON m.id = t.message_id
-WHERE message_search MATCH ? AND (? IS NULL OR t.session_id = ?)
+WHERE message_search MATCH ?
+AND NOT EXISTS (SELECT 1 FROM json_each(?) AS run WHERE instr(t.text, run.value) = 0)
+AND (? IS NULL OR t.session_id = ?)
 ORDER BY m.created_at DESC, m.id DESC LIMIT ?""",
 }
 _POSTGRES = {
@@ -46,6 +81,10 @@ _POSTGRES = {
     "content": "content_json",
     "metadata": "metadata_json",
     "payload": "payload_json",
+    "m_metadata": "m.metadata_json",
+    "models": "k.allowed_models_json",
+    "document": "document_json",
+    "has_usage": """strpos(m.metadata_json::text, '"usage"') > 0""",
     "greatest": "greatest",
     "lock": " FOR UPDATE",
     "limit": "?::bigint",
@@ -54,12 +93,14 @@ _POSTGRES = {
     "lock_trace": "SELECT pg_advisory_xact_lock(hashtextextended(?::text, 5))",
     "add_text": (
         "INSERT INTO message_texts (session_id, message_id, text, words)"
-        " VALUES (?, ?, ?, to_tsvector('simple', ?))"
+        " VALUES (?, ?, ?, to_tsvector('simple', ?) || array_to_tsvector(?::text[]))"
     ),
     "search": """SELECT m.session_id, m.id, m.seq, m.role, m.created_at, t.text
 FROM message_texts t
 JOIN messages m ON m.session_id = t.session_id AND m.id = t.message_id
-WHERE t.words @@ to_tsquery('simple', ?) AND (?::text IS NULL OR t.session_id = ?)
+WHERE t.words @@ (to_tsquery('simple', ?) && ?::tsquery)
+AND NOT EXISTS (SELECT 1 FROM unnest(?::text[]) AS run WHERE strpos(t.text, run) = 0)
+AND (?::text IS NULL OR t.session_id = ?)
 ORDER BY m.created_at DESC, m.id DESC LIMIT ?::bigint""",
 }
 
@@ -114,6 +155,7 @@ class Statements(NamedTuple):
     )
     message: str = f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND id = ?"
     seq: str = "SELECT seq FROM messages WHERE session_id = ? AND id = ?"
+    id_at: str = "SELECT id FROM messages WHERE session_id = ? AND seq = ?"
     messages: str = (
         f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND seq > ?"
         " ORDER BY seq LIMIT {limit}"
@@ -166,6 +208,36 @@ class Statements(NamedTuple):
         f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? AND {{any_type}}"
         " ORDER BY seq LIMIT {limit}"
     )
+
+    usages_of: str = (
+        f"SELECT {_USAGE} FROM messages m WHERE m.session_id = ?"
+        " AND (m.created_at, m.seq) > ({number}, {number}) AND m.created_at < {number}"
+        " AND {has_usage} ORDER BY m.created_at, m.seq LIMIT {limit}"
+    )
+    next_session: str = (
+        "SELECT s.id FROM sessions s WHERE s.id > ? AND EXISTS (SELECT 1 FROM messages m"
+        " WHERE m.session_id = s.id AND m.created_at >= {number} AND m.created_at < {number})"
+        " ORDER BY s.id LIMIT 1"
+    )
+    usage_now: str = f"SELECT {_USAGE} FROM messages m WHERE m.session_id = ? AND m.id = ?{{lock}}"
+    set_metadata: str = "UPDATE messages SET metadata_json = {json} WHERE session_id = ? AND id = ?"
+
+    save_key: str = _upsert("keys", _KEY_COLUMNS, "?, ?, ?, ?, {json}" + ", ?" * 16)
+    key: str = f"{_KEY} WHERE k.id = ?"
+    key_by_hash: str = f"{_KEY} WHERE k.secret_hash = ?"
+    keys: str = f"{_KEY} WHERE k.id > ? ORDER BY k.id LIMIT ?"
+    save_user: str = _upsert("users", _USER, "?, ?, ?, ?, ?, ?, ?")
+    user: str = f"SELECT {_USER} FROM users WHERE id = ?"
+    users: str = f"SELECT {_USER} FROM users WHERE id > ? ORDER BY id LIMIT ?"
+    save_team: str = _upsert("teams", _TEAM, "?, ?, ?, ?, ?, ?")
+    team: str = f"SELECT {_TEAM} FROM teams WHERE id = ?"
+    teams: str = f"SELECT {_TEAM} FROM teams WHERE id > ? ORDER BY id LIMIT ?"
+    add_prices: str = (
+        "INSERT INTO prices (version, document_json, created_at) VALUES (?, {json}, ?)"
+        " ON CONFLICT (version) DO NOTHING RETURNING version"
+    )
+    prices: str = "SELECT {document} FROM prices WHERE version = ?"
+    price_versions: str = "SELECT version FROM prices ORDER BY created_at, version"
 
     unindexed: str = "SELECT id FROM sessions WHERE indexed_count < message_count LIMIT 1"
     to_index: str = "SELECT id, indexed_count FROM sessions WHERE id = ?{lock}"

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from decimal import InvalidOperation
 from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from interlingua.ids import Ulids
 from interlingua.store.statements import Statements
@@ -26,6 +29,11 @@ class Step(NamedTuple):
 
 Rows = list[Any]
 Op = Generator[Step, Rows, T]
+
+
+UNREADABLE = (OverflowError, UnicodeDecodeError, msgspec.DecodeError, InvalidOperation, TypeError)
+"""What comes of a row that no program of ours has written: times beyond all calendars, broken JSON,
+text where a number belongs."""
 
 
 def run(op: Op[T], execute: Callable[[Step], Rows]) -> T:

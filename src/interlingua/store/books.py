@@ -1,0 +1,214 @@
+"""What caps decide, without a database: which request may go out, and what was passed by one.
+
+Money is in whole picodollars (10 ** -12): exact for prices of up to six places for a million
+tokens, and enough for nine million dollars in a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+Scope = Literal["key", "user", "team"]
+Window = Literal["day", "month", "minute", "now"]
+ALERTS = (80, 95)
+"""Percents of a cap that are told once each."""
+MINUTE = 60_000_000
+
+
+class Limit(NamedTuple):
+    """The caps of one owner, in picodollars; None where there is none."""
+
+    scope: Scope
+    owner_id: str
+    daily: int | None
+    monthly: int | None
+
+
+class Reserve(NamedTuple):
+    """A request that wants to go out: what it may cost, and what must not be passed."""
+
+    id: str
+    account_id: str
+    at: int
+    day: str
+    """As `2026-11-16`, in UTC; its beginning is the month."""
+    limits: tuple[Limit, ...] = ()
+    amount: int = 0
+    tokens: int = 0
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrent: int | None = None
+
+    @property
+    def has_rates(self) -> bool:
+        rates = (self.requests_per_minute, self.tokens_per_minute, self.concurrent)
+        return any(rate is not None for rate in rates)
+
+    @property
+    def minute(self) -> int:
+        """Since 1970; 0 where minutes do not matter."""
+        return self.at // MINUTE if self.has_rates else 0
+
+
+class Settle(NamedTuple):
+    """A request that is over."""
+
+    id: str
+    cost: int
+    tokens: int
+    limits: tuple[Limit, ...] = ()
+
+
+class Over(NamedTuple):
+    """Why a request may not go out. `limit` and `current` are picodollars where the window is a day
+    or a month, else requests or tokens of a minute (`what`), or calls at this moment."""
+
+    scope: Scope
+    owner_id: str
+    window: Window
+    limit: int
+    current: int
+    what: Literal["usd", "requests", "tokens", "concurrent"] = "usd"
+
+
+class Alert(NamedTuple):
+    """A part of a cap was passed for the first time in its window."""
+
+    scope: Scope
+    owner_id: str
+    window: Literal["day", "month"]
+    percent: int
+    limit: int
+    current: int
+
+
+class Spent(NamedTuple):
+    """What an owner has spent and set aside in a day (`2026-11-16`) or a month (`2026-11`)."""
+
+    owner_id: str
+    period: str
+    spent: int
+    reserved: int
+
+
+class Money:
+    """One row of `spend`, while it is worked on."""
+
+    __slots__ = ("alerted", "changed", "reserved", "spent")
+
+    def __init__(self, spent: int, reserved: int, alerted: int) -> None:
+        self.spent, self.reserved, self.alerted = spent, reserved, alerted
+        self.changed = False
+
+    def move(self, spent: int, reserved: int) -> None:
+        self.spent += spent
+        self.reserved += reserved
+        self.changed = True
+
+
+class Rate:
+    """One row of `rates`, while it is worked on."""
+
+    __slots__ = ("changed", "minute", "open", "requests", "tokens")
+
+    def __init__(self, minute: int, requests: int, tokens: int) -> None:
+        self.minute, self.requests, self.tokens = minute, requests, tokens
+        self.open = 0
+        self.changed = False
+
+    def turn_to(self, minute: int) -> None:
+        if minute > self.minute:
+            self.minute, self.requests, self.tokens = minute, 0, 0
+
+
+class Books:
+    """The rows that one operation works on: what is in them is decided here, without a database."""
+
+    def __init__(self) -> None:
+        self.money: dict[str, Money] = {}
+        self.rates: dict[str, Rate] = {}
+
+    def end(self, entry: Sequence[Any], settle: Settle | None) -> list[Alert]:
+        """An entry is over: with what it cost, or because nobody will ever say (None)."""
+        _, account, owners, day, minute, status, reserved, tokens = entry
+        held = reserved if status == "open" else 0
+        cost = 0 if settle is None else settle.cost
+        for owner in owners.split():
+            for period in (day, day[:7]):
+                self.money[f"{owner}/{period}"].move(cost, -held)
+        rate = self.rates.get(account)
+        if rate is not None and status == "open":
+            rate.open -= 1
+            if settle is not None and rate.minute == minute:
+                rate.tokens += settle.tokens - tokens
+                rate.changed = True
+        return [] if settle is None else self._alerts(settle, day)
+
+    def _alerts(self, settle: Settle, day: str) -> list[Alert]:
+        alerts: list[Alert] = []
+        for limit in settle.limits:
+            for window, cap, period in _windows(limit, day):
+                money = self.money.get(f"{limit.owner_id}/{period}")
+                if money is None:
+                    continue
+                for percent in ALERTS:
+                    if percent > money.alerted and money.spent * 100 >= cap * percent:
+                        alerts.append(
+                            Alert(limit.scope, limit.owner_id, window, percent, cap, money.spent)
+                        )
+                        money.alerted, money.changed = percent, True
+        return alerts
+
+    def admit(self, asked: Reserve) -> Over | None:
+        """Set aside what is asked for, or say what stands against it; then nothing changes."""
+        over = self._over_rate(asked) or self._over_money(asked)
+        if over is not None:
+            return over
+        if asked.has_rates:
+            rate = self.rates[asked.account_id]
+            rate.requests += 1
+            rate.tokens += asked.tokens
+            rate.open += 1
+            rate.changed = True
+        for id in spend_ids(asked.limits, asked.day):
+            self.money[id].move(0, asked.amount)
+        return None
+
+    def _over_rate(self, asked: Reserve) -> Over | None:
+        if not asked.has_rates:
+            return None
+        rate = self.rates[asked.account_id]
+        rate.turn_to(asked.minute)
+        most, of = asked.concurrent, asked.account_id
+        if most is not None and rate.open >= most:
+            return Over("key", of, "now", most, rate.open, "concurrent")
+        most = asked.requests_per_minute
+        if most is not None and rate.requests >= most:
+            return Over("key", of, "minute", most, rate.requests, "requests")
+        most = asked.tokens_per_minute
+        if most is not None and rate.tokens + asked.tokens > most:
+            return Over("key", of, "minute", most, rate.tokens, "tokens")
+        return None
+
+    def _over_money(self, asked: Reserve) -> Over | None:
+        for limit in asked.limits:
+            for window, cap, period in _windows(limit, asked.day):
+                money = self.money[f"{limit.owner_id}/{period}"]
+                current = money.spent + money.reserved
+                if current + asked.amount > cap:
+                    return Over(limit.scope, limit.owner_id, window, cap, current)
+        return None
+
+
+def _windows(limit: Limit, day: str) -> Iterable[tuple[Literal["day", "month"], int, str]]:
+    if limit.daily is not None:
+        yield "day", limit.daily, day
+    if limit.monthly is not None:
+        yield "month", limit.monthly, day[:7]
+
+
+def spend_ids(limits: Iterable[Limit], day: str) -> list[str]:
+    """The rows of `spend` that count for these owners: both windows, so that a cap that is set
+    later finds what was spent."""
+    return [f"{limit.owner_id}/{period}" for limit in limits for period in (day, day[:7])]

@@ -1,0 +1,103 @@
+"""The calls of a store that a gateway makes: quotas, and what is remembered for clients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from interlingua.store.books import Alert, Over, Reserve, Settle, Spent
+from interlingua.store.operations import Op, Operations
+from interlingua.store.remembered import Place, RememberedRow
+
+T = TypeVar("T")
+
+
+class GatewayCalls(ABC):
+    """For threads."""
+
+    _do: Operations
+
+    @abstractmethod
+    def _read(self, make: Callable[[], Op[T]]) -> T: ...
+
+    @abstractmethod
+    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+
+    def work_quotas(
+        self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
+    ) -> tuple[list[Over | None], list[list[Alert]]]:
+        """Settle and reserve, in one transaction: what stands against each request (None: it may
+        go out), and what each settling is to be told for. Doing the same again does nothing."""
+        return self._write(lambda: self._do.work_quotas(holder, reserves, settles))
+
+    def tend_quotas(self, holder: str, patience: float) -> int:
+        """Say that this holder lives; give back what those hold that said nothing for `patience`
+        seconds, and say how many requests that were."""
+        return self._write(lambda: self._do.tend_quotas(holder, int(patience * 1_000_000)))
+
+    def spent(self, owners: Sequence[str], day: str) -> list[Spent]:
+        """What each owner has spent and set aside on this day (`2026-11-16`) and in its month."""
+        return self._read(lambda: self._do.spent(owners, day))
+
+    def remember(self, place: Place, rows: Sequence[RememberedRow], seconds: float) -> None:
+        """Keep turns for so long."""
+        self._write(lambda: self._do.remember(place, rows, seconds))
+
+    def remembered(
+        self, place: Place, call_keys: Sequence[str], turn_keys: Sequence[str]
+    ) -> list[RememberedRow]:
+        """What is kept under any of these keys, the newest last."""
+        return self._read(lambda: self._do.remembered(place, call_keys, turn_keys))
+
+    def forget_remembered(self, tenants: Sequence[str], most: int, most_of_all: int) -> None:
+        """Let go of what has expired, and of the oldest beyond these numbers of bytes."""
+        self._write(lambda: self._do.forget_remembered(tenants, most, most_of_all))
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Let go of all that is kept for a tenant."""
+        self._write(lambda: self._do.forget_tenant(tenant))
+
+
+class AsyncGatewayCalls(ABC):
+    """The same for an event loop."""
+
+    _do: Operations
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Op[T]]) -> T: ...
+
+    @abstractmethod
+    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+
+    async def work_quotas(
+        self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
+    ) -> tuple[list[Over | None], list[list[Alert]]]:
+        """See `GatewayCalls.work_quotas`."""
+        return await self._write(lambda: self._do.work_quotas(holder, reserves, settles))
+
+    async def tend_quotas(self, holder: str, patience: float) -> int:
+        """See `GatewayCalls.tend_quotas`."""
+        return await self._write(lambda: self._do.tend_quotas(holder, int(patience * 1_000_000)))
+
+    async def spent(self, owners: Sequence[str], day: str) -> list[Spent]:
+        """See `GatewayCalls.spent`."""
+        return await self._read(lambda: self._do.spent(owners, day))
+
+    async def remember(self, place: Place, rows: Sequence[RememberedRow], seconds: float) -> None:
+        """See `GatewayCalls.remember`."""
+        await self._write(lambda: self._do.remember(place, rows, seconds))
+
+    async def remembered(
+        self, place: Place, call_keys: Sequence[str], turn_keys: Sequence[str]
+    ) -> list[RememberedRow]:
+        """See `GatewayCalls.remembered`."""
+        return await self._read(lambda: self._do.remembered(place, call_keys, turn_keys))
+
+    async def forget_remembered(self, tenants: Sequence[str], most: int, most_of_all: int) -> None:
+        """See `GatewayCalls.forget_remembered`."""
+        await self._write(lambda: self._do.forget_remembered(tenants, most, most_of_all))
+
+    async def forget_tenant(self, tenant: str) -> None:
+        """See `GatewayCalls.forget_tenant`."""
+        await self._write(lambda: self._do.forget_tenant(tenant))

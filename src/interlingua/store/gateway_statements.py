@@ -1,0 +1,105 @@
+"""The statements for quotas and for what is remembered, as `statements.py` has the others.
+
+Values never become part of a statement: each `?` is filled in by the engine's own library.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_SQLITE = {
+    "any": "IN (SELECT value FROM json_each(?))",
+    "lock": "",
+    "skip": "",
+    "json": "CAST(? AS TEXT)",
+    "turn": "CAST(turn_json AS BLOB)",
+    "clock": "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
+}
+_POSTGRES = {
+    "any": "= ANY(?::text[])",
+    "lock": " ORDER BY id FOR UPDATE",
+    "skip": " FOR UPDATE OF l SKIP LOCKED",
+    "json": "?",
+    "turn": "turn_json",
+    "clock": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+}
+
+
+class GatewayStatements(NamedTuple):
+    """The statements of one engine. Those that lock do so in the order of ids, so that no two
+    programs wait for each other in a circle."""
+
+    entries: str = (
+        "SELECT id, account_id, owners, day, minute, status, reserved, tokens FROM ledger"
+        " WHERE id {any}{lock}"
+    )
+    add_entry: str = (
+        "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
+        " tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, 0, ?, ?)"
+    )
+    settle_entry: str = (
+        "UPDATE ledger SET status = ?, cost = ?, tokens = ?, settled_at = ? WHERE id = ?"
+    )
+    open_entries: str = (
+        "SELECT account_id, count(*) FROM ledger WHERE status = 'open' AND account_id {any}"
+        " GROUP BY account_id"
+    )
+    lost_entries: str = (
+        "SELECT l.id, l.account_id, l.owners, l.day, l.minute, l.status, l.reserved, l.tokens"
+        " FROM ledger l WHERE l.status = 'open' AND NOT EXISTS (SELECT 1 FROM holders h"
+        " WHERE h.id = l.holder AND h.seen_at > {clock} - ?) ORDER BY l.id LIMIT 1000{skip}"
+    )
+    forget_entries: str = "DELETE FROM ledger WHERE created_at < ? AND status <> 'open'"
+    spend: str = "SELECT id, spent, reserved, alerted FROM spend WHERE id {any}{lock}"
+    add_spend: str = (
+        "INSERT INTO spend (id, owner_id, period, spent, reserved, alerted)"
+        " VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
+    )
+    set_spend: str = "UPDATE spend SET spent = ?, reserved = ?, alerted = ? WHERE id = ?"
+    spend_of: str = (
+        "SELECT owner_id, period, spent, reserved FROM spend WHERE owner_id {any}"
+        " AND period IN (?, ?)"
+    )
+    rates: str = "SELECT id, minute, requests, tokens FROM rates WHERE id {any}{lock}"
+    add_rate: str = (
+        "INSERT INTO rates (id, minute, requests, tokens) VALUES (?, 0, 0, 0)"
+        " ON CONFLICT (id) DO NOTHING"
+    )
+    set_rate: str = "UPDATE rates SET minute = ?, requests = ?, tokens = ? WHERE id = ?"
+    seen: str = (
+        "INSERT INTO holders (id, seen_at) VALUES (?, {clock})"
+        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
+    )
+    forget_holders: str = (
+        "DELETE FROM holders WHERE seen_at < {clock} - ? AND NOT EXISTS"
+        " (SELECT 1 FROM ledger l WHERE l.holder = holders.id AND l.status = 'open')"
+    )
+
+    remember: str = (
+        "INSERT INTO remembered (id, tenant, issuer, model, call_key, turn_key, turn_json, size,"
+        " expires_at) VALUES (?, ?, ?, ?, ?, ?, {json}, ?, ?)"
+    )
+    remembered: str = (
+        "SELECT call_key, turn_key, {turn} FROM remembered WHERE tenant = ? AND issuer = ?"
+        " AND model = ? AND expires_at > ? AND (call_key {any} OR turn_key {any}) ORDER BY id"
+    )
+    forget_expired: str = "DELETE FROM remembered WHERE expires_at <= ?"
+    forget_most: str = (
+        "DELETE FROM remembered WHERE id IN (SELECT id FROM (SELECT id,"
+        " sum(size) OVER (ORDER BY id DESC) AS total FROM remembered WHERE tenant = ?) AS sized"
+        " WHERE total > ?)"
+    )
+    forget_oldest: str = (
+        "DELETE FROM remembered WHERE id IN (SELECT id FROM (SELECT id,"
+        " sum(size) OVER (ORDER BY id DESC) AS total FROM remembered) AS sized WHERE total > ?)"
+    )
+    forget_tenant: str = "DELETE FROM remembered WHERE tenant = ?"
+
+
+def _filled(words: dict[str, str], mark: str) -> GatewayStatements:
+    texts = GatewayStatements._field_defaults.items()
+    return GatewayStatements(**{n: t.format(**words).replace("?", mark) for n, t in texts})
+
+
+SQLITE = _filled(_SQLITE, "?")
+POSTGRES = _filled(_POSTGRES, "%s")

@@ -1,0 +1,153 @@
+"""How tables of an older version become those of the next one, as data.
+
+A new database is made as version 1 (`schema.py`) and then walks the same way as an old one, so that
+there is one way only. To add a table or a column: append one step for each engine below, under the
+version it starts from, and raise `VERSION` by one. Steps that were published are never changed.
+All steps that a database needs are run in one transaction; who comes later waits, and a program of
+an older version refuses the result.
+"""
+
+from __future__ import annotations
+
+VERSION = 3
+"""Of the tables; the `schema_version` of a row is that of the message format."""
+
+_OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
+_REFERENCE = (
+    f"""CREATE TABLE users (
+    id TEXT PRIMARY KEY,
+    email TEXT UNIQUE,
+    name TEXT,
+    status TEXT NOT NULL {_OWNER_STATUS},
+    created_at {{big}} NOT NULL
+)""",
+    f"""CREATE TABLE teams (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL {_OWNER_STATUS},
+    created_at {{big}} NOT NULL
+)""",
+    """CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    secret_hash TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    workspace_path TEXT NOT NULL,
+    allowed_models_json {json},
+    daily_cap_usd TEXT,
+    monthly_cap_usd TEXT,
+    user_id TEXT REFERENCES users (id),
+    team_id TEXT REFERENCES teams (id),
+    status TEXT NOT NULL CHECK (status IN ('active', 'revoked')),
+    revoked_at {big},
+    grace_period_until {big},
+    created_at {big} NOT NULL
+)""",
+    """CREATE TABLE prices (
+    version TEXT PRIMARY KEY,
+    document_json {json} NOT NULL,
+    created_at {big} NOT NULL
+)""",
+)
+"""Small tables that belong to no session: in a distributed database each machine has a copy."""
+_SEARCH_ANEW = (
+    "DELETE FROM message_texts",
+    "UPDATE sessions SET indexed_count = 0",
+)
+"""Version 2 finds text without spaces between words; who searches next makes the index again."""
+
+
+_MORE_OF_KEYS = (
+    *(
+        f"ALTER TABLE keys ADD COLUMN {column}"
+        for column in (
+            "account_id TEXT",
+            "expires_at {big}",
+            "requests_per_minute {big}",
+            "tokens_per_minute {big}",
+            "concurrent {big}",
+            "refuse_losses INTEGER NOT NULL DEFAULT 0",
+            "keep_content INTEGER NOT NULL DEFAULT 0",
+            "allow_unpriced INTEGER NOT NULL DEFAULT 0",
+        )
+    ),
+    *(
+        f"ALTER TABLE {table} ADD COLUMN {window}_cap_usd TEXT"
+        for table in ("users", "teams")
+        for window in ("daily", "monthly")
+    ),
+)
+_QUOTAS = (
+    """CREATE TABLE spend (
+    id TEXT PRIMARY KEY,
+    owner_id TEXT NOT NULL,
+    period TEXT NOT NULL,
+    spent {big} NOT NULL,
+    reserved {big} NOT NULL,
+    alerted INTEGER NOT NULL
+)""",
+    """CREATE TABLE rates (
+    id TEXT PRIMARY KEY,
+    minute {big} NOT NULL,
+    requests {big} NOT NULL,
+    tokens {big} NOT NULL
+)""",
+    """CREATE TABLE ledger (
+    id TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    owners TEXT NOT NULL,
+    day TEXT NOT NULL,
+    minute {big} NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('open', 'settled', 'abandoned')),
+    reserved {big} NOT NULL,
+    cost {big} NOT NULL,
+    tokens {big} NOT NULL,
+    created_at {big} NOT NULL,
+    settled_at {big}
+)""",
+    "CREATE INDEX idx_ledger_open ON ledger (account_id, holder) WHERE status = 'open'",
+    "CREATE INDEX idx_ledger_created ON ledger (created_at)",
+    """CREATE TABLE holders (
+    id TEXT PRIMARY KEY,
+    seen_at {big} NOT NULL
+)""",
+)
+"""What was spent and is set aside, by owner and day or month; requests and tokens of a minute; one
+row for each request that counts; and the processes that hold some of them. Money is in millionths
+of millionths of a dollar."""
+_REMEMBERED = (
+    """CREATE TABLE remembered (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    issuer TEXT NOT NULL,
+    model TEXT NOT NULL,
+    call_key TEXT,
+    turn_key TEXT NOT NULL,
+    turn_json {json} NOT NULL,
+    size {big} NOT NULL,
+    expires_at {big} NOT NULL
+)""",
+    "CREATE INDEX idx_remembered_call ON remembered (call_key) WHERE call_key IS NOT NULL",
+    "CREATE INDEX idx_remembered_turn ON remembered (turn_key)",
+    "CREATE INDEX idx_remembered_tenant ON remembered (tenant, id)",
+    "CREATE INDEX idx_remembered_expires ON remembered (expires_at)",
+)
+"""What a client's dialect could not carry, until its issuer wants it back."""
+_GATEWAY = (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED)
+
+
+def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
+    return tuple(text.format(json=json, big=big) for text in statements)
+
+
+MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("sqlite", 1): (*_SEARCH_ANEW, *_typed(_REFERENCE, "TEXT", "INTEGER")),
+    ("postgres", 1): (*_SEARCH_ANEW, *_typed(_REFERENCE, "JSON", "BIGINT")),
+    ("sqlite", 2): _typed(_GATEWAY, "TEXT", "INTEGER"),
+    ("postgres", 2): _typed(_GATEWAY, "JSON", "BIGINT"),
+}
+"""(engine, version) to the statements that make the next version of it."""
+
+FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('secure-delete', 1)"
+"""Words of a removed message leave SQLite's index at once, not with its next clean-up. SQLite knows
+this from 3.42 on; an older one does without."""

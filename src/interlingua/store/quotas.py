@@ -1,0 +1,162 @@
+"""Caps: what may be spent, what is set aside, and what was spent.
+
+Before a request goes out its worst case is set aside (`Reserve`); when it is over, what it did cost
+takes that place (`Settle`). Many of either are one operation, and so one transaction: no two
+programs ever look at the same state and both go ahead. Each request has one row in `ledger`, and
+its state there decides whether it still counts, so that settling twice does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from interlingua.model.codec import dumps
+from interlingua.store import gateway_statements
+from interlingua.store.books import (
+    Alert,
+    Books,
+    Money,
+    Over,
+    Rate,
+    Reserve,
+    Settle,
+    Spent,
+    spend_ids,
+)
+from interlingua.store.steps import Op, Step, Work, now
+
+_KEEP_ENTRIES = 100 * 86_400_000_000
+_KEEP_HOLDERS = 86_400_000_000
+
+
+class Quotas(Work):
+    @property
+    def _gateway(self) -> gateway_statements.GatewayStatements:
+        return gateway_statements.SQLITE if self.sql.is_sqlite else gateway_statements.POSTGRES
+
+    def _list(self, texts: Iterable[str]) -> str | list[str]:
+        ordered = sorted(set(texts))
+        return dumps(ordered).decode() if self.sql.is_sqlite else ordered
+
+    def work_quotas(
+        self, holder: str, reserves: Sequence[Reserve], settles: Sequence[Settle]
+    ) -> Op[tuple[list[Over | None], list[list[Alert]]]]:
+        """What is over makes room first. A request that has its row already is let in: it is one
+        whose first answer was lost."""
+        sql = self._gateway
+        ids = [asked.id for asked in reserves] + [settle.id for settle in settles]
+        entries = {row[0]: row for row in (yield Step(sql.entries, (self._list(ids),)))}
+        books = yield from self._books(entries.values(), reserves)
+        alerts: list[list[Alert]] = []
+        ended: list[tuple[Any, ...]] = []
+        for settle in settles:
+            entry = entries.get(settle.id)
+            if entry is None or entry[5] == "settled":
+                alerts.append([])
+                continue
+            alerts.append(books.end(entry, settle))
+            entries[settle.id] = (*entry[:5], "settled", *entry[6:])
+            ended.append(("settled", settle.cost, settle.tokens, now(), settle.id))
+        overs: list[Over | None] = []
+        begun: list[tuple[Any, ...]] = []
+        for asked in reserves:
+            over = None if asked.id in entries else books.admit(asked)
+            overs.append(over)
+            if over is None and asked.id not in entries:
+                begun.append(_entry_values(holder, asked))
+                entries[asked.id] = begun[-1]
+        yield from self._write_books(books)
+        if ended:
+            yield Step(sql.settle_entry, ended, many=True)
+        if begun:
+            yield Step(sql.add_entry, begun, many=True)
+        return overs, alerts
+
+    def _books(self, entries: Iterable[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
+        """The rows that count, locked, in an order that is the same for everybody."""
+        sql, books = self._gateway, Books()
+        wanted = {id for asked in reserves for id in spend_ids(asked.limits, asked.day)}
+        rated = {asked.account_id for asked in reserves if asked.has_rates}
+        for entry in entries:
+            wanted |= {f"{own}/{when}" for own in entry[2].split() for when in _periods(entry[3])}
+            if entry[4] and entry[5] == "open":
+                rated.add(entry[1])
+        if wanted:
+            rows = yield Step(sql.spend, (self._list(wanted),))
+            missing = sorted(wanted - {row[0] for row in rows})
+            if missing:
+                values = [(id, *id.rsplit("/", 1)) for id in missing]
+                yield Step(sql.add_spend, values, many=True)
+                rows = yield Step(sql.spend, (self._list(wanted),))
+            books.money = {id: Money(*rest) for id, *rest in rows}
+        if rated:
+            yield from self._rates(books, rated)
+        return books
+
+    def _rates(self, books: Books, rated: set[str]) -> Op[None]:
+        sql = self._gateway
+        rows = yield Step(sql.rates, (self._list(rated),))
+        missing = sorted(rated - {row[0] for row in rows})
+        if missing:
+            yield Step(sql.add_rate, [(id,) for id in missing], many=True)
+            rows = yield Step(sql.rates, (self._list(rated),))
+        books.rates = {id: Rate(*rest) for id, *rest in rows}
+        for account, count in (yield Step(sql.open_entries, (self._list(rated),))):
+            books.rates[account].open = count
+
+    def _write_books(self, books: Books) -> Op[None]:
+        money = [
+            (each.spent, each.reserved, each.alerted, id)
+            for id, each in books.money.items()
+            if each.changed
+        ]
+        if money:
+            yield Step(self._gateway.set_spend, money, many=True)
+        rates = [
+            (each.minute, each.requests, each.tokens, id)
+            for id, each in books.rates.items()
+            if each.changed
+        ]
+        if rates:
+            yield Step(self._gateway.set_rate, rates, many=True)
+
+    def tend_quotas(self, holder: str, patience: int) -> Op[int]:
+        """Say that this holder lives, and give back what others hold that have said nothing for
+        `patience` microseconds, by the clock of the database; gives how many requests."""
+        sql = self._gateway
+        yield Step(sql.seen, (holder,))
+        lost = yield Step(sql.lost_entries, (patience,))
+        if lost:
+            books = yield from self._books(lost, ())
+            for entry in lost:
+                books.end(entry, None)
+            yield from self._write_books(books)
+            values = [("abandoned", 0, entry[7], now(), entry[0]) for entry in lost]
+            yield Step(sql.settle_entry, values, many=True)
+        yield Step(sql.forget_holders, (_KEEP_HOLDERS,))
+        yield Step(sql.forget_entries, (now() - _KEEP_ENTRIES,))
+        return len(lost)
+
+    def spent(self, owners: Sequence[str], day: str) -> Op[list[Spent]]:
+        rows = yield Step(self._gateway.spend_of, (self._list(owners), day, day[:7]))
+        return [Spent(*row) for row in rows]
+
+
+def _periods(day: str) -> tuple[str, str]:
+    return day, day[:7]
+
+
+def _entry_values(holder: str, asked: Reserve) -> tuple[Any, ...]:
+    owners = " ".join(limit.owner_id for limit in asked.limits)
+    return (
+        asked.id,
+        holder,
+        asked.account_id,
+        owners,
+        asked.day,
+        asked.minute,
+        asked.amount,
+        asked.tokens,
+        asked.at,
+    )
