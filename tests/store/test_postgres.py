@@ -257,9 +257,13 @@ def test_connections_that_were_cut_are_replaced(store: PostgresStore, postgres: 
 
 
 def test_nothing_is_lost_or_twice_while_connections_are_cut(address: str) -> None:
-    tally = cuts.run(address, 1.5)
-    assert tally.cuts > 5
-    assert tally.appended > 20
+    cut = appended = 0
+    for _ in range(10):  # a busy machine gets less done in the same time
+        tally = cuts.run(address, 1.5)
+        cut, appended = cut + tally.cuts, appended + tally.appended
+        if cut > 5 and appended > 20:
+            return
+    pytest.fail(f"only {cut} cuts and {appended} appends in fifteen seconds")
 
 
 def slow() -> Op[None]:

@@ -620,11 +620,12 @@ def test_events_are_numbered_without_gaps_in_each_session(store: Store) -> None:
     assert store.append_events([]) == []
 
 
-def test_an_event_is_stored_once(store: Store) -> None:
-    store.append_events([event("1", "a")])
-    with pytest.raises(ConflictError):
-        store.append_events([event("2", "a"), event("1", "a")])
-    assert [row.id for row in store.events("a")] == ["1"]
+def test_an_event_that_comes_again_keeps_its_place(store: Store) -> None:
+    (first,) = store.append_events([event("1", "a")])
+    given = [event("2", "a"), event("1", "a"), event("3", "b"), event("2", "a")]
+    assert [row.seq for row in store.append_events(given)] == [2, 1, 1, 2]
+    assert [row.id for row in store.events("a")] == ["1", "2"]
+    assert store.events("a")[0] == first
 
 
 # Search

@@ -93,9 +93,10 @@ SQLITE: tuple[str, ...] = (
     type TEXT NOT NULL,
     actor TEXT NOT NULL,
     sensitivity TEXT NOT NULL,
-    payload_json TEXT NOT NULL
+    payload TEXT NOT NULL
 )""",
     *_EVENT_INDEXES,
+    "CREATE INDEX idx_events_session_id ON events (session_id, id)",
     """CREATE TABLE message_texts (
     number INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -208,7 +209,7 @@ POSTGRES: tuple[str, ...] = (
     type TEXT NOT NULL,
     actor TEXT NOT NULL,
     sensitivity TEXT NOT NULL,
-    payload_json JSON NOT NULL,
+    payload JSON NOT NULL,
     PRIMARY KEY (session_id, id)
 )""",
     *_EVENT_INDEXES,

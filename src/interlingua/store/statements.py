@@ -54,7 +54,7 @@ _SQLITE = {
     "policy": "CAST(routing_policy_json AS BLOB)",
     "content": "CAST(content_json AS BLOB)",
     "metadata": "CAST(metadata_json AS BLOB)",
-    "payload": "CAST(payload_json AS BLOB)",
+    "payload": "CAST(payload AS BLOB)",
     "m_metadata": "CAST(m.metadata_json AS BLOB)",
     "models": "CAST(k.allowed_models_json AS BLOB)",
     "document": "CAST(document_json AS BLOB)",
@@ -80,7 +80,7 @@ _POSTGRES = {
     "policy": "routing_policy_json",
     "content": "content_json",
     "metadata": "metadata_json",
-    "payload": "payload_json",
+    "payload": "payload",
     "m_metadata": "m.metadata_json",
     "models": "k.allowed_models_json",
     "document": "document_json",
@@ -197,9 +197,10 @@ class Statements(NamedTuple):
 
     lock_trace: str = "{lock_trace}"
     last_event: str = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
+    events_there: str = "SELECT id, seq FROM events WHERE session_id = ? AND id >= ?"
     add_event: str = (
         "INSERT INTO events (id, session_id, seq, timestamp, turn_id, parent_event_id, type,"
-        " actor, sensitivity, payload_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {json})"
+        " actor, sensitivity, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {json})"
     )
     events: str = (
         f"SELECT {_EVENT} FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT {{limit}}"

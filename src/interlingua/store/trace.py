@@ -15,19 +15,30 @@ from interlingua.store.steps import Op, Step, Work
 
 class Trace(Work):
     def append_events(self, events: Sequence[EventRow]) -> Op[list[EventRow]]:
+        """Events that are there already keep their place: who could not know whether they were
+        stored may give them again."""
         numbered: dict[int, EventRow] = {}
+        new: list[EventRow] = []
         by_session: dict[str, list[int]] = {}
         for index, event in enumerate(events):
             by_session.setdefault(event.session_id, []).append(index)
         for session_id in sorted(by_session):  # always in one order, so that none waits in a circle
             yield Step(self.sql.lock_trace, (session_id,))
+            mine = by_session[session_id]
+            first = min(events[index].id for index in mine)
+            there = dict((yield Step(self.sql.events_there, (session_id, first))))
             last = (yield Step(self.sql.last_event, (session_id,)))[0][0]
-            for seq, index in enumerate(by_session[session_id], last + 1):
-                numbered[index] = msgspec.structs.replace(events[index], seq=seq)
-        done = [numbered[index] for index in range(len(events))]
-        if done:
-            yield Step(self.sql.add_event, [_event_values(event) for event in done], many=True)
-        return done
+            for index in mine:
+                known = there.get(events[index].id)
+                if known is None:
+                    last += 1
+                    there[events[index].id] = last
+                numbered[index] = msgspec.structs.replace(events[index], seq=known or last)
+                if known is None:
+                    new.append(numbered[index])
+        if new:
+            yield Step(self.sql.add_event, [_event_values(event) for event in new], many=True)
+        return [numbered[index] for index in range(len(events))]
 
     def events(
         self, session_id: str, after: int, limit: int, types: Sequence[str]
