@@ -10,7 +10,6 @@ from interlingua.adapters.ids import IdMap
 from interlingua.adapters.stream import Incoming
 from interlingua.dialects.base import Written
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import ReadError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
@@ -65,7 +64,8 @@ class Adapter:
         """What is to be said, under the ids that this provider knows; stored history is not
         touched."""
         spoken = self.ids.spoken(messages, self.provider)
-        return Request(spoken, self.wire_name, tuple(tools), options or Options())
+        offered = tuple([_offered(tool) for tool in tools])
+        return Request(spoken, self.wire_name, offered, options or Options())
 
     def retold(self, request: Request) -> Retold:
         """The same in a form that this model can take."""
@@ -136,22 +136,21 @@ def capabilities_of(model: str, dialect: str | None = None) -> Capabilities:
         return provider_capabilities(model_name(model).provider, dialect)
 
 
+def _offered(tool: ToolDefinition) -> ToolDefinition:
+    """A tool as a model may know it. What running it does to us is no part of what is said, so
+    leaving that out is no loss."""
+    return tool.replace(side_effects=None, requires_workspace=True)
+
+
 def _events(chunks: Iterable[bytes], incoming: Incoming) -> Iterator[Event]:
-    try:
-        for chunk in chunks:
-            yield from incoming.feed(chunk)
-        yield from incoming.close()
-    except ReadError as odd:
-        yield from incoming.fail(odd)
+    for chunk in chunks:
+        yield from incoming.feed(chunk)
+    yield from incoming.close()
 
 
 async def _events_later(chunks: AsyncIterable[bytes], incoming: Incoming) -> AsyncIterator[Event]:
-    try:
-        async for chunk in chunks:
-            for event in incoming.feed(chunk):
-                yield event
-        for event in incoming.close():
+    async for chunk in chunks:
+        for event in incoming.feed(chunk):
             yield event
-    except ReadError as odd:
-        for event in incoming.fail(odd):
-            yield event
+    for event in incoming.close():
+        yield event

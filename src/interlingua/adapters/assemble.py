@@ -166,13 +166,15 @@ def _hour_cache(usage: Usage, protocol: str) -> int:
 def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:
     """Calls to our own tools whose input their schemas refuse. Unknown names are for the dispatcher
     to answer."""
-    from interlingua.errors import ToolInputError
+    from interlingua.errors import MissingExtraError, ToolInputError
 
-    found = []
+    found: list[Diagnostic] = []
     for block in message.content:
         if type(block) is ToolUseBlock and block.executor == "client" and block.name in tools:
             try:
                 tools.validate_input(block.name, block.input)
+            except MissingExtraError:  # whoever runs the tool will hear of it; the answer is kept
+                return found
             except ToolInputError as odd:
                 details = {
                     "tool_use_id": block.id,

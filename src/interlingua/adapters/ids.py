@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from interlingua.ids import Ulids, is_tool_id, new_tool_id
+from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
 
@@ -48,10 +48,12 @@ class IdMap:
         self._provider[id] = (provider, provider_id)
         self._ours[provider, provider_id] = id
 
-    def new(self, provider_id: str, provider: str | None) -> str:
-        """Our id for a call that a provider has just made."""
+    def new(self, provider_id: str, provider: str | None, again: bool = False) -> str:
+        """Our id for a call that a provider has just made. One that has the id of another call of
+        the same answer `again` goes by ours alone: results could not be told apart by theirs."""
         id = new_tool_id(self._ulids)
-        self._bind(id, provider, provider_id)
+        if not again:
+            self._bind(id, provider, provider_id)
         return id
 
     def ours(self, provider_id: str, provider: str | None) -> str | None:
@@ -69,15 +71,13 @@ class IdMap:
         calls = [block.id for block in message.content if type(block) is ToolUseBlock]
         return {id: self._provider[id][1] for id in calls if id in self._provider}
 
-    def adopt(self, message: Message, provider: str | None, fresh: bool = True) -> Message:
-        """The message under our ids: calls get new ones, results are found by their call. What is
-        not `fresh` from a provider may have ids of ours already, and keeps them."""
+    def adopt(self, message: Message, provider: str | None) -> Message:
+        """The message under our ids: calls get new ones, also where they have those of another
+        session, and results are found by their call."""
         inside: dict[str, str] = {}
 
         def call(id: str) -> str:
-            if not fresh and is_tool_id(id):
-                return id
-            new = inside[id] = self.new(id, provider)
+            new = inside[id] = self.new(id, provider, again=id in inside)
             return new
 
         def result(id: str) -> str:

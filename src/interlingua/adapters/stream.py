@@ -6,11 +6,13 @@ last event of a stream that is cancelled says so, and holds what the user has al
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from interlingua.adapters.assemble import RequestContext, assemble, so_far
 from interlingua.adapters.ids import IdMap, renamed
 from interlingua.dialects.base import Dialect
+from interlingua.errors import ReadError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockEnd,
@@ -51,28 +53,33 @@ class Incoming:
         self._reader = dialect.stream_reader()
         self._reader.marks = False
         self._folder = Folder()
-        self._names: dict[str, str] = {}
-        """The provider's ids of this stream's calls to ours."""
+        self._names: dict[str, list[str]] = {}
+        """The provider's ids of this stream's calls to ours; some servers use one id twice."""
 
     def feed(self, data: bytes) -> list[Event]:
-        """What these bytes say. Bytes that are no such stream raise `ReadError`; `fail` then gives
-        the end."""
-        if self.ended:
-            return []
-        return [
-            told
-            for frame in self._decoder.feed(data)
-            for event in self._reader.feed(frame)
-            for told in self.take(event)
-        ]
+        """What these bytes say. Bytes that are no such stream end it with an error, after what was
+        said before them."""
+        events: list[Event] = []
+        try:
+            for frame in () if self.ended else self._decoder.feed(data):
+                for event in self._reader.feed(frame):
+                    events += self.take(event)
+        except ReadError as odd:
+            events += self.fail(odd)
+        return events
 
     def close(self) -> list[Event]:
         """The connection has ended; a stream that ended too early ends with an error."""
-        if self.ended:
-            return []
-        events = [event for frame in self._decoder.close() for event in self._reader.feed(frame)]
-        events += self._reader.close()
-        return [told for event in events for told in self.take(event)]
+        events: list[Event] = []
+        try:
+            for frame in () if self.ended else self._decoder.close():
+                for event in self._reader.feed(frame):
+                    events += self.take(event)
+            for event in () if self.ended else self._reader.close():
+                events += self.take(event)
+        except ReadError as odd:
+            events += self.fail(odd)
+        return events
 
     def fail(self, problem: Exception | ProviderError) -> list[Event]:
         """The end of a stream that cannot go on: an error with all that had arrived."""
@@ -111,14 +118,16 @@ class Incoming:
 
     def _name(self, id: str) -> str:
         """Our id for a call of this stream."""
-        new = self._names[id] = self._ids.new(id, self._provider)
-        return new
+        named = self._names.setdefault(id, [])
+        named.append(self._ids.new(id, self._provider, again=bool(named)))
+        return named[-1]
 
     def _known(self, id: str) -> str:
-        return self._names.get(id) or self._name(id)
+        return self._names[id][-1] if id in self._names else self._name(id)
 
     def _answered(self, id: str) -> str:
-        return self._names.get(id) or self._ids.ours(id, self._provider) or id
+        named = self._names.get(id)
+        return named[-1] if named else self._ids.ours(id, self._provider) or id
 
     def _block(self, event: Any) -> Event:
         block = event.block
@@ -130,7 +139,15 @@ class Incoming:
         return event  # type: ignore[no-any-return]  # as it came
 
     def _adopted(self, message: Message) -> Message:
-        return renamed(message, self._known, self._answered)
+        """The message under the ids that its events had."""
+        seen: Counter[str] = Counter()
+
+        def call(id: str) -> str:
+            named = self._names.get(id, ())
+            seen[id] += 1
+            return named[seen[id] - 1] if seen[id] <= len(named) else self._name(id)
+
+        return renamed(message, call, self._answered)
 
     def _assembled(self, message: Message, error: ProviderError | None = None) -> Message:
         context, prices = self.context, self._prices

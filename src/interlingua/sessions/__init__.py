@@ -1,7 +1,8 @@
 """Sessions: a conversation that is kept, priced, routed, and survives a change of model.
 
 `session.py` and `aio.py` are the two ways in, without and with `await`; both drive the same steps:
-`core.py` for the session, `turn.py` for a turn, `call.py` for one request and its answer.
+`core.py` for the session, `turn.py` for a turn, `call.py` for one request and its answer,
+`resuming.py` for a turn that was left.
 """
 
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn

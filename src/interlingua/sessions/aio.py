@@ -20,9 +20,11 @@ from interlingua.routing.router import Router
 from interlingua.sessions import call as _call
 from interlingua.sessions import core as _core
 from interlingua.sessions import turn as _turn
+from interlingua.sessions.call import broken_off
 from interlingua.sessions.exports import export
 from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
 from interlingua.sessions.plans import SwapPlan
+from interlingua.sessions.resuming import resume
 from interlingua.sessions.setting import setting_of
 from interlingua.sessions.steps import run_async as run
 from interlingua.store.base import AsyncStore
@@ -131,7 +133,7 @@ class AsyncSession(SessionFace):
 
     async def resume(self, *, options: Options | None = None) -> AsyncTurn:
         """Go on where a turn broke off: results or an answer are missing, not a question."""
-        return AsyncTurn(self.store, await run(self.store, _turn.resume(self._core, options)))
+        return AsyncTurn(self.store, await run(self.store, resume(self._core, options)))
 
     async def plan(self, model: str) -> SwapPlan:
         """What a change to this model would lose and cost. Nothing is changed."""
@@ -208,16 +210,27 @@ class AsyncCall(CallFace):
         return await run(self._store, self._core.answer(response))
 
     async def stream(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[Event]:
-        """The events of a streamed answer, kept as it arrives. Leaving early cancels it."""
+        """The events of a streamed answer, kept as it arrives. Leaving early cancels it; if
+        `chunks` raises, what had arrived is kept as a failed answer, and the turn may try again.
+        If the store fails, nothing is decided: `close` or `cancel` may be called again."""
+        source = aiter(chunks)
         try:
-            async for chunk in chunks:
+            while True:
+                try:
+                    chunk = await anext(source)
+                except StopAsyncIteration:
+                    break
+                except Exception as problem:
+                    await self.fail(broken_off(problem))
+                    raise
                 for event in await self.feed(chunk):
                     yield event
             for event in await self.close():
                 yield event
-        finally:
-            if not self.ended:
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and not self.ended:
                 await self.cancel()
+            raise
 
     async def feed(self, data: bytes) -> list[Event]:
         """Bytes of a streamed answer."""

@@ -6,6 +6,7 @@ and at its end: a program that is killed in between has lost at most that second
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +27,12 @@ from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.retell import Retold
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.files import with_files
+from interlingua.sessions.plans import tokens_said
 from interlingua.sessions.steps import Steps
 from interlingua.sessions.turn import Reason, TurnCore
+from interlingua.store.errors import StoreError
+
+logger = logging.getLogger(__name__)
 
 SAVE_EVERY = 1.0
 """Seconds between two savings of an answer that is still arriving."""
@@ -55,6 +60,11 @@ def started(turn: TurnCore, options: Options | None, clock: Callable[[], float])
     return call
 
 
+def broken_off(problem: Exception) -> ProviderError:
+    """What became of a stream whose source raised this."""
+    return ProviderError(ErrorKind.NETWORK, f"the stream broke off: {type(problem).__name__}")
+
+
 class CallCore:
     """`request` is what is to be said, canonical and under the provider's ids; `written` is the
     wire, with the report of what it could not say."""
@@ -75,12 +85,14 @@ class CallCore:
         tools = turn.core.tools
         messages = with_files(messages, turn.core.row.workspace_path)
         self.request: Request = self.adapter.request(messages, tools, options)
-        self.estimate = self.adapter.estimate_input_tokens(messages, tools, options)
+        self.estimate = tokens_said(self.adapter, messages, tools, options)
         self._clock = clock
         self._began = clock()
         self._at = datetime.now(UTC)
         self._incoming: Incoming | None = None
-        self._saved_at = 0.0
+        self._last: Event | None = None
+        """The end of the stream, to be stored again should the store have failed."""
+        self._saved_at: float | None = None
 
     @cached_property
     def retold(self) -> Retold:
@@ -106,8 +118,7 @@ class CallCore:
         """No answer, or no more of it: what there is is kept. The turn may try again."""
         self._require_open()
         if self._incoming is not None:
-            events = self._incoming_now().fail(error)
-            return (yield from self._ended(events, retries))
+            return (yield from self._ended(self._incoming_now().fail(error), retries))
         empty = Response(Message.assistant(()), error=error)
         message = self.adapter.take(empty, self._context())
         return (yield from self._finished(message, error, retries))
@@ -150,15 +161,27 @@ class CallCore:
         assert incoming is not None
         if incoming.ended:
             yield from self._ended(events)
-        elif events and (self.message is None or self._clock() - self._saved_at >= SAVE_EVERY):
+        elif events and self._is_time():
             partial = incoming.message()
             if partial.content:
-                yield from self._store(partial)
-                self._saved_at = self._clock()
+                yield from self._saved(partial)
         return events
 
+    def _is_time(self) -> bool:
+        return self._saved_at is None or self._clock() - self._saved_at >= SAVE_EVERY
+
+    def _saved(self, partial: Message) -> Steps[None]:
+        """Keep what there is. A store that cannot do so now is no reason to lose the rest: at the
+        end all of it is stored."""
+        self._saved_at = self._clock()
+        try:
+            yield from self._store(partial)
+        except StoreError as problem:
+            extra = {"session_id": self.turn.core.id, "reason": problem.reason}
+            logger.warning("partial_answer_not_stored", extra=extra)
+
     def _ended(self, events: list[Event], retries: int = 0) -> Steps[Message]:
-        last = events[-1]
+        last = self._last = events[-1] if events else self._last
         if isinstance(last, StreamError):
             assert last.partial is not None
             return (yield from self._finished(last.partial, last.error, retries))
@@ -186,8 +209,8 @@ class CallCore:
     def _finished(
         self, message: Message, error: ProviderError | None, retries: int = 0
     ) -> Steps[Message]:
-        self.ended = True
         stored = yield from self._store(message)
+        self.ended = True
         if error is None:
             self.turn.trace.emit("llm.call_completed", self._completed(stored))
         else:

@@ -15,7 +15,6 @@ from interlingua.adapters.adapter import Adapter
 from interlingua.adapters.ids import IdMap
 from interlingua.bus.bus import Bus
 from interlingua.bus.payloads.conversation import SessionCreated, SessionEnded, SessionResumed
-from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options
@@ -32,7 +31,8 @@ from interlingua.routing.router import Router
 from interlingua.routing.swap import check_swap
 from interlingua.sessions.defaults import default_router
 from interlingua.sessions.errors import SessionError
-from interlingua.sessions.plans import SwapPlan, reading_cost, tried
+from interlingua.sessions.files import with_files
+from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, tried
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.steps import Steps, ask
@@ -201,7 +201,7 @@ class Core:
             raise SessionError(
                 f"message {message.id} belongs to session {message.session_id}, not to {self.id}"
             )
-        return self.ids.adopt(message, message.metadata.provider, fresh=False)
+        return self.ids.adopt(message, message.metadata.provider)
 
     def _check(self, messages: Sequence[Message]) -> None:
         """Structure, and that each result answers a call of this session, once."""
@@ -211,8 +211,9 @@ class Core:
             if broken:
                 raise SessionError(f"session {self.id} takes no such message: {broken[0]}")
         if any(m.role is Role.TOOL for m in messages):
-            open = open_calls([*self.history, *[m for m in messages if m.role is not Role.TOOL]])
+            open = open_calls(self.history)
             for message in messages:
+                open.update(open_calls([message]))
                 for block in message.content if message.role is Role.TOOL else ():
                     if type(block) is ToolResultBlock:
                         if block.tool_use_id not in open:
@@ -226,20 +227,17 @@ class Core:
         """Set parts of the system prompt. Before anybody has spoken the first message is written
         anew; later, a new one says what changed, and everything before it stays as it was."""
         history = yield from self.load()
-        first = history[0] if history and is_composed(history[0]) else None
-        if first is None:
+        before = [message for message in history if is_composed(message)]
+        if not before:
             return (yield from self.add([compose(parts)]))[0]
         if len(history) == 1:
-            new = compose({**parts_of(first), **parts})
-            kept = first.replace(content=new.content, metadata=new.metadata)
+            new = compose({**parts_of(before[0]), **parts})
+            kept = before[0].replace(content=new.content, metadata=new.metadata)
             return (yield from self.save(kept))
-        said = {}
-        for message in history:
-            if is_composed(message):
-                said.update(parts_of(message))
+        said = {name: text for message in before for name, text in parts_of(message).items()}
         changed = {name: text for name, text in parts.items() if text and said.get(name) != text}
         if not changed:
-            return first
+            return before[-1]
         return (yield from self.add([compose(changed)]))[0]
 
     def interrupted(self) -> Steps[None]:
@@ -273,13 +271,14 @@ class Core:
         router, tools, options = self.setting.router, self.tools, self.setting.options
         model = router.config().names.require(model)
         adapter = self.adapter(model)
-        tokens = adapter.estimate_input_tokens(history, tools, options)
-        report, critical = tried(adapter, history, tools, options)
+        said = with_files(history, self.row.workspace_path)
+        tokens = tokens_said(adapter, said, tools, options)
+        report, critical = tried(adapter, said, tools, options)
         present = self.model
         now = None
         if present is not None:
             there = self.adapter(present)
-            now = reading_cost(there, there.estimate_input_tokens(history, tools, options))
+            now = reading_cost(there, tokens_said(there, history, tools, options))
         return SwapPlan(
             model,
             report,
@@ -322,7 +321,9 @@ class Core:
             router.capabilities,
             active_model=self.model,
             tools=self.tools,
-            input_tokens=estimate_input_tokens(history, self.tools, model),
+            input_tokens=tokens_said(
+                self.adapter(model), history, self.tools, self.setting.options
+            ),
         )
         if refusal is not None:
             self.recorder.emit("routing.constraint_failure", refusal.event())
@@ -392,11 +393,13 @@ _LOOK_BACK = 50
 
 
 def open_calls(messages: Iterable[Message]) -> dict[str, str]:
-    """Calls that wait for a result of ours: id to the tool's name."""
+    """Calls that wait for a result of ours: id to the tool's name. Those of an answer that is not
+    whole never do: nobody knows whether they were meant so."""
     open: dict[str, str] = {}
     for message in messages:
+        whole = message.metadata.status is MessageStatus.COMPLETE
         for block in message.content:
-            if type(block) is ToolUseBlock and block.executor == "client":
+            if type(block) is ToolUseBlock and block.executor == "client" and whole:
                 open[block.id] = block.name
             elif type(block) is ToolResultBlock:
                 open.pop(block.tool_use_id, None)

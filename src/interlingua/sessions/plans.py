@@ -9,7 +9,7 @@ from decimal import Decimal
 from interlingua.adapters.adapter import Adapter
 from interlingua.errors import LossError
 from interlingua.losses import Report, planning
-from interlingua.model.exchange import Options
+from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.model.tools import ToolDefinition
@@ -67,6 +67,21 @@ def tried(
             return adapter.to_wire(messages, tools, options).report, False
         except LossError as refused:
             return refused.report, True
+
+
+def tokens_said(
+    adapter: Adapter,
+    messages: Sequence[Message],
+    tools: Sequence[ToolDefinition],
+    options: Options | None,
+) -> int:
+    """About how many tokens this is to that model: what it is not told does not fill its window."""
+    with planning():
+        try:
+            told: Request = adapter.retold(adapter.request(messages, tools, options)).value
+        except LossError:
+            return adapter.estimate_input_tokens(messages, tools, options)
+    return adapter.estimate_input_tokens(told.messages, told.tools, told.options)
 
 
 def reading_cost(adapter: Adapter, tokens: int) -> Decimal | None:

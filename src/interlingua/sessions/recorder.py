@@ -15,6 +15,7 @@ import msgspec
 
 from interlingua.bus.bus import IDS, Bus, event_of, now_us
 from interlingua.bus.check import check_event
+from interlingua.bus.errors import QueueFullError
 from interlingua.bus.event import Event
 from interlingua.bus.payloads.base import Payload
 from interlingua.sessions.steps import Steps, ask
@@ -26,6 +27,9 @@ CAPACITY = 10_000
 """Events that wait at most while the store takes none; the oldest go first."""
 
 
+_TOOL_ENDS = ("tool.completed", "tool.failed")
+
+
 class Recorder:
     """Takes events like a bus, for one session."""
 
@@ -33,6 +37,8 @@ class Recorder:
         self.session_id = session_id
         self._bus = bus
         self._waiting: deque[Event] = deque(maxlen=CAPACITY)
+        self.ended_tools: set[str] = set()
+        """Calls of this turn whose end was told, by whoever ran them."""
 
     def emit(
         self,
@@ -45,15 +51,20 @@ class Recorder:
         actor: str | None = None,
     ) -> Event | None:
         whose = session_id or self.session_id
+        if type in _TOOL_ENDS:
+            self.ended_tools.add(_tool_use_id(payload))
         if self._bus is not None:
-            return self._bus.emit(
-                type,
-                payload,
-                session_id=whose,
-                turn_id=turn_id,
-                parent_event_id=parent_event_id,
-                actor=actor,
-            )
+            try:
+                return self._bus.emit(
+                    type,
+                    payload,
+                    session_id=whose,
+                    turn_id=turn_id,
+                    parent_event_id=parent_event_id,
+                    actor=actor,
+                )
+            except QueueFullError:  # the bus has logged it; the conversation goes on
+                return None
         ids = {"session_id": whose, "turn_id": turn_id, "parent_event_id": parent_event_id}
         checked = check_event(type, payload, ids, actor, None)
         event = event_of(checked, IDS, now_us, whose, turn_id, parent_event_id)
@@ -72,6 +83,12 @@ class Recorder:
                 logger.warning("trace_not_stored", extra=extra)
             else:
                 self._waiting.clear()
+
+
+def _tool_use_id(payload: Payload | Mapping[str, Any]) -> str:
+    if isinstance(payload, Mapping):
+        return str(payload.get("tool_use_id"))
+    return str(getattr(payload, "tool_use_id", None))
 
 
 def event_rows(events: Sequence[Event]) -> list[EventRow]:

@@ -29,9 +29,11 @@ from interlingua.routing.router import Router
 from interlingua.sessions import call as _call
 from interlingua.sessions import core as _core
 from interlingua.sessions import turn as _turn
+from interlingua.sessions.call import broken_off
 from interlingua.sessions.exports import export
 from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
 from interlingua.sessions.plans import SwapPlan
+from interlingua.sessions.resuming import resume
 from interlingua.sessions.setting import setting_of
 from interlingua.sessions.steps import run
 from interlingua.store.base import Store
@@ -140,7 +142,7 @@ class Session(SessionFace):
 
     def resume(self, *, options: Options | None = None) -> Turn:
         """Go on where a turn broke off: results or an answer are missing, not a question."""
-        return Turn(self.store, run(self.store, _turn.resume(self._core, options)))
+        return Turn(self.store, run(self.store, resume(self._core, options)))
 
     def plan(self, model: str) -> SwapPlan:
         """What a change to this model would lose and cost. Nothing is changed."""
@@ -213,14 +215,25 @@ class Call(CallFace):
         return run(self._store, self._core.answer(response))
 
     def stream(self, chunks: Iterable[bytes]) -> Iterator[Event]:
-        """The events of a streamed answer, kept as it arrives. Leaving early cancels it."""
+        """The events of a streamed answer, kept as it arrives. Leaving early cancels it; if
+        `chunks` raises, what had arrived is kept as a failed answer, and the turn may try again.
+        If the store fails, nothing is decided: `close` or `cancel` may be called again."""
+        source = iter(chunks)
         try:
-            for chunk in chunks:
+            while True:
+                try:
+                    chunk = next(source)
+                except StopIteration:
+                    break
+                except Exception as problem:
+                    self.fail(broken_off(problem))
+                    raise
                 yield from self.feed(chunk)
             yield from self.close()
-        finally:
-            if not self.ended:
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and not self.ended:
                 self.cancel()
+            raise
 
     def feed(self, data: bytes) -> list[Event]:
         """Bytes of a streamed answer."""

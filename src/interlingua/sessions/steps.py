@@ -6,6 +6,7 @@ store and gets the answer back. `run` asks a `Store`, `run_async` awaits an `Asy
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar, cast
 
@@ -38,8 +39,20 @@ def run(store: Store, steps: Steps[T]) -> T:
 
 
 async def run_async(store: AsyncStore, steps: Steps[T]) -> T:
-    """The same with a store whose calls are awaited. Cancelling gives up the steps that are left,
-    not what is being written."""
+    """The same with a store whose calls are awaited. Who is cancelled meanwhile is so when the
+    steps are done: given up half way, what is stored and what the session knows would differ. The
+    store's own limits bound the wait."""
+    task = asyncio.ensure_future(_run_async(store, steps))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # seen; being cancelled is what the caller hears of
+        raise
+
+
+async def _run_async(store: AsyncStore, steps: Steps[T]) -> T:
     try:
         question = next(steps)
         while True:

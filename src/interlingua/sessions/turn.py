@@ -12,7 +12,11 @@ from interlingua.adapters.assemble import INPUT_INVALID
 from interlingua.bus.event import Event
 from interlingua.bus.payloads.base import Payload
 from interlingua.bus.payloads.conversation import TurnCancelled, TurnCompleted, TurnStarted
-from interlingua.bus.payloads.tools import ToolInputInvalid, ValidationProblem
+from interlingua.bus.payloads.tools import (
+    ToolFailed,
+    ToolInputInvalid,
+    ValidationProblem,
+)
 from interlingua.bus.turn import TurnTrace
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock
@@ -25,6 +29,7 @@ from interlingua.routing.turn import Turn as RoutedTurn
 from interlingua.routing.turn import media_types_of, needs_of, turn_of
 from interlingua.sessions.core import Core, cost_of_messages, open_calls
 from interlingua.sessions.errors import TurnError
+from interlingua.sessions.plans import tokens_said
 from interlingua.sessions.steps import Steps
 
 CANCELLED = "cancelled before it had a result"
@@ -49,6 +54,9 @@ def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
     for it, nothing is stored and nothing has started, and the decision is in the trace."""
     if core.turn is not None:
         raise TurnError(f"session {core.id} has a turn under way; end or cancel it first")
+    if beginning.message is not None and beginning.message.role is not Role.USER:
+        found = beginning.message.role.value
+        raise TurnError(f"a turn begins with a message of the role user, not {found}")
     yield from core.interrupted()
     history = yield from core.load()
     config = core.setting.router.config()
@@ -88,25 +96,11 @@ def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
     for type, payload in told:
         trace.emit(type, payload)
     core.choice.begin_turn()
+    core.recorder.ended_tools.clear()
     turn = TurnCore(core, turn_id, decision, trace, beginning.options, stored)
     core.turn = turn
     yield from core.recorder.stored()
     return turn
-
-
-def resume(core: Core, options: Options | None) -> Steps[TurnCore]:
-    """A turn that goes on where the history ends: with results that nobody answered, a question
-    without an answer, or calls without results. Those of the last kind belong to the new turn."""
-    history = yield from core.load()
-    if not history or history[-1].role not in _GOES_ON:
-        raise TurnError(f"session {core.id} has nothing to go on with")
-    turn = yield from begin(core, Beginning(None, options=options))
-    waiting = open_calls(history)
-    turn.made = [m for m in history if any(call.id in waiting for call in m.tool_calls)]
-    return turn
-
-
-_GOES_ON = frozenset({Role.USER, Role.TOOL, Role.ASSISTANT})
 
 
 def _routed(
@@ -122,7 +116,7 @@ def _routed(
     model = override or core.model or ""
     config = core.setting.router.config()
     adapter = core.adapter(config.names.resolve(model) or model) if model else None
-    tokens = adapter.estimate_input_tokens(whole, core.tools, options) if adapter else 0
+    tokens = tokens_said(adapter, whole, core.tools, options) if adapter else 0
     needs = needs_of(whole, core.tools, options, tokens)
     asked = message or last_user_message(history) or Message(Role.USER)
     known = {
@@ -136,6 +130,15 @@ def _routed(
         **beginning.more,
     }
     return turn_of(history, asked, needs, **known)
+
+
+def is_whole(message: Message) -> bool:
+    """Whether a message is an answer that is told to its end, calls apart; one that only paused is
+    not."""
+    metadata = message.metadata
+    if message.role is not Role.ASSISTANT or metadata.status is not MessageStatus.COMPLETE:
+        return False
+    return metadata.stop_reason is not StopReason.PAUSE
 
 
 def last_user_message(history: Iterable[Message]) -> Message | None:
@@ -193,17 +196,21 @@ class TurnCore:
                     ),
                 )
                 self.trace.emit("tool.input_invalid", told)
-        if message.metadata.status is MessageStatus.COMPLETE and not self.open():
+        if is_whole(message) and not self.open():
             yield from self.end()
         else:
             yield from self.core.recorder.stored()
 
     def results(self, results: Iterable[Message | ToolResultBlock]) -> Steps[tuple[Message, ...]]:
-        """Store what the tools gave. The next call may be made when none is missing."""
-        self.require_open()
+        """Store what the tools gave. The next call may be made when none is missing. No results at
+        all are fine at any time."""
         messages = [Message.of_result(r) if isinstance(r, ToolResultBlock) else r for r in results]
-        self.tool_calls += len(messages)
-        return (yield from self.core.append(messages))
+        if not messages:
+            return ()
+        self.require_open()
+        stored = yield from self.core.append(messages)
+        self.tool_calls += len(stored)
+        return stored
 
     def end(self) -> Steps[None]:
         """The turn is over; a second time changes nothing."""
@@ -236,10 +243,14 @@ class TurnCore:
         cancelled turn is never resumed."""
         if self.ended:
             return
-        self.ended = True
-        waiting = [_cancelled(id, name) for id, name in self.open().items()]
+        waiting = self.open()
         if waiting:
-            yield from self.core.add(waiting)
+            yield from self.core.add([_cancelled(id, name) for id, name in waiting.items()])
+        self.ended = True
+        for id, name in waiting.items():
+            if id not in self.core.recorder.ended_tools:
+                failed = ToolFailed(tool_use_id=id, name=name, error_class="cancelled")
+                self.trace.emit("tool.failed", failed)
         usages = [m.metadata.usage or Usage() for m in self.made]
         told = TurnCancelled(
             reason=reason,
