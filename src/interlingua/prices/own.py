@@ -1,4 +1,4 @@
-"""Which price table a command uses."""
+"""The price table of this machine: ours, and what its user says otherwise."""
 
 from __future__ import annotations
 
