@@ -57,7 +57,7 @@ INSIDE: dict[str, set[str]] = {
     "views": INSIDE_VIEWS,
     "bus": MODEL_AND_ERRORS,
     "models": MODEL_AND_ERRORS | {"prices"},
-    "prices": MODEL_AND_ERRORS | {"models"},
+    "prices": MODEL_AND_ERRORS | {"config", "models"},
     "estimate": MODEL_AND_ERRORS,
     "routing": MODEL_AND_ERRORS | {"bus"},
     "store": MODEL_AND_ERRORS | {"config"},

@@ -25,6 +25,7 @@ from interlingua.sessions import (
 from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.open import open_async_store, open_store
+from interlingua.tools.errors import WorkspaceError
 from tests.laws.acceptable import problems
 from tests.sessions.talk import dumped, new_session, opened, take_turn, trace, types
 from tests.sessions.wires import MODELS, TOOLS, answer
@@ -402,3 +403,36 @@ def test_what_one_kind_wrote_the_other_goes_on_with(address: str) -> None:
     messages = asyncio.run(go_on())
     assert [m.role.value for m in messages][5:] == ["user", "assistant", "system", "user"]
     assert get_type_hints(Session.messages)["return"] == list[il.Message]
+
+
+def test_a_file_that_has_gone_since_an_older_turn_is_a_loss_and_no_dead_end(
+    store: Store, tmp_path: Path
+) -> None:
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+    session = Session.create(store, str(tmp_path), model="anthropic:claude-sonnet-4-6")
+    image = il.ImageBlock(il.Source("file_ref", "a.png"))
+    turn = session.begin(il.Message.user(["look", image]))
+    assert "iVBORw0KGgo=" in il.dumps(turn.call().request).decode()
+    turn.end()
+    picture.unlink()
+    call = session.begin("and now?").call()
+    assert "iVBORw0KGgo=" not in il.dumps(call.request).decode()
+    assert [loss.block_type for loss in call.report] == ["image"]
+    with pytest.raises(WorkspaceError, match=r"a\.png"):
+        session.fork().begin(il.Message.user(["again", image])).call()
+
+
+def test_the_users_own_prices_count(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    (tmp_path / "prices.toml").write_text(
+        'pricing_version = "mine"\n[models."anthropic:claude-sonnet-4-6"]\n'
+        "input_per_mtok_usd = 1000000\noutput_per_mtok_usd = 0\n"
+    )
+    session = Session.create(store, model="anthropic:claude-sonnet-4-6")
+    usage = il.Usage(input_tokens=8, output_tokens=42)
+    said = il.Message.assistant("ok", il.MessageMetadata(usage=usage))
+    session.begin("hi").call().answer(il.Response(said))
+    assert session.cost() == 8

@@ -30,6 +30,8 @@ STOPPED = 130
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A JSON Schema that the answer has to fit.",
 )
+@click.option("--max-tokens", type=click.IntRange(1), help="Of an answer, at most.")
+@click.option("--temperature", type=click.FloatRange(0), help="0 for the likeliest words.")
 @click.option("--tools", is_flag=True, help="Files of this folder, and your MCP servers.")
 @click.option("--continue", "-c", "last", is_flag=True, help="Go on with the last session.")
 @click.option("--resume", "-r", metavar="ID", help="Go on with a session: its id or a beginning.")
@@ -50,6 +52,8 @@ def command(
     system: str | None,
     files: tuple[str, ...],
     schema: Path | None,
+    max_tokens: int | None,
+    temperature: float | None,
     tools: bool,
     last: bool,
     resume: str | None,
@@ -74,7 +78,18 @@ def command(
     from interlingua.cli.chat_open import Wanted
 
     which = "last" if last else resume
-    wanted = Wanted(model, dialect, system, schema, tools, which, address, not no_store)
+    wanted = Wanted(
+        model=model,
+        dialect=dialect,
+        system=system,
+        schema=schema,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        tools=tools,
+        resume=which,
+        address=address,
+        keep=not no_store,
+    )
     asked = Question(question, files, piped)
     sys.exit(_run(asked, wanted, alone, as_json, dry_run, not hide_thinking))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
 from interlingua.cli.chat_open import Talk, Wanted, opened_talk
 from interlingua.cli.chat_prompt import Prompt
 from interlingua.cli.chat_screen import Screen, clean, one_line
-from interlingua.cli.chat_turn import shown_turn
+from interlingua.cli.chat_turn import shown_turn, silent_keys
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.message import Message, Role
@@ -35,7 +36,8 @@ async def talk_on(wanted: Wanted, thinking: bool) -> int:
     async with opened_talk(wanted, confirm=confirm) as talk:
         room.append(Room(talk, Screen(thinking=thinking)))
         await room[0].greet()
-        await room[0].choose()
+        if wanted.model is not None and not talk.is_new:
+            await room[0].commands.run(shlex.join(["/model", wanted.model]))
         while await room[0].step():
             pass
     return 0
@@ -58,7 +60,7 @@ class Room:
         where = talk.where.replace(home, "~", 1) if talk.where.startswith(home) else talk.where
         screen.note(f"{talk.model} · {kept} {talk.session.id} · {where} · /help")
         problem = talk.setup.problem(talk.model)
-        if problem is not None and talk.wanted.model is None:
+        if problem is not None:
             screen.warn(problem)
         if not talk.is_new:
             await self._recall()
@@ -72,15 +74,6 @@ class Room:
                 self.screen.line(f"{who} {one_line(message.text, SHOWN_AGAIN)}", "2")
         if messages and _is_broken_off(messages[-1]):
             self.screen.warn("The last turn was broken off; what arrived is kept. /retry goes on.")
-
-    async def choose(self) -> None:
-        """The model of `-m`, with the plan and the question that `/model` has."""
-        model = self.talk.wanted.model
-        if model is not None and self.talk.is_new:
-            await self.talk.session.swap(model)
-            self.screen.note(f"model: {self.talk.model}")
-        elif model is not None:
-            await self.commands.run(f"/model {model}")
 
     async def step(self) -> bool:
         """One line of the user's; False if it was the last."""
@@ -120,7 +113,8 @@ class Room:
         before = talk.chat.turn
         parts = talk.chat.resume() if message is None else talk.chat.say(message)
         try:
-            done = await shown_turn(talk, screen, parts)
+            with silent_keys():
+                done = await shown_turn(talk, screen, parts)
         except InterlinguaError as odd:
             screen.error(str(odd))
             if talk.chat.turn is not before:

@@ -69,13 +69,12 @@ async def ask_once(question: Question, wanted: Wanted, as_json: bool, thinking: 
 
 
 async def _choose(talk: Talk, screen: Screen) -> None:
-    """The model of `-m`: as with `/model`, it holds for the session, and nobody is asked."""
+    """The model of `-m` in a session that goes on: as with `/model` it holds from now on, what
+    is lost is told, and nobody is asked."""
     model = talk.wanted.model
-    if model is None or model == talk.session.model:
-        return
-    plan = None if talk.is_new else await talk.session.plan(model)
-    await talk.session.swap(model)
-    if plan is not None:
+    if model is not None and not talk.is_new:
+        plan = await talk.session.plan(model)
+        await talk.session.swap(model)
         screen.losses(plan.report)
 
 

@@ -42,6 +42,8 @@ class Wanted(NamedTuple):
     dialect: str | None = None
     system: str | None = None
     schema: Path | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
     tools: bool = False
     resume: str | None = None
     """The session to go on with: an id, the beginning of one, or `last`."""
@@ -69,7 +71,11 @@ class Talk:
         """The store as people know it."""
         self.client = client
         self.shape = shape
-        self.options = Options(response_format=shape.format) if shape is not None else None
+        self.options = Options(
+            response_format=shape.format if shape is not None else None,
+            max_output_tokens=wanted.max_tokens,
+            temperature=wanted.temperature,
+        )
         self.spoken = Spoken(setup.providers)
         self.tools: ToolRegistry | None = None
         self.servers: McpServers | None = None
@@ -95,7 +101,7 @@ class Talk:
             session = await AsyncSession.create(
                 self.store,
                 os.getcwd(),
-                model=self.setup.default_model(os.getcwd()),
+                model=wanted.model or self.setup.default_model(os.getcwd()),
                 system=wanted.system,
                 tools=self.tools,
                 options=self.options,
@@ -104,6 +110,8 @@ class Talk:
                 dialects=self.spoken,
             )
             self._use(session)
+            if wanted.model is not None:
+                await session.swap(wanted.model)  # what was asked for comes before any rule
         if wanted.dialect is not None:
             self.spoken[self._named(wanted.model or self.model)] = wanted.dialect
 
@@ -168,7 +176,7 @@ def servers_path() -> Path:
 @asynccontextmanager
 async def opened_talk(wanted: Wanted, confirm: Confirm | None = None) -> AsyncIterator[Talk]:
     """Open everything; on leaving, what was opened is closed, and the rest is stored."""
-    from interlingua.cli.tables import own_table
+    from interlingua.prices.own import own_table
 
     setup = Setup(prices=own_table())
     shape = read_shape(wanted.schema) if wanted.schema is not None else None

@@ -94,6 +94,7 @@ class Screen:
         self._thinks = False
         self._calls: dict[int, ToolUseStart] = {}
         self._refusals: set[int] = set()
+        self._told = ""
         self.last: MessageComplete | StreamError | None = None
 
     # Lines
@@ -224,12 +225,16 @@ class Screen:
     # After a turn
 
     def losses(self, report: Report | None) -> None:
-        """What the request could not say, in one line; what is lost to nobody is not told."""
+        """What the request could not say, in one line. What is lost to nobody is not told, and
+        what was told of the request before is not told again."""
         lost = [each for each in report or () if each.severity != "info"]
         if report is not None and lost:
             counts = Counter(each.kind for each in lost)
             told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-            self.line(one_line(f"not said to {report.target}: {told}; {lost[0]}", WIDTH), YELLOW)
+            text = one_line(f"not said to {report.target}: {told}; {lost[0]}", self._width())
+            if text != self._told:
+                self._told = text
+                self.line(text, YELLOW)
 
     def ended(self, answers: Iterable[Message], model: str) -> None:
         """What the turn used and cost, and why it ended if that is not as it should be."""

@@ -21,7 +21,7 @@ async def shown_turn(talk: Talk, screen: Screen, parts: AsyncGenerator[Said, Non
     shown, and the turn is over either way."""
     task = asyncio.ensure_future(_shown(talk, screen, parts))
     try:
-        with on_interrupt(task.cancel), silent_keys():
+        with on_interrupt(task.cancel):
             await task
     except asyncio.CancelledError:
         if not task.cancelled():
@@ -61,12 +61,11 @@ def silent_keys() -> Iterator[None]:
     """What is typed while an answer arrives waits for the prompt, and is not shown in its midst."""
     try:
         import termios
-
-        keyboard = sys.stdin.fileno()
-        before = termios.tcgetattr(keyboard)
-    except (ImportError, OSError, ValueError):  # no terminal, or none of that kind
+    except ImportError:  # Windows
         yield
         return
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
     quiet = [*before]
     quiet[3] &= ~termios.ECHO
     termios.tcsetattr(keyboard, termios.TCSADRAIN, quiet)

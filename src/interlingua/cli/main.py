@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "sessions": "List, show, search, fork, export and delete sessions.",
     "cost": "What was spent, by session, model, day, user or team.",
     "reprice": "Compute the costs of history again, by another price table.",
+    "serve": "Run the gateway: any official SDK in front, any provider behind.",
     "rules": "Check or show the rules that choose a model.",
     "export": "Write sessions to a file, to be imported elsewhere or sent on.",
     "import": "Make sessions of requests, responses or exported files.",

@@ -36,7 +36,7 @@ ABLE = {
 @json_option
 def command(name: str | None, provider: str | None, as_json: bool) -> None:
     """NAME is a part of the id, or an alias."""
-    from interlingua.cli.tables import own_table
+    from interlingua.prices.own import own_table
 
     table = own_table()
     known = list(dict.fromkeys([*known_models(), *table]))

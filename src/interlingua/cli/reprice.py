@@ -124,7 +124,7 @@ def command(
 
 
 def _table(version: str | None, prices: str | None) -> PriceTable:
-    from interlingua.cli.tables import own_table
+    from interlingua.prices.own import own_table
     from interlingua.prices.table import PriceTable, bundled, versions
 
     if version is not None and prices is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from interlingua.bus.bus import Bus
 from interlingua.model.exchange import Options
 from interlingua.model.tools import ToolDefinition
+from interlingua.prices.own import own_table
 from interlingua.prices.table import PriceTable
 from interlingua.routing.router import Router
 from interlingua.sessions.core import Setting
@@ -26,7 +27,7 @@ def setting_of(
 ) -> Setting:
     return Setting(
         router or default_router(),
-        prices,
+        prices or own_table(),
         _registry(tools),
         bus,
         dialects or {},
