@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, cli, import_time, store, streams, translate
+from bench import canonical, cli, client, import_time, store, streams, translate
 from bench.measure import Row
 
 SECTIONS = {
@@ -17,6 +17,7 @@ SECTIONS = {
     "translate": translate.rows,
     "streams": streams.rows,
     "store": store.rows,
+    "client": client.rows,
     "cli": cli.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"

@@ -1,0 +1,125 @@
+"""One try: a request out, an answer in. Retries and everything else happen further out."""
+
+from __future__ import annotations
+
+from interlingua.client import counting, failures
+from interlingua.client.answer import Answer
+from interlingua.client.errors import CallError, TooLargeError
+from interlingua.client.failures import placed
+from interlingua.client.middleware import Call
+from interlingua.client.stamp import stamped
+from interlingua.client.targets import Prepared, Target, Targets
+from interlingua.client.transport import (
+    MAX_ERROR_BYTES,
+    Limits,
+    Reply,
+    TooLarge,
+    Transport,
+    TransportError,
+)
+from interlingua.client.tries import Clock
+from interlingua.errors import ReadError
+
+
+class Asker:
+    """Asks models, each time once. `timeout` is the most seconds for an answer that comes whole, in
+    place of the provider's own; `max_bytes` the most that is read of one."""
+
+    def __init__(
+        self, targets: Targets, transport: Transport, timeout: float | None, max_bytes: int
+    ) -> None:
+        self.targets = targets
+        self.transport = transport
+        self.max_bytes = max_bytes
+        self._timeout = timeout
+
+    def target(self, model: str, call: Call) -> Target:
+        """Where a model is asked. A dialect that was asked for is that of the first model."""
+        dialect = call.dialect if model == call.models[0] else None
+        return self.targets.find(model, dialect)
+
+    async def prepare(self, call: Call, target: Target) -> Prepared:
+        """The request, ready to be sent; a server that is started on demand is started first."""
+        await self.targets.start(target)
+        return self.targets.prepare(call.request, target, call.stream)
+
+    async def open(self, prepared: Prepared, clock: Clock, stream: bool) -> tuple[Reply, str]:
+        """Send a request; a reply of success, else the error that it tells. And what to call it
+        when the limit for everything is hit."""
+        limits, bound = self._limits(prepared.target, clock, stream)
+        secrets = prepared.http.secrets
+        try:
+            reply = await self.transport.send(prepared.http, limits)
+            if 200 <= reply.status < 300:
+                return reply, bound
+            body = await _error_body(reply)
+            failed: CallError = failures.of_reply(
+                reply.status, reply.headers, body, prepared.target.dialect, secrets
+            )
+        except TransportError as odd:
+            failed = failures.of_transport(odd, secrets, bound)
+        raise placed(failed, prepared.target)
+
+    async def answer(self, model: str, call: Call, clock: Clock) -> Answer:
+        """One answer that comes whole."""
+        target = self.target(model, call)
+        prepared = await self.prepare(call, target)
+        reply, total = await self.open(prepared, clock, stream=False)
+        headers = reply.headers
+        body = await self._body(reply, prepared, total)
+        secrets = prepared.http.secrets
+        try:
+            response = target.dialect.read_response(body)
+        except ReadError as odd:
+            failed: CallError = failures.unreadable(odd, headers, secrets)
+        else:
+            if response.error is None:
+                response = stamped(response, target)
+                return Answer(response, prepared.report, target.model, failures.request_id(headers))
+            failed = failures.of_provider(response.error, headers, secrets)
+        raise placed(failed, target)  # outside, since a `ReadError` knows what it read
+
+    async def count(self, target: Target, call: Call, clock: Clock) -> int:
+        """The provider's own count of a prompt's tokens."""
+        await self.targets.start(target)
+        prepared = counting.prepare(call.request, target, self.targets)
+        reply, total = await self.open(prepared, clock, stream=False)
+        body = await self._body(reply, prepared, total)
+        try:
+            return counting.read(body, target)
+        except ReadError as odd:
+            failed = failures.unreadable(odd, reply.headers, prepared.http.secrets)
+        raise placed(failed, target)
+
+    async def _body(self, reply: Reply, prepared: Prepared, total: str) -> bytes:
+        try:
+            return await reply.body(self.max_bytes)
+        except TooLarge:
+            failed: CallError = TooLargeError(f"an answer of more than {self.max_bytes} bytes")
+        except TransportError as odd:
+            failed = failures.of_transport(odd, prepared.http.secrets, total)
+            failed.request_id = failures.request_id(reply.headers, prepared.http.secrets)
+        finally:
+            reply.close()
+        raise placed(failed, prepared.target)
+
+    def _limits(self, target: Target, clock: Clock, stream: bool) -> tuple[Limits, str]:
+        """The limits for one try, and what to call it when the last of them is hit."""
+        usual = target.provider.timeouts
+        left = clock.left()
+        total = None if stream else (self._timeout or usual.total)
+        bound = "total"
+        if left is not None and (total is None or left < total):
+            total, bound = left, "deadline"
+        first = usual.first_byte if stream else None
+        return Limits(usual.connect, first, usual.idle if stream else None, total), bound
+
+
+async def _error_body(reply: Reply) -> bytes:
+    """What an error says; of one that breaks off or is too long, as much as there is of use."""
+    try:
+        return await reply.body(MAX_ERROR_BYTES)
+    except (TooLarge, TransportError):
+        return b""
+    finally:
+        reply.close()

@@ -1,0 +1,91 @@
+"""What it means when aiohttp raises something. Nothing of its exceptions is passed on: some of them
+hold the headers of the request, and those hold keys."""
+
+from __future__ import annotations
+
+import ssl
+from functools import lru_cache
+from typing import Any
+
+from interlingua.errors import MissingExtraError
+
+
+class TransportError(Exception):
+    """Why there is no reply, or no more of it. `phase` is as in `NetworkError`."""
+
+    def __init__(
+        self, phase: str, problem: str, *, sent: bool, late: bool = False, begun: bool = False
+    ) -> None:
+        super().__init__(problem)
+        self.phase = phase
+        self.problem = problem
+        self.sent = sent
+        self.late = late
+        """It is a timeout."""
+        self.begun = begun
+
+
+class TooLarge(Exception):  # noqa: N818 - the client makes an error of it
+    """A reply beyond the limit."""
+
+
+def late_in(phase: str, begun: bool = False) -> TransportError:
+    return TransportError(phase, _LATE[phase], sent=phase != "connect", late=True, begun=begun)
+
+
+_LATE = {
+    "connect": "no connection in time",
+    "first_byte": "no answer in time",
+    "idle": "silent for too long",
+    "total": "not finished in time",
+}
+
+
+def failure_of(odd: Exception, late: str, begun: bool = False) -> TransportError:
+    """What an exception of aiohttp means. Its text may hold addresses, but never headers."""
+    http = aiohttp()
+    why = _reason(odd)
+    match odd:
+        case http.ClientConnectorDNSError():
+            return TransportError("dns", f"the host is not found: {why}", sent=False)
+        case http.ClientProxyConnectionError() | http.ClientHttpProxyError():
+            return TransportError("proxy", f"the proxy does not let us through: {why}", sent=False)
+        case http.ClientSSLError() | http.ServerFingerprintMismatch() | ssl.SSLError():
+            return TransportError("tls", f"no secure connection: {why}", sent=False)
+        case http.ConnectionTimeoutError():
+            return late_in("connect")
+        case http.ClientConnectorError():
+            return TransportError("connect", f"no connection: {why}", sent=False)
+        case TimeoutError():
+            return late_in(late, begun)
+        case http.ClientConnectionResetError():
+            # Raised before writing to a connection that is closed already.
+            return TransportError("write", f"the connection was closed: {why}", sent=False)
+        case http.InvalidURL() | http.NonHttpUrlClientError():
+            return TransportError("connect", "the provider's URL is not valid", sent=False)
+        case http.ClientResponseError():
+            problem = "the answer is no HTTP that we understand, or in an unknown encoding"
+            return TransportError("read", problem, sent=True, begun=True)
+        case http.ClientPayloadError() | ValueError():
+            return TransportError("read", "the answer broke off", sent=True, begun=True)
+        case _:
+            return TransportError("read", f"the connection broke: {why}", sent=True, begun=begun)
+
+
+def _reason(odd: Exception) -> str:
+    """A few words that are safe to show: the system's own text for it, or the exception's name."""
+    inner = getattr(odd, "os_error", odd)
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        return inner.verify_message
+    text = getattr(inner, "strerror", None)
+    return text if isinstance(text, str) and text else type(odd).__name__
+
+
+@lru_cache(maxsize=1)
+def aiohttp() -> Any:
+    """The library, where it is installed; imported when it is first needed."""
+    try:
+        import aiohttp as module
+    except ImportError:
+        raise MissingExtraError("the client", "client") from None
+    return module

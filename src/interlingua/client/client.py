@@ -1,0 +1,293 @@
+"""`AsyncClient`: canonical values in, canonical values out, over HTTP.
+
+A request is said in the dialect of the provider that serves its model, with its history retold; the
+answer comes back as canonical values with the report of what could not be said. The client keeps
+nothing of a conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from interlingua.client import counting
+from interlingua.client.answer import Answer, Parsed, Run, TokenCount
+from interlingua.client.asking import Asker
+from interlingua.client.errors import CallError
+from interlingua.client.failures import placed as placed
+from interlingua.client.middleware import Call, Layers, Middleware
+from interlingua.client.retry import RETRYABLE, RetryPolicy
+from interlingua.client.stream import AsyncStream
+from interlingua.client.targets import NO_OPTIONS, Key, Place, Targets
+from interlingua.client.transport import (
+    MAX_BYTES,
+    HttpTransport,
+    Transport,
+)
+from interlingua.client.tries import Clock, InFlight, tried
+from interlingua.errors import InterlinguaError
+from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.model.exchange import ErrorKind, Options, Request
+from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
+from interlingua.providers.provider import Provider
+
+logger = logging.getLogger(__name__)
+Conversation = Request | Message | Sequence[Message] | str
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """Talks to models.
+
+    `providers` are those to use, by name or in a list; without them, those of the package and of
+    the user's file. `keys` and `base_urls`, by provider, come before the environment. `timeout` is
+    the most seconds for an answer that comes whole, where it is not the provider's own.
+    `fallback_on` are the kinds of failure after which the next model of `fallbacks` is asked. `ca`
+    is a file of certificates to trust, `proxy` overrides the one of the environment. `max_bytes` is
+    the largest answer that is read; streams may have four times as many."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, Provider] | Iterable[Provider] | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int = 2,
+        middleware: Iterable[Middleware] = (),
+        fallback_on: Iterable[ErrorKind] = RETRYABLE,
+        aliases: Mapping[str, str] | None = None,
+        keys: Mapping[str, Key] | None = None,
+        base_urls: Mapping[str, Place] | None = None,
+        environ: Mapping[str, str] | None = None,
+        retry: RetryPolicy | None = None,
+        ca: str | None = None,
+        proxy: str | None = None,
+        max_bytes: int = MAX_BYTES,
+        transport: Transport | None = None,
+    ) -> None:
+        targets = Targets(
+            providers, aliases=aliases, environ=environ, keys=keys, base_urls=base_urls
+        )
+        transport = transport or HttpTransport(ca=ca, proxy=proxy)
+        self.asker = Asker(targets, transport, timeout, max_bytes)
+        self.policy = retry or RetryPolicy(max_retries)
+        self.layers = Layers(middleware)
+        self.fallback_on = frozenset(fallback_on)
+        self._calls: dict[str, InFlight] = {}
+        self._numbers = itertools.count(1)
+        self.sleep = asyncio.sleep
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Cancel what is under way and close every connection."""
+        self.cancel()
+        await self.asker.transport.close()
+
+    def cancel(self, call_id: str | None = None) -> bool:
+        """Cancel one call, or all of them. True if there was something to cancel."""
+        chosen = [self._calls.get(call_id)] if call_id else list(self._calls.values())
+        cancelled = [call.cancel() for call in chosen if call is not None]
+        return any(cancelled)
+
+    async def generate(
+        self,
+        model: str,
+        messages: Conversation,
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+        *,
+        dialect: str | None = None,
+        deadline: float | None = None,
+        fallbacks: Sequence[str] = (),
+        call_id: str | None = None,
+    ) -> Answer:
+        """One answer.
+
+        `model` is `<provider>:<name>` or an alias; `dialect` another than its usual one; `deadline`
+        the seconds for everything, tries and waits included; `fallbacks` the models to ask when it
+        fails; `call_id` a name under which the call can be cancelled."""
+        call = self.call(model, messages, tools, options, dialect, deadline, fallbacks, call_id)
+        id = call.id
+        flight = self.begin(id)
+        try:
+            call = await self.layers.request(call)
+            clock = Clock(None)
+            work = tried(
+                call,
+                lambda model, left: self.asker.answer(model, call, left),
+                self.policy,
+                self.fallback_on,
+                self.sleep,
+            )
+            answer, attempts = await flight.wait(work)
+            answer = _finished(answer, attempts, clock)
+            return await self.layers.answer(call, answer)
+        except CallError as odd:
+            failed = self.failed(call, odd)
+        finally:
+            self.end(id)
+        raise failed
+
+    def stream(
+        self,
+        model: str,
+        messages: Conversation,
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+        *,
+        dialect: str | None = None,
+        deadline: float | None = None,
+        fallbacks: Sequence[str] = (),
+        call_id: str | None = None,
+        marks: bool = False,
+    ) -> AsyncStream:
+        """The events of one answer while it arrives:
+
+            async with client.stream("sonnet", "Hello") as stream:
+                async for event in stream: ...
+                stream.response()
+
+        `marks` keeps which wire frame each event came from, for who writes the stream home."""
+        call = self.call(
+            model, messages, tools, options, dialect, deadline, fallbacks, call_id, stream=True
+        )
+        return AsyncStream(self, call, marks)
+
+    async def count_tokens(
+        self,
+        model: str,
+        messages: Conversation,
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+        *,
+        dialect: str | None = None,
+        deadline: float | None = None,
+    ) -> TokenCount:
+        """Tokens of the prompt: the provider's own count where it has one, else our estimate."""
+        call = self.call(model, messages, tools, options, dialect, deadline)
+        target = self.asker.target(call.models[0], call)
+        if not counting.can_count(target):
+            request = call.request
+            tokens = estimate_input_tokens(
+                request.messages, request.tools, target.model, request.options
+            )
+            return TokenCount(tokens, "estimate", target.model)
+        work = tried(
+            call,
+            lambda _, left: self.asker.count(target, call, left),
+            self.policy,
+            frozenset(),
+            self.sleep,
+        )
+        tokens, _ = await work
+        return TokenCount(tokens, "provider", target.model)
+
+    async def run(
+        self,
+        model: str,
+        messages: Conversation,
+        tools: Iterable[ToolDefinition],
+        dispatcher: Any,
+        max_rounds: int = 1,
+        options: Options | None = None,
+        **how: Any,
+    ) -> Run:
+        """Answer, run the tools that were called, answer again, for at most so many rounds of
+        tools. See `interlingua.client.loop`."""
+        from interlingua.client.loop import run
+
+        return await run(self, model, messages, tools, dispatcher, max_rounds, options, **how)
+
+    async def parse(
+        self,
+        model: str,
+        messages: Conversation,
+        schema: Any,
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+        **how: Any,
+    ) -> Parsed:
+        """An answer of a given shape: a JSON Schema, or a msgspec, dataclass or pydantic type. What
+        comes back is checked; `OutputError` says what does not fit."""
+        from interlingua.client.structured import shape_of
+
+        shape = shape_of(schema)
+        options = (options or Options()).replace(response_format=shape.format)
+        answer = await self.generate(model, messages, tools, options, **how)
+        return Parsed(shape.read(answer), answer)
+
+    # What streams share with whole answers.
+
+    def call(
+        self,
+        model: str,
+        messages: Conversation,
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+        dialect: str | None = None,
+        deadline: float | None = None,
+        fallbacks: Sequence[str] = (),
+        call_id: str | None = None,
+        stream: bool = False,
+    ) -> Call:
+        request = _request(messages, tuple(tools), options)
+        id = call_id or f"call-{next(self._numbers)}"
+        return Call(id, (model, *fallbacks), request, stream, dialect, deadline)
+
+    def begin(self, id: str) -> InFlight:
+        """A call that can be cancelled from now on."""
+        if id in self._calls:
+            raise InterlinguaError(f"a call {id!r} is already under way")
+        flight = self._calls[id] = InFlight()
+        return flight
+
+    def end(self, id: str) -> None:
+        self._calls.pop(id, None)
+
+    def failed(self, call: Call, error: CallError) -> CallError:
+        """An error on its way out."""
+        logger.debug(
+            "call_failed",
+            extra={"call": call.id, "model": error.model, "kind": error.kind.value},
+        )
+        return self.layers.error(call, error)
+
+
+def _finished(answer: Answer, attempts: Any, clock: Clock) -> Answer:
+    return Answer(
+        answer.response,
+        answer.report,
+        answer.model,
+        answer.request_id,
+        clock.passed_ms(),
+        attempts,
+    )
+
+
+def _request(
+    messages: Conversation, tools: tuple[ToolDefinition, ...], options: Options | None
+) -> Request:
+    if isinstance(messages, Request):
+        changes: dict[str, Any] = {"tools": tools} if tools else {}
+        if options is not None:
+            changes["options"] = options
+        return messages.replace(**changes) if changes else messages
+    if isinstance(messages, str):
+        messages = (Message.user(messages),)
+    elif isinstance(messages, Message):
+        messages = (messages,)
+    return Request(tuple(messages), None, tools, options or NO_OPTIONS)

@@ -1,0 +1,178 @@
+"""From what a provider, or the network, did to the error that callers get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from interlingua.client.errors import (
+    CLASSES,
+    CallError,
+    CallTimeoutError,
+    NetworkError,
+    ProviderFailure,
+)
+from interlingua.client.retry import asked_delay, retry_after
+from interlingua.client.targets import Target
+from interlingua.client.transport import TransportError
+from interlingua.dialects.base import Dialect
+from interlingua.errors import InterlinguaError
+from interlingua.model.exchange import ErrorKind, ProviderError
+
+STATUSES: dict[int, ErrorKind] = {
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    408: ErrorKind.NETWORK,
+    413: ErrorKind.CONTEXT_OVERFLOW,
+    429: ErrorKind.RATE_LIMIT,
+}
+"""What a status means by itself; others by their class."""
+REQUEST_IDS = (
+    "request-id",  # Anthropic
+    "x-request-id",  # OpenAI, OpenRouter and most that are like them
+    "x-amzn-requestid",
+    "apim-request-id",  # Azure
+    "x-goog-request-id",
+    "mistral-correlation-id",
+)
+_VAGUE = frozenset({ErrorKind.OTHER, ErrorKind.INVALID_REQUEST})
+"""Kinds of a body that say less than a status does."""
+_LONG = 2000
+"""Characters of a provider's text that are passed on."""
+# Keys as the large providers shape them, also where the provider has shortened them with stars.
+_KEYS = re.compile(
+    r"(?i)\b(?:bearer|basic)\s+[\w.~+/=*-]{8,}"
+    r"|\b(?:sk|pk|rk|gsk|xai|gw|key|tok|AIza|AKIA|ASIA|ya29|ghp|hf|nvapi|pplx)[-_.]?[\w*.-]{12,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+)
+BLOT = "[secret]"
+UNKNOWN_MODEL = frozenset({"model_not_found", "unknown_model", "invalid_model"})
+"""Codes for a model that the provider does not know; most say it with status 404."""
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without these secrets, and without what looks like a key."""
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, BLOT)
+    return _KEYS.sub(BLOT, text)
+
+
+def request_id(headers: Mapping[str, str], secrets: Iterable[str] | None = None) -> str | None:
+    """The provider's own name for a request; with `secrets` in a form that can be shown."""
+    for name in REQUEST_IDS:
+        if name in headers:
+            id = headers[name][:200]
+            return id if secrets is None else redact(id, secrets)
+    return None
+
+
+def kind_of(status: int, said: ErrorKind | None) -> ErrorKind:
+    """The body's word counts unless it is vague; then the status decides."""
+    if said is not None and said not in _VAGUE:
+        return said
+    if status in STATUSES:
+        return STATUSES[status]
+    if status >= 500:
+        return ErrorKind.SERVER_ERROR
+    return ErrorKind.INVALID_REQUEST if status >= 400 else said or ErrorKind.OTHER
+
+
+def of_reply(
+    status: int, headers: Mapping[str, str], body: bytes, dialect: Dialect, secrets: Iterable[str]
+) -> CallError:
+    """The error that a reply with a status other than 200 tells."""
+    wire = _json(body)
+    said = _read(dialect, wire)
+    if 300 <= status < 400:
+        return ProviderFailure("a redirect, which is not followed", status=status)
+    if said is not None and said.message:
+        problem = redact(said.message[:_LONG], secrets)
+    else:
+        size = f"{len(body)} bytes of {_type(headers)}"
+        problem = redact(f"an error without a text we can read ({size})", secrets)
+    error = CLASSES[kind_of(status, said.kind if said else None)](
+        problem,
+        status=status,
+        code=redact(said.code, secrets) if said and said.code else None,
+        request_id=request_id(headers, secrets),
+        retry_after=_first(retry_after(headers), asked_delay(wire)),
+    )
+    return _read_failed(error)
+
+
+def of_provider(
+    said: ProviderError, headers: Mapping[str, str], secrets: Iterable[str]
+) -> CallError:
+    """The error that came in the body, or in the stream, of a reply with status 200."""
+    kind = kind_of(said.status, said.kind) if said.status else said.kind
+    error = CLASSES[kind](
+        redact(said.message[:_LONG], secrets) or "an error without a text",
+        status=said.status,
+        code=redact(said.code, secrets) if said.code else None,
+        request_id=request_id(headers, secrets),
+        retry_after=retry_after(headers),
+    )
+    return _read_failed(error)
+
+
+def of_transport(
+    odd: TransportError, secrets: Iterable[str] = (), total: str = "total"
+) -> NetworkError:
+    """`total` is what the limit for everything was: of a try, or the call's `deadline`."""
+    error = (CallTimeoutError if odd.late else NetworkError)(redact(odd.problem, secrets))
+    error.phase = total if odd.phase == "total" else odd.phase
+    error.sent, error.begun = odd.sent, odd.begun
+    return error
+
+
+def unreadable(
+    odd: InterlinguaError, headers: Mapping[str, str], secrets: Iterable[str] = ()
+) -> ProviderFailure:
+    """An answer of status 200 that is none. The text of a `ReadError` names places, not content."""
+    problem = f"the answer ({_type(headers)}) cannot be read: {odd}"
+    return ProviderFailure(redact(problem, secrets), request_id=request_id(headers, secrets))
+
+
+def placed(error: CallError, target: Target) -> CallError:
+    """The error with the model that it is about, and, if nobody there knows it, others like it."""
+    error.model, error.provider = target.model, target.provider.key
+    if error.status == 404 or error.code in UNKNOWN_MODEL:
+        error.alternatives = target.near()
+    return error
+
+
+def _read_failed(error: CallError) -> CallError:
+    if isinstance(error, NetworkError):
+        error.phase = "read"
+    return error
+
+
+def _type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "no content type").partition(";")[0][:80]
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def _read(dialect: Dialect, wire: Any) -> ProviderError | None:
+    """What the dialect's own reader makes of an error body. Google sends it in a list at times."""
+    if isinstance(wire, list) and len(wire) == 1:
+        wire = wire[0]
+    if not isinstance(wire, dict):
+        return None
+    try:
+        return dialect.read_response(wire).error
+    except InterlinguaError:
+        return None

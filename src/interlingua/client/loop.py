@@ -1,0 +1,184 @@
+"""The tool loop: answer, run what was called, answer again.
+
+All results of a round are in before the next call. A call is run only if its answer came whole and
+its arguments are JSON as they stand; the model is told of anything else as a failed result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlingua.arguments import recover
+from interlingua.client.answer import Answer, Run, Step, add_usage
+from interlingua.errors import InterlinguaError, ToolInputError
+from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, blocks_of
+from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.model.tools import ToolDefinition
+from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from interlingua.client.client import AsyncClient, Conversation
+
+AT_ONCE = 4
+"""Tools of one round that run at the same time."""
+CUT = frozenset(
+    {
+        StopReason.MAX_TOKENS,
+        StopReason.CONTENT_FILTER,
+        StopReason.REFUSAL,
+        StopReason.PAUSE,
+        StopReason.CANCELLED,
+        StopReason.ERROR,
+    }
+)
+"""Ends after which a call may not be what the model wanted to say."""
+
+Runner = Dispatcher | Callable[[ToolUseBlock], Any] | Mapping[str, Callable[..., Any]]
+"""Who runs tools: a `Dispatcher`; a function of the call; or a function of the input for each tool.
+Functions may be coroutines; others run in a thread. What they give is a result block, text, blocks,
+or a value that becomes JSON."""
+
+
+async def run(
+    client: AsyncClient,
+    model: str,
+    messages: Conversation,
+    tools: Iterable[ToolDefinition],
+    dispatcher: Runner,
+    max_rounds: int = 1,
+    options: Options | None = None,
+    **how: Any,
+) -> Run:
+    """At most `max_rounds` rounds of tools, and so at most one answer more; with 0 no tool is run.
+
+    A call to a tool that `dispatcher` has no function for ends the loop: it is the caller's to run,
+    and `pending`. A `ToolRegistry` as `tools` checks every input first."""
+    if max_rounds < 0:
+        raise InterlinguaError(f"max_rounds is 0 or more, found {max_rounds}")
+    offered = tuple(tools)
+    request = client.call(model, messages, offered, options).request
+    history = list(request.messages)
+    registry = tools if isinstance(tools, ToolRegistry) else None
+    names = {tool.name for tool in request.tools}
+    crew = None if isinstance(dispatcher, Dispatcher) else _Crew(dispatcher, names, registry)
+    steps: list[Step] = []
+    usage: Usage | None = None
+    while True:
+        answer = await client.generate(model, request.replace(messages=tuple(history)), **how)
+        usage = add_usage(usage, answer.usage)
+        history.append(answer.message)
+        calls = _calls(answer)
+        results: tuple[ToolResultBlock, ...] = ()
+        if len(steps) < max_rounds and calls and not _is_cut(answer):
+            if crew is not None:
+                results = await crew.results(calls)
+            else:
+                results = tuple(await dispatcher.run(answer.message))  # type: ignore[union-attr]  # it is a Dispatcher
+        history += [Message.of_result(result) for result in results]
+        steps.append(Step(answer, calls, results))
+        if not calls or len(results) < len(calls):
+            return Run(tuple(steps), tuple(history), usage)
+
+
+class _Crew:
+    """Runs tools."""
+
+    def __init__(
+        self,
+        functions: Callable[[ToolUseBlock], Any] | Mapping[str, Callable[..., Any]],
+        names: set[str],
+        registry: ToolRegistry | None,
+    ) -> None:
+        self._functions = functions
+        self._names = names
+        self._registry = registry
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    async def results(self, calls: tuple[ToolUseBlock, ...]) -> tuple[ToolResultBlock, ...]:
+        """A result for each call that is ours, in the same order; a failure is a result too."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._result(call)) for call in calls if self._runs(call)]
+        return tuple(task.result() for task in tasks)
+
+    def _runs(self, call: ToolUseBlock) -> bool:
+        by_name = self._functions
+        return not isinstance(by_name, Mapping) or call.name in by_name or self._is_unknown(call)
+
+    def _is_unknown(self, call: ToolUseBlock) -> bool:
+        return call.name not in self._names
+
+    async def _result(self, call: ToolUseBlock) -> ToolResultBlock:
+        problem = self._problem(call)
+        if problem is not None:
+            return _failed(call, problem)
+        try:
+            async with self._room:
+                given = await self._run(call)
+            return _result(call, given)
+        except Exception as odd:  # the model gets a result whatever a tool does
+            return _failed(call, f"{type(odd).__name__}: {odd}")
+
+    def _problem(self, call: ToolUseBlock) -> str | None:
+        if self._is_unknown(call):
+            known = ", ".join(sorted(self._names)) or "none"
+            return f"There is no tool {call.name!r}; there are: {known}."
+        text = call.raw_arguments
+        if text is not None and call.call_type != "custom" and recover(text).mode != "strict":
+            return "The arguments were no valid JSON object; the tool was not run."
+        if self._registry is not None:
+            try:
+                self._registry.validate_input(call.name, call.input)
+            except ToolInputError as odd:
+                return str(odd)
+        return None
+
+    async def _run(self, call: ToolUseBlock) -> Any:
+        work: Callable[[], Any]
+        if isinstance(self._functions, Mapping):
+            function = self._functions[call.name]
+            work = lambda: function(**call.input)  # noqa: E731 - two ways to one call
+        else:
+            function = self._functions
+            work = lambda: function(call)  # noqa: E731
+        if iscoroutinefunction(function) or iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - an object that is called
+        ):
+            return await work()
+        given = await asyncio.to_thread(work)
+        return await given if isawaitable(given) else given
+
+
+def _calls(answer: Answer) -> tuple[ToolUseBlock, ...]:
+    content = answer.message.content
+    return tuple(b for b in content if isinstance(b, ToolUseBlock) and b.executor == "client")
+
+
+def _is_cut(answer: Answer) -> bool:
+    metadata = answer.message.metadata
+    return metadata.status is not MessageStatus.COMPLETE or metadata.stop_reason in CUT
+
+
+def _result(call: ToolUseBlock, given: Any) -> ToolResultBlock:
+    if isinstance(given, ToolResultBlock):
+        return given.replace(tool_use_id=call.id, tool_name=given.tool_name or call.name)
+    if given is None:
+        given = ""
+    elif not isinstance(given, (str, msgspec.Struct)) and not _are_blocks(given):
+        given = msgspec.json.encode(given).decode()
+    return ToolResultBlock(call.id, blocks_of(given), tool_name=call.name)  # type: ignore[arg-type]  # a misplaced block is for validate() to name
+
+
+def _are_blocks(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(b, msgspec.Struct) for b in given)
+
+
+def _failed(call: ToolUseBlock, problem: str) -> ToolResultBlock:
+    return ToolResultBlock(call.id, (TextBlock(problem),), is_error=True, tool_name=call.name)

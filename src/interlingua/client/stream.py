@@ -1,0 +1,282 @@
+"""A stream on its way in: events as they arrive, and the answer so far at any time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from interlingua.client import failures
+from interlingua.client.answer import Answer, Attempt
+from interlingua.client.errors import (
+    CallCancelledError,
+    CallError,
+    NetworkError,
+)
+from interlingua.client.incoming import STREAMS, Incoming, is_last
+from interlingua.client.middleware import Call
+from interlingua.client.stamp import ended, stamped
+from interlingua.client.tries import Clock, InFlight, tried
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.events import Event, MessageComplete, Other, StreamError
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.streams.fold import Folder
+
+if TYPE_CHECKING:
+    from interlingua.client.client import AsyncClient
+
+
+class AsyncStream:
+    """Use it with `async with`: leaving it closes the connection, and the provider stops.
+
+    The last event is `message_complete` with the whole response, or `error` with what had arrived;
+    after an `error` the next step raises it. `response()` has the answer so far at any time, also
+    after the stream was left, when its status is `cancelled`."""
+
+    def __init__(self, client: AsyncClient, call: Call, marks: bool = False) -> None:
+        self.call = call
+        self._id = call.id
+        self.attempts: tuple[Attempt, ...] = ()
+        self.latency_ms: int | None = None
+        """From the request to the last event."""
+        self.first_event_ms: int | None = None
+        self._client = client
+        self._marks = marks
+        self._flight: InFlight | None = None
+        self._way: Incoming | None = None
+        self._clock = Clock(None)
+        self._events: list[Event] = []
+        self._next = 0
+        self._final: Response | None = None
+        self._error: CallError | None = None
+        self._folder = Folder()
+
+    async def __aenter__(self) -> Self:
+        """Returns when the first event is there, so that what fails before fails here."""
+        if self._flight is not None:
+            raise InterlinguaError("a stream is used once")
+        client = self._client
+        self._clock = Clock(None)
+        self._flight = client.begin(self.call.id)
+        try:
+            self.call = await client.layers.request(self.call)
+            work = tried(self.call, self._open, client.policy, client.fallback_on, client.sleep)
+            (self._way, events), self.attempts = await self._flight.wait(work)
+        except CallError as odd:
+            client.end(self._id)
+            failed = client.failed(self.call, odd)
+        except BaseException:
+            client.end(self._id)
+            raise
+        else:
+            self.first_event_ms = self._clock.passed_ms()
+            if self._take(events):
+                await self._finish()
+            return self
+        raise failed
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._final is None and self._way is not None:
+            self._break_off(CallCancelledError("left before its end"), self._way.rest())
+        if self._way is not None:
+            if self._error is None and self._final is not None:
+                await self._way.drain()
+            self._way.reply.close()
+        self._client.end(self._id)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self if self._flight is not None else self._by_itself()
+
+    async def _by_itself(self) -> AsyncIterator[Event]:
+        async with self:
+            async for event in self:
+                yield event
+
+    async def __anext__(self) -> Event:
+        while self._next >= len(self._events):
+            if self._final is not None:
+                if self._error is not None:
+                    raise self._error
+                raise StopAsyncIteration
+            await self._more()
+        event = self._events[self._next]
+        self._next += 1
+        return event
+
+    async def batch(self) -> list[Event]:
+        """All events that have arrived, at least one; none at the end."""
+        try:
+            first = await anext(self)
+        except StopAsyncIteration:
+            return []
+        rest = self._events[self._next :]
+        self._next = len(self._events)
+        return [first, *rest]
+
+    def cancel(self) -> bool:
+        """Stop it. Whoever iterates gets an `error` event of kind `cancelled`, then the error."""
+        return self._flight is not None and self._final is None and self._flight.cancel()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self._final is not None
+
+    @property
+    def report(self) -> Report:
+        """What the request could not say."""
+        return self._opened().prepared.report
+
+    @property
+    def model(self) -> str:
+        """The model that answers."""
+        return self._opened().target.model
+
+    @property
+    def request_id(self) -> str | None:
+        return failures.request_id(self._opened().reply.headers)
+
+    def response(self) -> Response:
+        """The answer, as far as it has come."""
+        if self._final is not None:
+            return self._final
+        if self._way is None:
+            raise InterlinguaError("the stream has not begun: use it with `async with`")
+        return stamped(self._folder.response(), self._way.target)
+
+    def message(self) -> Message:
+        return self.response().message
+
+    def answer(self) -> Answer:
+        """The answer with how it came about."""
+        response = self.response()
+        return Answer(
+            response, self.report, self.model, self.request_id, self.latency_ms, self.attempts
+        )
+
+    def _opened(self) -> Incoming:
+        if self._way is None:
+            raise InterlinguaError("the stream has not begun: use it with `async with`")
+        return self._way
+
+    async def _open(self, model: str, clock: Clock) -> tuple[Incoming, list[Event]]:
+        """One try, up to the first events. An error that comes before all else may be tried
+        again: nobody has seen anything of this answer yet."""
+        asker = self._client.asker
+        target = asker.target(model, self.call)
+        prepared = await asker.prepare(self.call, target)
+        reply, total = await asker.open(prepared, clock, stream=True)
+        way = Incoming(reply, prepared, self._marks, STREAMS * asker.max_bytes, total)
+        try:
+            events: list[Event] = []
+            while not events:
+                events = await way.more()
+        except BaseException:
+            reply.close()
+            raise
+        last = events[-1]
+        if type(last) is StreamError and all(type(event) is Other for event in events[:-1]):
+            reply.close()
+            raise way.failure(last)
+        return way, events
+
+    async def _more(self) -> None:
+        """Wait for more events."""
+        way, flight = self._way, self._flight
+        if way is None or flight is None:
+            raise InterlinguaError("the stream has not begun: use it with `async with`")
+        try:
+            events = await flight.wait(way.more())
+        except NetworkError as odd:
+            events = way.rest()
+            if not (events and type(events[-1]) is MessageComplete):
+                self._break_off(odd, events)
+                return
+            # It broke after all had been said.
+        except CallError as odd:
+            self._break_off(odd, way.rest())
+            return
+        except asyncio.CancelledError:
+            self._break_off(CallCancelledError("its task was cancelled"), way.rest())
+            self._events = []
+            raise
+        if self._take(events):
+            await self._finish()
+
+    def _take(self, events: list[Event]) -> bool:
+        """New events: fold them, and have them ready. Whether they were the last."""
+        way = self._way
+        assert way is not None, "there are no events without it"
+        last = events[-1] if events else None
+        over = last is not None and is_last(last)
+        if over:
+            events = [*events[:-1], self._stamped(last, way)]  # type: ignore[arg-type]  # it is one
+        self._events, self._next = self._told(events), 0
+        return over
+
+    def _stamped(self, last: MessageComplete | StreamError, way: Incoming) -> Event:
+        if isinstance(last, MessageComplete):
+            return MessageComplete(stamped(last.response, way.target), frame=last.frame)
+        failed = way.failure(last)
+        text = failed.problem
+        partial = Response(last.partial or Message(Role.ASSISTANT))
+        partial = ended(partial, way.target, MessageStatus.ERROR, text)
+        self._error = failed
+        error = last.error.replace(kind=failed.kind, message=text)
+        return StreamError(error, partial.message, frame=last.frame)
+
+    async def _finish(self) -> None:
+        self._final = self._folder.response()
+        self.latency_ms = self._clock.passed_ms()
+        if self._error is not None:
+            self._fail(self._error)
+            return
+        self._client.end(self._id)
+        answer = await self._client.layers.answer(self.call, self.answer())
+        self._final = answer.response
+
+    def _break_off(self, failed: CallError, rest: list[Event]) -> None:
+        """The end of a stream that did not come to its end: `rest`, the last that had arrived, and
+        why."""
+        way = self._opened()
+        way.placed(failed)
+        cancelled = isinstance(failed, CallCancelledError)
+        status = MessageStatus.CANCELLED if cancelled else MessageStatus.ERROR
+        told = [event for event in rest if not is_last(event)]
+        events = self._told(told)
+        partial = self._folder.response()
+        last = rest[-1] if rest else None
+        if isinstance(last, StreamError) and last.partial is not None:
+            partial = Response(last.partial, partial.alternatives)
+        error = ProviderError(failed.kind, failed.problem, failed.code, failed.status)
+        self._final = ended(partial, way.target, status, failed.problem).replace(error=error)
+        self.latency_ms = self._clock.passed_ms()
+        events += self._told([StreamError(error, self._final.message)])
+        self._events, self._next = events, 0
+        self._fail(failed)
+
+    def _told(self, events: list[Event]) -> list[Event]:
+        """Events on their way out: as the middleware lets them pass, and folded."""
+        if self._client.layers.on_event:
+            seen = [self._client.layers.event(self.call, event) for event in events]
+            events = [event for event in seen if event is not None]
+        feed = self._folder.feed
+        for event in events:
+            feed(event)
+        return events
+
+    def _fail(self, failed: CallError) -> None:
+        failed.partial = self._final
+        failed.attempts = self.attempts
+        self._opened().reply.close()
+        self._client.end(self._id)
+        self._error = self._client.failed(self.call, failed)

@@ -1,0 +1,243 @@
+"""Where a call goes: from a model id to a provider, its dialect, and the HTTP request for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from interlingua.client.transport import HttpRequest
+from interlingua.dialects.base import Dialect, Wire, Written, encode
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.exchange import Options, Request
+from interlingua.models.aliases import resolve
+from interlingua.models.capabilities import capabilities, provider_capabilities
+from interlingua.models.names import UnknownModelError, model_name, unknown
+from interlingua.providers.credentials import Credentials, authorise, credentials
+from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint, fit_body
+from interlingua.providers.errors import UnknownProviderError
+from interlingua.providers.provider import Kind, Provider
+from interlingua.providers.registry import own_path
+from interlingua.providers.registry import providers as known_providers
+from interlingua.providers.secret import Secret
+from interlingua.retell import Retold, retell
+
+_MOST = 1000
+"""Models whose address is kept."""
+AGENT = "interlingua"
+"""How we call ourselves to providers; some turn away who has no name."""
+
+Key = str | Secret | Callable[[], str]
+"""A key or a token, or a function that has one, for those that expire."""
+
+
+class Server(Protocol):
+    """A server that was started for us."""
+
+    base_url: str
+    key: Secret
+
+
+Place = str | Callable[[], str | Server]
+"""A base URL, or a function that has it, for servers that are started when they are needed."""
+LOCAL = "local"
+NO_OPTIONS = Options()
+_PLAIN = {stream: Options(stream=stream) for stream in (None, False, True)}
+
+
+class Target(msgspec.Struct, frozen=True, eq=False):
+    """One model at one provider, in one dialect."""
+
+    model: str
+    """`<provider>:<name>`."""
+    name: str
+    provider: Provider
+    dialect: Dialect
+    images: bool = True
+    """Whether the model takes any."""
+
+    def near(self) -> tuple[str, ...]:
+        """Models of this provider that look like this one."""
+        from interlingua.models.capabilities import known_models
+
+        mine = [id for id in known_models() if id.startswith(f"{self.provider.key}:")]
+        near = unknown(self.model, "", mine).near
+        return tuple(id for id in near if id != self.model)
+
+
+class Prepared(msgspec.Struct, frozen=True, eq=False):
+    """A request ready to be sent, and what it could not say."""
+
+    target: Target
+    http: HttpRequest
+    report: Report
+
+
+class Targets:
+    """Finds targets, and addresses for them. Keys and places in the environment are looked up when
+    a model is first asked, and then kept."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, Provider] | Iterable[Provider] | None = None,
+        *,
+        aliases: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        keys: Mapping[str, Key] | None = None,
+        base_urls: Mapping[str, Place] | None = None,
+    ) -> None:
+        if providers is None:
+            providers = known_providers(own_path())
+        elif not isinstance(providers, Mapping):
+            providers = {each.key: each for each in providers}
+        self.providers = providers
+        self._aliases = aliases
+        self._environ = os.environ if environ is None else environ
+        self._keys = keys or {}
+        self._places = dict(base_urls or {})
+        self._started: dict[str, tuple[str, Secret | None]] = {}
+        self._found: dict[tuple[str, str | None], Target] = {}
+        self._ready: dict[tuple[str, str, Kind, bool], HttpRequest] = {}
+        self._credentials: dict[str, Credentials] = {}
+
+    def find(self, model: str, dialect: str | None = None) -> Target:
+        """The target of a model id or an alias."""
+        found = self._found.get((model, dialect))
+        if found is None:
+            id = resolve(model, self._aliases)
+            key, name = model_name(id)
+            provider = self.providers.get(key)
+            if provider is None:
+                raise UnknownProviderError(key, self.providers)
+            spoken = dialect_of(dialect or dialect_for(id, provider))
+            found = Target(id, name, provider, spoken, _takes_images(id, spoken.name))
+            if len(self._found) < _MOST:
+                self._found[model, dialect] = found
+        return found
+
+    async def start(self, target: Target) -> None:
+        """Have the server at hand, where it is one that is started when it is needed."""
+        key = target.provider.key
+        place = self._places.get(key)
+        if place is None and key == LOCAL:
+            place = self._local(target.provider)
+        if callable(place):
+            server = await asyncio.to_thread(place)
+            told = (server, None) if isinstance(server, str) else (server.base_url, server.key)
+            self._started[key] = told
+
+    def _local(self, provider: Provider) -> Place | None:
+        """The model in the box runs by itself unless somebody says where it is."""
+        if provider.base_url or any(self._environ.get(name) for name in provider.base_url_env):
+            return None
+        from interlingua.local.server import shared
+
+        self._places[LOCAL] = lambda: shared()
+        return self._places[LOCAL]
+
+    def prepare(
+        self, request: Request, target: Target, stream: bool, source: str | None = None
+    ) -> Prepared:
+        """Say the request in the target's dialect: retold, since history may be from anywhere.
+        `source` is the dialect it was read from, where that is known."""
+        written = write(request, target, stream, source)
+        wire = fit_body(written.wire, target.provider, target.dialect.name)
+        return Prepared(target, self.address(target, wire, "request", stream), written.report)
+
+    def address(self, target: Target, wire: Wire, kind: Kind, stream: bool = False) -> HttpRequest:
+        """The request for a wire, with who is asking on it."""
+        provider, body = target.provider, encode(wire)
+        which = (target.model, target.dialect.name, kind, stream)
+        kept = self._ready.get(which)
+        if kept is not None:
+            return HttpRequest(kept.url, kept.headers, body, kept.secrets)
+        place = self._endpoint(target, kind, stream)
+        known = self._credentials_of(provider)
+        ready = authorise(place, provider, known, body)
+        packed = "identity" if stream else "gzip, deflate"
+        headers = {"user-agent": AGENT, "accept-encoding": packed, **ready.headers}
+        made = HttpRequest(ready.url, headers, body, _secrets(known, ready.headers))
+        if self._may_keep(provider, known) and len(self._ready) < _MOST:
+            self._ready[which] = HttpRequest(made.url, made.headers, b"", made.secrets)
+        return made
+
+    def _may_keep(self, provider: Provider, known: Credentials) -> bool:
+        """Whether the next request will have the same address and headers: not where it is signed,
+        or where either is asked for each time."""
+        moving = callable(self._keys.get(provider.key)) or callable(self._places.get(provider.key))
+        return known.style != "aws-sigv4" and not moving
+
+    def _endpoint(self, target: Target, kind: Kind, stream: bool) -> Endpoint:
+        place = self._places.get(target.provider.key)
+        if callable(place):
+            place = self._started[target.provider.key][0]
+        return endpoint(
+            target.model,
+            kind,
+            stream,
+            environ=self._environ,
+            provider=target.provider,
+            dialect=target.dialect.name,
+            base_url=place,
+        )
+
+    def _credentials_of(self, provider: Provider) -> Credentials:
+        known = self._credentials.get(provider.key)
+        if known is None:
+            key = self._keys.get(provider.key)
+            if key is None and provider.key in self._started:
+                return credentials(provider, self._environ, self._started[provider.key][1])
+            known = credentials(provider, self._environ, key)
+            if not callable(key):
+                self._credentials[provider.key] = known
+        return known
+
+
+def write(
+    request: Request, target: Target, stream: bool | None, source: str | None = None
+) -> Written:
+    """The request in the target's dialect, and in the words of the host that speaks it."""
+    options = request.options
+    if options.stream is not stream:
+        options = _PLAIN[stream] if options is NO_OPTIONS else options.replace(stream=stream)
+    request = Request(
+        request.messages, target.name, request.tools, options, request.continues, request.raw
+    )
+    told = retell(request, target.dialect, target.name, source=source, images=target.images)
+    host = target.provider.switches.host
+    if host is None or target.dialect.name != "openai-chat":
+        return target.dialect.write_request(told.value, told.scribe)
+    return _at_host(told, host)
+
+
+def _at_host(told: Retold, host: str) -> Written:
+    from interlingua.dialects.openai_chat.request import write_request
+
+    wire = write_request(told.value, told.scribe, host)
+    told.scribe.refuse_critical()
+    return Written(wire, told.report, told.value.model, told.value.options.stream)
+
+
+def _takes_images(model: str, dialect: str) -> bool:
+    """Of a model that nobody has described, we hope for the best: the provider will say."""
+    try:
+        return capabilities(model, dialect).supports_images
+    except UnknownModelError:
+        pass
+    try:
+        return provider_capabilities(model_name(model).provider, dialect).supports_images
+    except InterlinguaError:
+        return True
+
+
+def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What may not be seen of these headers."""
+    held = (known.secret, known.session_token)
+    texts = [each.reveal() for each in held if each is not None]
+    said = headers.get("authorization")
+    return (*texts, said) if said else tuple(texts)

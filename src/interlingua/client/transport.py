@@ -1,0 +1,286 @@
+"""HTTP: one request out, one reply in. Only this module and `broken.py` know aiohttp.
+
+Replies are bounded, redirects are not followed, cookies are not kept, and nothing is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from interlingua.client.broken import TooLarge as TooLarge
+from interlingua.client.broken import TransportError as TransportError
+from interlingua.client.broken import aiohttp, failure_of, late_in
+from interlingua.errors import InterlinguaError
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+MAX_BYTES = 64 * 2**20
+"""Bytes of an answer, unpacked. Streams, which say everything in many words, may have four times
+as many."""
+MAX_ERROR_BYTES = 2**20
+"""Bytes of an error's body that are read."""
+ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
+"""Content encodings that are unpacked, one at a time; chains of them are refused."""
+_NEVER = 1e9  # aiohttp rounds longer timeouts up to whole seconds; this is longer than any
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Seconds: until a connection stands, until the answer begins, of silence after that, and for
+    everything together. None is no limit."""
+
+    connect: float | None = 10.0
+    first_byte: float | None = 300.0
+    idle: float | None = 120.0
+    total: float | None = 600.0
+
+
+class HttpRequest(msgspec.Struct, frozen=True, eq=False):
+    """A POST. `secrets` are those parts of the headers that must not be seen anywhere."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<HttpRequest {urlsplit(self.url).netloc}, {len(self.body)} bytes>"
+
+
+class Reply(Protocol):
+    """Status and headers (lower case) are there; the body is read piece by piece."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    async def chunk(self) -> bytes:
+        """The next piece of the body, empty at its end."""
+
+    async def body(self, limit: int) -> bytes:
+        """All of it; `TooLarge` if it has more than so many bytes."""
+
+    def close(self) -> None:
+        """Done with it. What has not been read yet is not waited for: the connection ends."""
+
+
+class Transport(Protocol):
+    """Sends requests. Tests and recordings may put themselves in its place."""
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Reply: ...
+
+    async def close(self) -> None: ...
+
+
+class HttpTransport:
+    """Connections over aiohttp, kept open between requests.
+
+    `ca` is a file with the certificates to trust in place of the system's (`SSL_CERT_FILE` works as
+    well); `proxy` overrides `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, an empty one switches them
+    off. Loopback is never reached through a proxy of the environment."""
+
+    def __init__(self, *, ca: str | None = None, proxy: str | None = None) -> None:
+        self._ca = ca
+        self._proxy = proxy
+        self._session: ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tls: ssl.SSLContext | None = None
+        self._ways: dict[str, dict[str, Any]] = {}
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Reply:
+        http = aiohttp()
+        begun = _now()
+        first = limits.first_byte
+        late = "total"
+        try:
+            if first is None:
+                # aiohttp's own limit for everything does: it goes on while the body is read.
+                reply = await self._post(request, limits.connect, limits.total)
+                return HttpReply(reply, Limits(None, None, limits.idle, None), begun)
+            if limits.total is None or first < limits.total:
+                late = "first_byte"
+            async with asyncio.timeout(_least(first, limits.total)):
+                reply = await self._post(request, limits.connect, None)
+            return HttpReply(reply, limits, begun)
+        except (http.ClientError, OSError, ValueError) as odd:
+            failed = failure_of(odd, late)
+        raise failed  # outside, so that it carries nothing of aiohttp's, headers above all
+
+    async def _post(
+        self, request: HttpRequest, connect: float | None, total: float | None
+    ) -> ClientResponse:
+        url = _url(request.url)
+        return await self._of_loop().post(
+            url,
+            data=request.body,
+            headers=request.headers,
+            allow_redirects=False,
+            timeout=_timeout(connect, total),
+            **self._way(url.scheme, url.host or ""),
+        )
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None and self._loop is asyncio.get_running_loop():
+            await session.close()
+
+    def _of_loop(self) -> ClientSession:
+        session = self._session
+        if session is not None:
+            if self._loop is not asyncio.get_running_loop():
+                raise InterlinguaError(
+                    "an AsyncClient belongs to the event loop that used it first: make one in each"
+                    " loop, or use Client"
+                )
+            return session
+        http = aiohttp()
+        self._loop = asyncio.get_running_loop()
+        self._session = http.ClientSession(
+            connector=http.TCPConnector(limit=1000, timeout_ceil_threshold=_NEVER),
+            cookie_jar=http.DummyCookieJar(),
+            skip_auto_headers=("User-Agent",),
+        )
+        return self._session
+
+    def _way(self, scheme: str, host: str) -> dict[str, Any]:
+        """Proxy and certificates for a host."""
+        known = self._ways.get(f"{scheme}://{host}")
+        if known is None:
+            known = {}
+            if scheme == "https":
+                known["ssl"] = self._context()
+            proxy = _proxy_of(scheme, host) if self._proxy is None else self._proxy
+            if proxy:
+                known["proxy"] = proxy if "://" in proxy else f"http://{proxy}"
+            self._ways[f"{scheme}://{host}"] = known
+        return known
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            file = self._ca or os.environ.get("SSL_CERT_FILE") or None
+            try:
+                self._tls = ssl.create_default_context(cafile=file)
+            except (OSError, ssl.SSLError) as odd:
+                raise InterlinguaError(f"cannot read certificates from {file}: {odd}") from None
+        return self._tls
+
+
+class HttpReply:
+    """A reply of aiohttp. One timer watches over it, however many pieces it has: a timer for each
+    piece would cost as much as reading it."""
+
+    def __init__(self, reply: ClientResponse, limits: Limits, begun: float) -> None:
+        self.status = reply.status
+        self.headers: Mapping[str, str] = reply.headers  # which looks names up in any case
+        self._reply = reply
+        self._content = reply.content
+        self._began = False
+        self._late: str | None = None
+        self._since = 0.0
+        """When the wait for the next piece began; 0 while nobody waits."""
+        self._until = begun + limits.total if limits.total is not None else None
+        self._first = begun + limits.first_byte if limits.first_byte is not None else None
+        self._idle = limits.idle
+        self._timer: asyncio.TimerHandle | None = None
+        packed = self.headers.get("Content-Encoding", "").strip().lower()
+        if packed not in ENCODINGS:
+            reply.close()
+            raise TransportError("read", f"unknown content encoding {packed[:40]!r}", sent=True)
+
+    async def chunk(self) -> bytes:
+        if not self._content.is_eof():  # else all of it is here
+            self._since = _now()
+            if self._timer is None:
+                self._watch()
+        try:
+            data = await self._content.readany()
+        except (aiohttp().ClientError, OSError, ValueError) as odd:
+            failed = failure_of(odd, "total", self._began)
+        else:
+            self._since = 0.0
+            if not self._began:
+                self._began = True
+                self._stop()
+            return data
+        self._stop()
+        if self._late is not None:
+            raise late_in(self._late, self._began)
+        raise failed
+
+    async def body(self, limit: int) -> bytes:
+        said = self.headers.get("Content-Length", "")
+        if said.isdecimal() and int(said) > limit:
+            raise TooLarge
+        pieces, size = [], 0
+        while not self._content.at_eof() and (piece := await self.chunk()):
+            size += len(piece)
+            if size > limit:
+                raise TooLarge
+            pieces.append(piece)
+        self._stop()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def close(self) -> None:
+        """A reply that was read to its end leaves its connection to the next request."""
+        self._stop()
+        self._reply.close()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _watch(self) -> None:
+        """Look again when the wait that is going on may have become too long. While nobody waits,
+        as a reader who takes its time, there is nothing to look for."""
+        self._timer = None
+        if not self._since:
+            return
+        quiet = self._since + self._idle if self._idle is not None and self._began else None
+        first = None if self._began else self._first
+        soonest = _least(self._until, quiet, first)
+        if soonest is None:
+            return
+        now = _now()
+        if soonest <= now:
+            self._late = {first: "first_byte", quiet: "idle"}.get(soonest, "total")
+            self._reply.close()  # whoever waits is told that the connection is closed
+            return
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(soonest - now + 0.001, self._watch)
+
+
+def _proxy_of(scheme: str, host: str) -> str | None:
+    from urllib.request import getproxies, proxy_bypass  # slow to import
+
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    return proxies.get(scheme) or proxies.get("all")
+
+
+@lru_cache(maxsize=256)
+def _url(url: str) -> Any:
+    from yarl import URL
+
+    return URL(url, encoded=True)
+
+
+@lru_cache(maxsize=64)
+def _timeout(connect: float | None, total: float | None) -> Any:
+    return aiohttp().ClientTimeout(total=total, connect=connect, ceil_threshold=_NEVER)
+
+
+def _least(*values: float | None) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+_now = time.monotonic
