@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from interlingua.adapters.ids import IdMap as IdMap
     from interlingua.arguments import recover as recover
     from interlingua.bus.bus import Bus as Bus
+    from interlingua.chat.chat import Chat as Chat
+    from interlingua.client.answer import Answer as Answer
+    from interlingua.client.client import AsyncClient as AsyncClient
+    from interlingua.client.errors import CallError as CallError
+    from interlingua.client.errors import OutputError as OutputError
+    from interlingua.client.sync import Client as Client
     from interlingua.dialects.base import Dialect as Dialect
     from interlingua.dialects.base import Written as Written
     from interlingua.dialects.registry import detect as detect
@@ -131,6 +137,11 @@ _WHERE: dict[str, str] = {
         "adapters.ids": "IdMap",
         "arguments": "recover",
         "bus.bus": "Bus",
+        "chat.chat": "Chat",
+        "client.answer": "Answer",
+        "client.client": "AsyncClient",
+        "client.errors": "CallError OutputError",
+        "client.sync": "Client",
         "dialects.base": "Dialect Written",
         "dialects.registry": "detect dialect dialects",
         "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
