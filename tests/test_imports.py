@@ -67,6 +67,10 @@ INSIDE: dict[str, set[str]] = {
     "sessions": MODEL_AND_ERRORS
     | {"adapters", "bus", "dialects", "estimate", "models", "prices", "retell", "routing"}
     | {"store", "tools"},
+    "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
+    "local": MODEL_AND_ERRORS | {"", "config", "dialects", "retell", "streams"},  # its version
+    "client": MODEL_AND_ERRORS
+    | {"dialects", "estimate", "local", "models", "providers", "retell", "streams", "tools"},
 }
 """What each part may import of the others; whatever is not named here is free to."""
 OUTSIDE_DIALECTS = {
