@@ -9,11 +9,14 @@ from typing import Any
 
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallCancelledError, CallError
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
-from interlingua.model.exchange import Options, ProviderError, ToolChoice
+from interlingua.model.exchange import ErrorKind, Options, ProviderError, ToolChoice
 from interlingua.model.message import Content, Message
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.streams.fold import unfold
 from interlingua.tools.context import CallContext
 from interlingua.tools.dispatch import Dispatcher
 
@@ -43,6 +46,8 @@ class Chat:
         self.rounds = rounds
         self.turn: AsyncTurn | None = None
         """The last turn, or the one under way."""
+        self.report: Report | None = None
+        """What the last request could not say; None until one was sent."""
 
     async def say(
         self,
@@ -66,7 +71,7 @@ class Chat:
                 yield said
 
     async def _turn(self, turn: AsyncTurn, options: Options | None) -> AsyncGenerator[Said, None]:
-        self.turn = turn
+        self.turn, self.report = turn, None
         try:
             for left in range(self.rounds, -1, -1):
                 if open := turn.open_calls():
@@ -81,7 +86,7 @@ class Chat:
                 if turn.ended:
                     return
             await turn.end()
-        except CallError:
+        except InterlinguaError:
             await turn.end()
             raise
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
@@ -94,9 +99,13 @@ class Chat:
         try:
             if not call.adapter.capabilities.supports_streaming:
                 answer = await self.client.generate(turn.model, call.request, dialect=dialect)
-                await call.answer(answer.response)
+                self.report = answer.report
+                message = await call.answer(answer.response)
+                for event in unfold(answer.response.replace(message=message)):
+                    yield event
                 return
             async with self.client.stream(turn.model, call.request, dialect=dialect) as stream:
+                self.report = stream.report
                 async for event in stream:
                     for told in await call.take(event):
                         yield told
@@ -107,6 +116,10 @@ class Chat:
             if not call.ended:
                 error = ProviderError(odd.kind, str(odd), odd.code, odd.status)
                 await call.fail(error, max(0, len(odd.attempts) - 1))
+            raise
+        except InterlinguaError as odd:  # nobody was asked: no key, say, or nothing to ask
+            if not call.ended:
+                await call.fail(ProviderError(ErrorKind.OTHER, str(odd)))
             raise
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
             await _to_the_end(call.cancel())

@@ -11,6 +11,7 @@ from interlingua.cli import chat_lists
 from interlingua.cli.chat_export import export
 from interlingua.cli.chat_open import Talk
 from interlingua.cli.chat_screen import Screen, one_line
+from interlingua.cli.terminal import counted
 from interlingua.errors import InterlinguaError
 from interlingua.sessions.plans import SwapPlan
 
@@ -116,6 +117,7 @@ class Commands:
             self._tell(plan)
             if plan.refusal is None and await self._agreed(plan):
                 await talk.session.swap(model)
+                screen.heard(plan.report)
                 done = True
         finally:
             if not done:
@@ -185,7 +187,8 @@ class Commands:
             if not 1 <= number <= len(messages):
                 raise CommandError(f"/fork {words[0]}: there are messages 1 to {len(messages)}")
             at = messages[number - 1].id
-        forked = await session.fork(at, name=session.row.name)
+        row = await self.talk.store.session(session.id)
+        forked = await session.fork(at, name=row.name)
         await self._move(forked.id)
 
     async def _undo(self, words: list[str]) -> None:
@@ -196,12 +199,12 @@ class Commands:
     async def _move(self, id: str) -> None:
         old = self.talk.session.id
         await self.talk.move(id)
-        count = self.talk.session.row.message_count
-        self.screen.note(f"now in {id} with {count} messages; {old} stays as it is")
+        count = counted(self.talk.session.row.message_count, "message")
+        self.screen.note(f"now in {id} with {count}; {old} stays as it is")
 
     async def _tree(self, words: list[str]) -> None:
         members = await family(self.talk.store, self.talk.session.id)
-        chat_lists.show_tree(members, self.talk.session.id)
+        await chat_lists.show_tree(self.talk, members)
 
     # The rest
 

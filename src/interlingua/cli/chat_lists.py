@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from interlingua.chat.family import Member
 from interlingua.cli.chat_open import Talk, servers_path
 from interlingua.cli.chat_screen import Screen, one_line
-from interlingua.cli.terminal import Column, counted, dollars, minute, say, show_table
+from interlingua.cli.terminal import Column, counted, dollars, say, show_table
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, Usage
@@ -26,6 +27,7 @@ ABLE = {
     "supports_structured_output": "schema",
 }
 LONGEST = 70
+MOST_IN_TREE = 100
 
 
 def show_models(talk: Talk, part: str) -> None:
@@ -112,14 +114,18 @@ def show_history(messages: Sequence[Message]) -> None:
     show_table([*columns, Column("text", shrink=True)], rows)
 
 
-def show_tree(members: Sequence[Member], here: str) -> None:
-    """Sessions under those they were forked from."""
-    for row, depth in members:
-        mark = "*" if row.id == here else " "
-        facts = [row.id, counted(row.message_count, "message"), row.active_model or ""]
-        facts += [minute(row.updated_at), one_line(row.name or "", 40)]
-        line = " · ".join(fact for fact in facts if fact)
-        say(f"{mark} {'   ' * depth}{'└─ ' if depth else ''}{line}", "bold" if mark == "*" else "")
+async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
+    """Sessions under those they were forked from, each with its last words."""
+    for row, depth in members[:MOST_IN_TREE]:
+        mark = "*" if row.id == talk.session.id else " "
+        last = await talk.store.tail(row.id, 1)
+        words = f" · {last[0].text}" if last and last[0].text else ""
+        start = f"{mark} {'   ' * (depth - 1)}{'└─ ' if depth else ''}"
+        line = f"{row.id} · {counted(row.message_count, 'message')}{words}"
+        room = max(40, get_terminal_size().columns - len(start) - 1)
+        say(start + one_line(line, room), "bold" if mark == "*" else "")
+    if len(members) > MOST_IN_TREE:
+        say(f"  … and {len(members) - MOST_IN_TREE} more", "dim")
 
 
 def show_tools(talk: Talk) -> None:

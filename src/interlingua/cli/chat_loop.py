@@ -18,6 +18,8 @@ from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.routing.availability import Availability
+from interlingua.store.errors import ConflictError
 
 if TYPE_CHECKING:
     from interlingua.tools.confirm import Confirmation
@@ -95,6 +97,11 @@ class Room:
                 await self._turn(self._message(line))
         except LeaveError:
             return False
+        except ConflictError:
+            await self.talk.session.reload()
+            self.screen.warn(
+                "Somebody else went on in this session; it was read again. Say it again."
+            )
         except InterlinguaError as odd:
             self.screen.error(str(odd))
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -111,11 +118,15 @@ class Room:
         if message is not None:
             await talk.name(message.text)
         before = talk.chat.turn
+        # Whoever sits here decides whether to try again; models are not passed over unasked.
+        talk.setup.router.availability = Availability()
         parts = talk.chat.resume() if message is None else talk.chat.say(message)
         try:
             with silent_keys():
                 done = await shown_turn(talk, screen, parts)
         except InterlinguaError as odd:
+            if isinstance(odd, ConflictError):
+                raise
             screen.error(str(odd))
             if talk.chat.turn is not before:
                 screen.note("What arrived is kept; /retry asks again, /model chooses another.")

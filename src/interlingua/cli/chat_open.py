@@ -18,6 +18,7 @@ from interlingua.chat.setup import Setup, Spoken
 from interlingua.cli.stores import find_session, opened
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.exchange import Options
+from interlingua.model.message import Role
 from interlingua.sessions.aio import AsyncSession
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
@@ -83,6 +84,8 @@ class Talk:
         self.session: AsyncSession
         self.chat: Chat
         self.is_new = True
+        """Whether nobody has spoken in the session yet."""
+        self._made: str | None = None
 
     @property
     def model(self) -> str:
@@ -110,6 +113,7 @@ class Talk:
                 dialects=self.spoken,
             )
             self._use(session)
+            self._made = session.id
             if wanted.model is not None:
                 await session.swap(wanted.model)  # what was asked for comes before any rule
         if wanted.dialect is not None:
@@ -145,9 +149,10 @@ class Talk:
             self.is_new = False
 
     async def forget_if_empty(self) -> None:
-        """A session in which nobody spoke is not kept."""
+        """A session that was made here, and in which nobody spoke, is not kept."""
         messages = await self.session.tail(2)
-        if self.is_new and all(message.role.value == "system" for message in messages):
+        is_empty = all(message.role is Role.SYSTEM for message in messages)
+        if self.session.id == self._made and is_empty:
             await self.store.delete_session(self.session.id)
 
     async def use_tools(self, stack: AsyncExitStack, confirm: Confirm | None) -> None:
@@ -214,7 +219,7 @@ async def _passing_store(stack: AsyncExitStack) -> AsyncStore:
     that nobody else can read, which is removed at the end."""
     memory = "/dev/shm"
     place = memory if os.access(memory, os.W_OK) else None
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-", dir=place))
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="interlingua-chat-", dir=place))
     return await stack.enter_async_context(await open_async_store(Path(folder, "passing.db")))
 
 

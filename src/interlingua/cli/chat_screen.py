@@ -16,7 +16,7 @@ import msgspec
 
 from interlingua.cli.main import shown
 from interlingua.cli.terminal import counted, dollars
-from interlingua.losses import Report
+from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -94,7 +94,8 @@ class Screen:
         self._thinks = False
         self._calls: dict[int, ToolUseStart] = {}
         self._refusals: set[int] = set()
-        self._told = ""
+        self._told: dict[str, set[Loss]] = {}
+        """By dialect, what the user knows not to have been said in it."""
         self.last: MessageComplete | StreamError | None = None
 
     # Lines
@@ -206,7 +207,7 @@ class Screen:
         from interlingua.cli.conversation import said
 
         text = said(block).text
-        lines = text.count("\n") + 1
+        lines = len(text.splitlines())
         size = f" ({counted(lines, 'line')})" if lines > 1 else ""
         style = RED if block.is_error else DIM
         width = self._width() - len(size)
@@ -226,15 +227,22 @@ class Screen:
 
     def losses(self, report: Report | None) -> None:
         """What the request could not say, in one line. What is lost to nobody is not told, and
-        what was told of the request before is not told again."""
-        lost = [each for each in report or () if each.severity != "info"]
-        if report is not None and lost:
-            counts = Counter(each.kind for each in lost)
-            told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-            text = one_line(f"not said to {report.target}: {told}; {lost[0]}", self._width())
-            if text != self._told:
-                self._told = text
-                self.line(text, YELLOW)
+        what was told of an earlier request is not told again."""
+        if report is None:
+            return
+        known = self._told.get(report.target, set())
+        new = [each for each in self.heard(report) if each not in known]
+        if new:
+            counts = Counter(each.kind for each in new)
+            head = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+            text = f"not said to {report.target}: {head}; {new[0]}"
+            self.line(one_line(text, self._width()), YELLOW)
+
+    def heard(self, report: Report) -> list[Loss]:
+        """The losses that matter; the user knows of them from now on."""
+        matter = [each for each in report if each.severity != "info"]
+        self._told[report.target] = set(matter)
+        return matter
 
     def ended(self, answers: Iterable[Message], model: str) -> None:
         """What the turn used and cost, and why it ended if that is not as it should be."""

@@ -32,6 +32,9 @@ COMMANDS: dict[str, str] = {
     "rules": "Check or show the rules that choose a model.",
     "export": "Write sessions to a file, to be imported elsewhere or sent on.",
     "import": "Make sessions of requests, responses or exported files.",
+    "keys": "Keys of the gateway: issue, list, change, rotate, revoke.",
+    "users": "Users of keys, and what they may spend.",
+    "teams": "Teams of keys, and what they may spend.",
 }
 MODULES = {"import": "importing"}
 """Where a command's name is a word of the language, another one for its module."""

@@ -1,0 +1,146 @@
+"""Who can be talked to from here: providers, keys, rules, prices, and the model in the box."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from interlingua import config
+from interlingua.client.client import AsyncClient
+from interlingua.client.targets import Key, Place
+from interlingua.models.aliases import aliases
+from interlingua.models.capabilities import known_models
+from interlingua.prices.table import PriceTable
+from interlingua.providers.credentials import credentials
+from interlingua.providers.endpoint import dialect_for
+from interlingua.providers.errors import ProviderSetupError
+from interlingua.providers.provider import Provider
+from interlingua.providers.registry import own_path, providers
+from interlingua.routing.files import PolicyFile
+from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
+from interlingua.routing.router import Router
+from interlingua.sessions.defaults import LOCAL, OpenRegistry, lookup
+from interlingua.sessions.defaults import registry as known_registry
+
+BOX = "local"
+"""The provider of the model in the box."""
+FIRST = ("sonnet", "gpt", "gemini", "mistral-medium", "grok", "deepseek", "gpt-oss", "nova")
+"""Where there are keys and no rules, the first of these whose provider has one is the default."""
+
+
+class OwnRegistry(OpenRegistry):
+    """Every model of every provider that there is, those of the user's file included."""
+
+    def __init__(self, entries: Iterable[ModelEntry], providers: Iterable[str]) -> None:
+        super().__init__(entries)
+        self.providers = frozenset(providers)
+
+    def __contains__(self, model: object) -> bool:
+        if isinstance(model, str) and is_model_id(model):
+            return model in self.entries or provider_of(model) in self.providers
+        return False
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> Registry:
+        new = OwnRegistry(self.entries.values(), self.providers)
+        new.aliases = super().with_aliases(aliases).aliases
+        return new
+
+
+class Setup:
+    """What is configured on this machine. Nothing is asked of anybody."""
+
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, prices: PriceTable | None = None
+    ) -> None:
+        self.environ = os.environ if environ is None else environ
+        self.prices = prices
+        self.providers: dict[str, Provider] = providers(own_path())
+        self.registry = OwnRegistry(known_registry().entries.values(), self.providers)
+        self.rules = PolicyFile(config.rules_path(), self.registry)
+        self.router = Router(
+            self.registry, lookup, rules=self.rules, global_default=self.first_model()
+        )
+
+    def first_model(self) -> str:
+        """The default where the rules name none: a model with a key, else the one in the box."""
+        short = aliases()
+        for alias in FIRST:
+            if self.has_key(provider_of(short[alias])):
+                return short[alias]
+        return LOCAL
+
+    def default_model(self, workspace: str) -> str:
+        """The model of a new session that is given none."""
+        policy = self.router.config().policy
+        return policy.scope(workspace).default or policy.everywhere.default or self.first_model()
+
+    def has_key(self, provider: str) -> bool:
+        """Whether somebody gave a key for it."""
+        try:
+            found = credentials(self.providers[provider], self.environ)
+        except (KeyError, ProviderSetupError):
+            return False
+        return found.secret is not None
+
+    def problem(self, model: str) -> str | None:
+        """Why this model cannot be asked from here, as far as that can be told without asking."""
+        provider = self.providers.get(provider_of(model))
+        if provider is None:
+            return f"no provider is called {provider_of(model)!r}"
+        try:
+            credentials(provider, self.environ)
+        except ProviderSetupError as odd:
+            return str(odd)
+        return None
+
+    def usable(self) -> list[str]:
+        """Known models that can be asked now."""
+        good = {key for key in self.providers if self.problem(f"{key}:x") is None}
+        return [model for model in known_models() if provider_of(model) in good]
+
+    def client(self) -> AsyncClient:
+        """A client that starts the model in the box when it is first asked."""
+        places: dict[str, Place] = {}
+        keys: dict[str, Key] = {}
+        if self.provides_box():
+            places[BOX], keys[BOX] = _box_url, _box_key
+        return AsyncClient(self.providers, environ=self.environ, base_urls=places, keys=keys)
+
+    def provides_box(self) -> bool:
+        """Whether the model in the box is ours to start, and not somewhere that the user says."""
+        box = self.providers[BOX]
+        named = any(self.environ.get(name) for name in box.base_url_env)
+        return box.base_url is None and not named
+
+
+class Spoken(dict[str, str]):
+    """Model to the dialect that was asked for; models of providers that the user's file has or has
+    changed are spoken to as that file says."""
+
+    def __init__(self, providers: Mapping[str, Provider]) -> None:
+        super().__init__()
+        self._providers = providers
+
+    def __bool__(self) -> bool:
+        return True  # also while nothing was asked for
+
+    def get(self, model: str, default: Any = None) -> Any:
+        if model in self:
+            return self[model]
+        provider = self._providers.get(provider_of(model))
+        if provider is None or provider.source is None or not is_model_id(model):
+            return default
+        return dialect_for(model, provider)
+
+
+def _box_url() -> str:
+    from interlingua.local import shared
+
+    return shared().base_url
+
+
+def _box_key() -> str:
+    from interlingua.local import shared
+
+    return shared().key.reveal()
