@@ -379,3 +379,33 @@ def test_a_stale_connection_is_replaced_without_a_wait() -> None:
             assert len(server.received) == 2
 
     asyncio.run(main())
+
+
+def test_what_arrived_together_with_the_break_is_handed_out_before_it() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n")
+        writer.write(b"5\r\nworld\r\n")
+        writer.close()
+
+    async def work() -> tuple[bytes, TransportError]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        transport = HttpTransport()
+        reply = await transport.send(HttpRequest(f"http://127.0.0.1:{port}/", {}, b""), Limits())
+        await asyncio.sleep(0.1)  # so that all of it is here, its end included
+        got = b""
+        try:
+            while piece := await reply.chunk():
+                got += piece
+        except TransportError as broken:
+            return got, broken
+        finally:
+            reply.close()
+            await transport.close()
+            server.close()
+        raise AssertionError("the end was taken for a proper one")
+
+    got, broken = asyncio.run(work())
+    assert got == b"helloworld"
+    assert broken.begun

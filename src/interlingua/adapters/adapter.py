@@ -27,6 +27,22 @@ from interlingua.prices.table import PriceTable
 from interlingua.retell import Retold, retell
 
 _NO_CONTEXT = RequestContext()
+USUAL = Capabilities(
+    supports_thinking=False,
+    supports_images=True,
+    supports_tools=True,
+    supports_system_prompt=True,
+    supports_structured_output=True,
+    supports_streaming=True,
+    supports_streaming_tool_calls=True,
+    supports_parallel_tool_calls=True,
+    supports_prompt_caching=False,
+    supports_system_messages_in_list=True,
+    max_context_tokens=None,
+    max_output_tokens=None,
+    accepted_image_media_types=("image/png", "image/jpeg", "image/webp", "image/gif"),
+)
+"""Of a model that is only known to its user."""
 
 
 class Adapter:
@@ -129,11 +145,17 @@ class Adapter:
 
 
 def capabilities_of(model: str, dialect: str | None = None) -> Capabilities:
-    """What a model can do; of one that nobody has described, what its provider's models can."""
+    """What a model can do; of one that nobody has described, what its provider's models can; of a
+    provider that only its user knows, what most can: the provider will say what it does not take.
+    """
     try:
         return capabilities(model, dialect)
     except UnknownModelError:
+        pass
+    try:
         return provider_capabilities(model_name(model).provider, dialect)
+    except UnknownModelError:
+        return USUAL
 
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:

@@ -18,7 +18,7 @@ from interlingua.providers.errors import ProviderSetupError
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path, providers
 from interlingua.routing.files import PolicyFile
-from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
+from interlingua.routing.registry import ModelEntry, is_model_id, provider_of
 from interlingua.routing.router import Router
 from interlingua.sessions.defaults import LOCAL, OpenRegistry, lookup
 from interlingua.sessions.defaults import registry as known_registry
@@ -40,11 +40,6 @@ class OwnRegistry(OpenRegistry):
         if isinstance(model, str) and is_model_id(model):
             return model in self.entries or provider_of(model) in self.providers
         return False
-
-    def with_aliases(self, aliases: Mapping[str, str]) -> Registry:
-        new = OwnRegistry(self.entries.values(), self.providers)
-        new.aliases = super().with_aliases(aliases).aliases
-        return new
 
 
 class Setup:

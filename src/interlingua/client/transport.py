@@ -173,6 +173,17 @@ class HttpTransport:
         return self._tls
 
 
+def _left(content: Any) -> bytes:
+    """What arrived together with the end of the connection. The library keeps it to itself, since
+    it raises before it looks (aiohttp 3.14, tried 2026-11)."""
+    held = getattr(content, "_buffer", None)
+    if not held:
+        return b""
+    data = b"".join(held)[getattr(content, "_buffer_offset", 0) :]
+    held.clear()
+    return data
+
+
 class HttpReply:
     """A reply of aiohttp. One timer watches over it, however many pieces it has: a timer for each
     piece would cost as much as reading it."""
@@ -203,6 +214,9 @@ class HttpReply:
         try:
             data = await self._content.readany()
         except (aiohttp().ClientError, OSError, ValueError) as odd:
+            if left := _left(self._content):
+                self._began = True
+                return left  # the failure comes again with the next piece
             failed = failure_of(odd, "total", self._began)
         else:
             self._since = 0.0

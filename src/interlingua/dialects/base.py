@@ -14,7 +14,7 @@ from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model import codec
 from interlingua.model.base import Raw, Value, _defaults, same
-from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock
+from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 
@@ -324,6 +324,16 @@ class Scribe(msgspec.Struct, eq=False):
     _aliases: dict[int, tuple[Any, Any]] | None = None
     _critical: list[int] | None = None
     _told: dict[tuple[int, str | None], int] | None = None
+    _calls: dict[str, str] | None = None
+
+    def called(self, result: ToolResultBlock) -> str | None:
+        """The name of the tool whose call a result answers, where the call is there to say it."""
+        if self._calls is None:
+            messages = getattr(self.origin, "messages", ())
+            blocks = [block for message in messages for block in message.content]
+            self._calls = {b.id: b.name for b in blocks if type(b) is ToolUseBlock}
+        answered: str = self.original(result).tool_use_id
+        return self._calls.get(answered)
 
     def also_known(self, new: Value, original: Value) -> None:
         """`new` stands for `original` of the value that was to be said."""

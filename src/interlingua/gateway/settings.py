@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
 from interlingua.client.retry import RETRYABLE, RetryPolicy
 from interlingua.model.exchange import ErrorKind
@@ -16,6 +18,10 @@ class Limits:
     body: int = 32 * 1024 * 1024
     """Of a request."""
     answer: int = 64 * 1024 * 1024
+    headers: int = 64 * 1024
+    """Of a request, all of them together."""
+    header_seconds: float = 10.0
+    """For a request's headers to arrive."""
     body_seconds: float = 30.0
     """For a request to arrive whole."""
     first_event: float = 10.0
@@ -25,6 +31,8 @@ class Limits:
     """Between two signs of life while upstream is silent."""
     stalled: float = 60.0
     """How long a client may take nothing of its stream."""
+    connections: int = 4096
+    """At a time, in one worker; more are told to come back."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,41 @@ class Route:
     model: str
     fallbacks: tuple[str, ...] = ()
     dialect: str | None = None
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Where clients come in, and how the gateway goes."""
+
+    host: str = "127.0.0.1"
+    port: int = 8400
+    workers: int = 1
+    hosts: tuple[str, ...] = ()
+    """Names that a client may know the gateway by, beside those of this machine."""
+    origins: tuple[str, ...] = ()
+    """Web pages that may ask; none, unless they are named."""
+    notice_seconds: float = 1.0
+    """How long requests are still taken after a signal to end, while `/health/ready` says no."""
+    drain_seconds: float = 30.0
+    """How long requests that are under way may take to end by themselves."""
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """What is told to the outside. Nothing of it ever has message content or secrets."""
+
+    trace: bool = True
+    """Events in the store."""
+    metrics: bool = True
+    spans: bool = False
+    """OpenTelemetry, sent where the usual `OTEL_…` variables say; needs the extra `otel`."""
+    log: Literal["auto", "json", "text"] = "auto"
+    """One JSON object per line, or text for people; `auto` looks whether a person is watching."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_requests: bool = False
+    """A line for every request; without it, for those that failed."""
+    loss_seconds: float = 3600.0
+    """How long the report of what could not be said can be fetched."""
 
 
 @dataclass(frozen=True)
@@ -48,3 +91,12 @@ class Settings:
     fallback_on: frozenset[ErrorKind] = RETRYABLE
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
+    listen: Listen = field(default_factory=Listen)
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    store: str | None = None
+    """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
+    folder."""
+    providers_file: Path | None = None
+    """The user's own providers; None: the file in the configuration folder, if there is one."""
+    path: Path | None = None
+    """The file that all this was read from."""

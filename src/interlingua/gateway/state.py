@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from interlingua.client.targets import Target
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import StopReason, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,13 @@ class Exchange:
     error: ErrorKind | None = None
     attempts: int = 0
     upstream_id: str | None = None
+    stop_reason: StopReason | None = None
     first_byte_ms: float | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     began: float = field(default_factory=time.perf_counter)
     reservation: Any = None
+    turn: str | None = None
+    """The digest of what was asked last, by which the answer is found again."""
     response: Response | None = None
     """The answer, only where somebody wants to keep it."""
 

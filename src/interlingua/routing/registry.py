@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import Literal
 
 import msgspec
@@ -66,7 +67,8 @@ class Registry:
     def with_aliases(self, aliases: Mapping[str, str]) -> Registry:
         """A copy with more short names, as a rules file has them. They may lead to models that are
         not configured: routing will say so when it gets there. An id stays an id."""
-        new = Registry(self.entries.values())
+        new = copy(self)
+        new.aliases = dict(self.aliases)
         for alias, model in aliases.items():
             if new.aliases.get(alias, model) != model:
                 del new.aliases[alias]  # the user's own word for it wins

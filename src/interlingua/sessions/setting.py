@@ -30,7 +30,7 @@ def setting_of(
         prices or own_table(),
         _registry(tools),
         bus,
-        dialects or {},
+        {} if dialects is None else dialects,
         options,
         user_id,
         team_id,

@@ -33,13 +33,18 @@ WAITING = 10_000
 class _Job:
     """A call that waits to be written, and what became of it."""
 
-    __slots__ = ("error", "future", "large", "loop", "make", "result")
+    __slots__ = ("durable", "error", "future", "large", "loop", "make", "result")
 
     def __init__(
-        self, make: Callable[[], Op[Any]], loop: asyncio.AbstractEventLoop, large: bool
+        self,
+        make: Callable[[], Op[Any]],
+        loop: asyncio.AbstractEventLoop,
+        large: bool,
+        durable: bool,
     ) -> None:
         self.make = make
         self.large = large
+        self.durable = durable
         self.loop = loop
         self.future: asyncio.Future[Any] = loop.create_future()
         self.result: Any = None
@@ -59,11 +64,13 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="interlingua-store", daemon=True)
         self._thread.start()
 
-    def submit(self, make: Callable[[], Op[T]], large: bool = False) -> asyncio.Future[T]:
+    def submit(
+        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+    ) -> asyncio.Future[T]:
         """Hand over a call. Those of one round of the event loop go together, so that the thread
         does not start with the first while the others are still being made."""
         loop = asyncio.get_running_loop()
-        job = _Job(make, loop, large)
+        job = _Job(make, loop, large, durable)
         with self._lock:
             if self._closing:
                 raise StoreError(self._file.where, "it is closed", "closed")
@@ -120,7 +127,8 @@ class Writer:
         savepoint for each, so that the others do not fail with it."""
         failed = None
         try:
-            with self._file.transaction(any(job.large for job in jobs)) as db:
+            large, durable = any(job.large for job in jobs), any(job.durable for job in jobs)
+            with self._file.transaction(large, durable) as db:
                 for job in jobs:
                     failed = job
                     job.result = perform(db, job.make())
@@ -199,8 +207,10 @@ class AsyncSqliteStore(AsyncStore):
         with self._file.reader() as db:
             return perform(db, make())
 
-    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
-        return await self._writer.submit(make, large)
+    async def _write(
+        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+    ) -> T:
+        return await self._writer.submit(make, large, durable)
 
     async def delete_session(self, id: str) -> None:
         await super().delete_session(id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from interlingua.store.books import Alert, Over, Reserve, Settle, Spent
@@ -22,14 +23,16 @@ class GatewayCalls(ABC):
     def _read(self, make: Callable[[], Op[T]]) -> T: ...
 
     @abstractmethod
-    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T: ...
 
     def work_quotas(
         self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
     ) -> tuple[list[Over | None], list[list[Alert]]]:
         """Settle and reserve, in one transaction: what stands against each request (None: it may
-        go out), and what each settling is to be told for. Doing the same again does nothing."""
-        return self._write(lambda: self._do.work_quotas(holder, reserves, settles))
+        go out), and what each settling is to be told for. Doing the same again does nothing. It
+        does not wait for the disk: after a power cut nobody is there who holds anything."""
+        work = partial(self._do.work_quotas, holder, reserves, settles)
+        return self._write(work, durable=False)
 
     def tend_quotas(self, holder: str, patience: float) -> int:
         """Say that this holder lives; give back what those hold that said nothing for `patience`
@@ -68,13 +71,16 @@ class AsyncGatewayCalls(ABC):
     async def _read(self, make: Callable[[], Op[T]]) -> T: ...
 
     @abstractmethod
-    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+    async def _write(
+        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+    ) -> T: ...
 
     async def work_quotas(
         self, holder: str, reserves: Sequence[Reserve] = (), settles: Sequence[Settle] = ()
     ) -> tuple[list[Over | None], list[list[Alert]]]:
         """See `GatewayCalls.work_quotas`."""
-        return await self._write(lambda: self._do.work_quotas(holder, reserves, settles))
+        work = partial(self._do.work_quotas, holder, reserves, settles)
+        return await self._write(work, durable=False)
 
     async def tend_quotas(self, holder: str, patience: float) -> int:
         """See `GatewayCalls.tend_quotas`."""

@@ -13,6 +13,15 @@ _SQLITE = {
     "skip": "",
     "json": "CAST(? AS TEXT)",
     "turn": "CAST(turn_json AS BLOB)",
+    "hurry": "SELECT 1",
+    "add_entries": (
+        "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
+        " tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, 0, ?, ?)"
+    ),
+    "settle_entries": (
+        "UPDATE ledger SET status = ?, cost = ?, tokens = ?, settled_at = ? WHERE id = ?"
+    ),
+    "set_spend": "UPDATE spend SET spent = ?, reserved = ?, alerted = ? WHERE id = ?",
     "clock": "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
 }
 _POSTGRES = {
@@ -21,25 +30,41 @@ _POSTGRES = {
     "skip": " FOR UPDATE OF l SKIP LOCKED",
     "json": "?",
     "turn": "turn_json",
+    "hurry": "SET LOCAL synchronous_commit TO off",
+    "add_entries": (
+        "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
+        " tokens, created_at) SELECT id, holder, account_id, owners, day, minute, 'open', reserved,"
+        " 0, tokens, at FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::text[],"
+        " ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[])"
+        " AS n (id, holder, account_id, owners, day, minute, reserved, tokens, at)"
+    ),
+    "settle_entries": (
+        "UPDATE ledger SET status = n.status, cost = n.cost, tokens = n.tokens, settled_at = n.at"
+        " FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::text[])"
+        " AS n (status, cost, tokens, at, id) WHERE ledger.id = n.id"
+    ),
+    "set_spend": (
+        "UPDATE spend SET spent = n.spent, reserved = n.reserved, alerted = n.alerted"
+        " FROM unnest(?::bigint[], ?::bigint[], ?::integer[], ?::text[])"
+        " AS n (spent, reserved, alerted, id) WHERE spend.id = n.id"
+    ),
     "clock": "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 }
 
 
 class GatewayStatements(NamedTuple):
-    """The statements of one engine. Those that lock do so in the order of ids, so that no two
-    programs wait for each other in a circle."""
+    """The statements of one engine. In SQLite those that write several rows are run for each of
+    them, in PostgreSQL once, with a list for each column. Those that lock do so in the order of
+    ids, so that no two programs wait for each other in a circle."""
 
+    hurry: str = "{hurry}"
+    """Not to wait for the disk; SQLite is told so elsewhere."""
     entries: str = (
         "SELECT id, account_id, owners, day, minute, status, reserved, tokens FROM ledger"
         " WHERE id {any}{lock}"
     )
-    add_entry: str = (
-        "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
-        " tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, 0, ?, ?)"
-    )
-    settle_entry: str = (
-        "UPDATE ledger SET status = ?, cost = ?, tokens = ?, settled_at = ? WHERE id = ?"
-    )
+    add_entries: str = "{add_entries}"
+    settle_entries: str = "{settle_entries}"
     open_entries: str = (
         "SELECT account_id, count(*) FROM ledger WHERE status = 'open' AND account_id {any}"
         " GROUP BY account_id"
@@ -55,7 +80,7 @@ class GatewayStatements(NamedTuple):
         "INSERT INTO spend (id, owner_id, period, spent, reserved, alerted)"
         " VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
     )
-    set_spend: str = "UPDATE spend SET spent = ?, reserved = ?, alerted = ? WHERE id = ?"
+    set_spend: str = "{set_spend}"
     spend_of: str = (
         "SELECT owner_id, period, spent, reserved FROM spend WHERE owner_id {any}"
         " AND period IN (?, ?)"

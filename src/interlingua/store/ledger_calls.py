@@ -31,8 +31,9 @@ class LedgerCalls(ABC):
         """Run an operation that changes nothing."""
 
     @abstractmethod
-    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
-        """Run an operation in a transaction, and come back when it is durable."""
+    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T:
+        """Run an operation in a transaction, and come back when it is durable. Without `durable`
+        a power cut may undo it, though no crash of a program can."""
 
     def usages(
         self,
@@ -119,7 +120,9 @@ class AsyncLedgerCalls(ABC):
     async def _read(self, make: Callable[[], Op[T]]) -> T: ...
 
     @abstractmethod
-    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T: ...
+    async def _write(
+        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+    ) -> T: ...
 
     async def usages(
         self,

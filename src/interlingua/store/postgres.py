@@ -243,7 +243,7 @@ class PostgresStore(Store):
     def _read(self, make: Callable[[], Op[T]]) -> T:
         return self._perform(make)
 
-    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
+    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T:
         return self._perform(make)
 
     def _perform(self, make: Callable[[], Op[T]]) -> T:

@@ -70,7 +70,9 @@ class AsyncPostgresStore(AsyncStore):
     async def _read(self, make: Callable[[], Op[T]]) -> T:
         return await self._perform(make)
 
-    async def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
+    async def _write(
+        self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
+    ) -> T:
         return await self._perform(make)
 
     async def _perform(self, make: Callable[[], Op[T]]) -> T:

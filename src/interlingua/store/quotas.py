@@ -39,12 +39,20 @@ class Quotas(Work):
         ordered = sorted(set(texts))
         return dumps(ordered).decode() if self.sql.is_sqlite else ordered
 
+    def _rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Step:
+        """A statement for several rows."""
+        if self.sql.is_sqlite:
+            return Step(statement, rows, many=True)
+        return Step(statement, [list(column) for column in zip(*rows, strict=True)])
+
     def work_quotas(
         self, holder: str, reserves: Sequence[Reserve], settles: Sequence[Settle]
     ) -> Op[tuple[list[Over | None], list[list[Alert]]]]:
         """What is over makes room first. A request that has its row already is let in: it is one
         whose first answer was lost."""
         sql = self._gateway
+        if not self.sql.is_sqlite:
+            yield Step(sql.hurry)
         ids = [asked.id for asked in reserves] + [settle.id for settle in settles]
         entries = {row[0]: row for row in (yield Step(sql.entries, (self._list(ids),)))}
         books = yield from self._books(entries.values(), reserves)
@@ -68,9 +76,9 @@ class Quotas(Work):
                 entries[asked.id] = begun[-1]
         yield from self._write_books(books)
         if ended:
-            yield Step(sql.settle_entry, ended, many=True)
+            yield self._rows(sql.settle_entries, ended)
         if begun:
-            yield Step(sql.add_entry, begun, many=True)
+            yield self._rows(sql.add_entries, begun)
         return overs, alerts
 
     def _books(self, entries: Iterable[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
@@ -112,7 +120,7 @@ class Quotas(Work):
             if each.changed
         ]
         if money:
-            yield Step(self._gateway.set_spend, money, many=True)
+            yield self._rows(self._gateway.set_spend, money)
         rates = [
             (each.minute, each.requests, each.tokens, id)
             for id, each in books.rates.items()
@@ -133,7 +141,7 @@ class Quotas(Work):
                 books.end(entry, None)
             yield from self._write_books(books)
             values = [("abandoned", 0, entry[7], now(), entry[0]) for entry in lost]
-            yield Step(sql.settle_entry, values, many=True)
+            yield self._rows(sql.settle_entries, values)
         yield Step(sql.forget_holders, (_KEEP_HOLDERS,))
         yield Step(sql.forget_entries, (now() - _KEEP_ENTRIES,))
         return len(lost)

@@ -31,8 +31,11 @@ LOG = "PRAGMA wal_autocheckpoint = 1000"
 """4 MB of log, written over and over; a longer one grows for longer, and a file that grows is
 slower to bring to the disk."""
 _LONG_LOG = "PRAGMA wal_autocheckpoint = 0"
+_AT_ONCE = "PRAGMA synchronous = FULL"
+_SOON = "PRAGMA synchronous = NORMAL"
+"""With the next commit of the other kind, or when the log is moved."""
 _SETTINGS = (
-    "PRAGMA synchronous = FULL",
+    _AT_ONCE,
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA mmap_size = 0",
@@ -148,7 +151,7 @@ class SqliteFile:
     # Work
 
     @contextmanager
-    def transaction(self, large: bool = False) -> Iterator[Connection]:
+    def transaction(self, large: bool = False, durable: bool = True) -> Iterator[Connection]:
         """The one writer, in a transaction: committed at the end, taken back on an error.
 
         A commit may have to move the log into the database. After a large one that takes as long
@@ -162,15 +165,21 @@ class SqliteFile:
             if large:
                 db.execute(_LONG_LOG)
                 self._log_is_long = True
-            db.execute("BEGIN IMMEDIATE")
+            if not durable:
+                db.execute(_SOON)
             try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                with suppress(StoreError):  # what went wrong first is what matters
-                    if db.in_transaction():  # a full disk may have ended it already
-                        db.execute("ROLLBACK")
-                raise
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield db
+                    db.execute("COMMIT")
+                except BaseException:
+                    with suppress(StoreError):  # what went wrong first is what matters
+                        if db.in_transaction():  # a full disk may have ended it already
+                            db.execute("ROLLBACK")
+                    raise
+            finally:
+                if not durable:
+                    db.execute(_AT_ONCE)
         finally:
             self._lock.release()
 
@@ -272,8 +281,8 @@ class SqliteStore(Store):
         with self._file.reader() as db:
             return perform(db, make())
 
-    def _write(self, make: Callable[[], Op[T]], large: bool = False) -> T:
-        with self._file.transaction(large) as db:
+    def _write(self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True) -> T:
+        with self._file.transaction(large, durable) as db:
             return perform(db, make())
 
     def delete_session(self, id: str) -> None:

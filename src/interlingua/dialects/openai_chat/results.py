@@ -106,9 +106,15 @@ def write_result(block: ToolResultBlock, t: Tables, scribe: Scribe) -> Wire:
         if type(only) is TextBlock and only.text and only.raw is None and only.cache is None:
             if only.citations or only.signature or block.tool_name:
                 scribe.unsaid(only, _SAID_TEXT)
-                scribe.unsaid(block, _SAID)
+                scribe.unsaid(block, _said(block, scribe))
             return {"role": "tool", "tool_call_id": id, "content": only.text}
     return _write_slowly(block, id, t, scribe)
+
+
+def _said(block: ToolResultBlock, scribe: Scribe) -> frozenset[str]:
+    """A tool's name is said by its call."""
+    named = block.tool_name is not None and block.tool_name == scribe.called(block)
+    return _SAID | {"tool_name"} if named else _SAID
 
 
 def _write_slowly(block: ToolResultBlock, id: str, t: Tables, scribe: Scribe) -> Wire:
@@ -118,7 +124,7 @@ def _write_slowly(block: ToolResultBlock, id: str, t: Tables, scribe: Scribe) ->
     if form.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
     wire["content"] = _write_said(block, t, scribe, form)
-    said = _SAID
+    said = _said(block, scribe)
     if block.tool_name is not None and form.get("name"):
         wire["name"] = block.tool_name
         said = said | {"tool_name"}
