@@ -60,6 +60,7 @@ def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
     params.n_predict = USUAL_OUTPUT
     params.cache_prompt = False
     params.cache_ram_mib = 0
+    params.sampling.temp, params.sampling.top_p = USUAL_SAMPLING
     params.warmup = False
     params.verbosity = 1
     params.sse_ping_interval = -1
@@ -69,6 +70,10 @@ def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
     server = xllamacpp.Server(params)
     address = urlsplit(server.listening_address)
     return server, (str(address.hostname), int(address.port or 0)), key
+
+
+USUAL_SAMPLING = (0.2, 0.9)
+"""Temperature and top_p where a request says nothing: what the model's makers use."""
 
 
 def _threads() -> int:

@@ -19,7 +19,12 @@ from interlingua.adapters.stream import Incoming
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.dialects.base import Written
 from interlingua.ids import Ulids
-from interlingua.model.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.blocks import (
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
 from interlingua.model.message import Message
@@ -163,7 +168,7 @@ class CallCore:
             yield from self._ended(events)
         elif events and self._is_time():
             partial = incoming.message()
-            if partial.content:
+            if _says_something(partial):
                 yield from self._saved(partial)
         return events
 
@@ -288,3 +293,11 @@ class CallCore:
         self.turn.require_open()
         if self.ended:
             raise TurnError(f"call {self.id} has its answer already")
+
+
+def _says_something(message: Message) -> bool:
+    """Whether there is more than the beginning of a text: that alone is not worth a second."""
+    return any(
+        type(block) not in (TextBlock, ThinkingBlock) or block.text  # type: ignore[union-attr]  # texts
+        for block in message.content
+    )
