@@ -68,7 +68,8 @@ INSIDE: dict[str, set[str]] = {
     | {"adapters", "bus", "dialects", "estimate", "models", "prices", "retell", "routing"}
     | {"store", "tools"},
     "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
-    "local": MODEL_AND_ERRORS | {"", "config", "dialects", "retell", "streams"},  # its version
+    "local": MODEL_AND_ERRORS
+    | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
     "client": MODEL_AND_ERRORS
     | {"dialects", "estimate", "local", "models", "providers", "retell", "streams", "tools"},
 }
