@@ -14,6 +14,7 @@ from interlingua.client.errors import CallError
 from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.headers import answer_headers
+from interlingua.gateway.refusals import coded
 from interlingua.gateway.relay import Asked, Told, failed, relay, understood
 from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
 from interlingua.gateway.state import Exchange, Refused
@@ -114,8 +115,10 @@ class App:
         tokens = estimate_input_tokens(
             request.messages, request.tools, target.model, request.options
         )
-        most = request.options.max_output_tokens
-        exchange.reservation = await self.gateway.caps.reserve(exchange, tokens, most)
+        most, times = request.options.max_output_tokens, request.options.n or 1
+        exchange.reservation = await self.gateway.caps.reserve(
+            exchange, tokens, None if most is None else most * times, asked.way.targets
+        )
 
     async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
         await _plain(send, await relay(self.gateway, exchange, asked))
@@ -273,7 +276,8 @@ def too_long(limit: int) -> Refused:
 def refusal(exchange: Exchange, front: Front, refused: Refused) -> Told:
     spoken = exchange.target.dialect.name if exchange.target else front.dialect
     headers = [(name.encode(), value.encode()) for name, value in refused.headers]
-    body = error_body(front, refused.error)
+    error = refused.error if refused.error.raw else coded(front.dialect, refused.error)
+    body = error_body(front, error)
     return Told(
         refused.status, [JSON, *answer_headers(exchange, {}, front, spoken), *headers], body
     )

@@ -61,7 +61,11 @@ class Gateway:
         return f"req_{self._ids.new()}"
 
     async def close(self) -> None:
-        await self.transport.close()
+        """Everything that waits is written; the store is whoever opened it's to close."""
+        for part in (self.caps, self.memory, self.transport):
+            close = getattr(part, "close", None)
+            if close is not None:
+                await close()
 
     def way(self, name: str | None, front: Front) -> Way:
         """Who serves a name. Names without a provider are those of the front's own provider."""

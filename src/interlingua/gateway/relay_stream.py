@@ -148,6 +148,7 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
                     )
                 if not chunk:
                     break
+            await remember(gateway, exchange, way)
         except TransportError as odd:
             reply.close()
             raise placed(failures.of_transport(odd, prepared.http.secrets), target) from None
@@ -188,13 +189,19 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | 
         )
         exchange.error = error.kind
         return way.fail(placed(error, stream.target)) or None
-    if way.complete is not None:
-        complete, way.complete = way.complete, None
-        await gateway.memory.keep(complete, exchange)
-        if exchange.principal.keep_content:
-            exchange.response = complete
+    await remember(gateway, exchange, way)
     if way.error is not None:
         exchange.error = way.error.kind
     if not chunk and not out:
         return None
     return out
+
+
+async def remember(gateway: Gateway, exchange: Exchange, way: Translating | PassingOn) -> None:
+    """Keep an answer that is whole, before the client can know that it is."""
+    if way.complete is None:
+        return
+    complete, way.complete = way.complete, None
+    await gateway.memory.keep(complete, exchange)
+    if exchange.principal.keep_content:
+        exchange.response = complete

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -95,8 +96,15 @@ class Keys(Protocol):
 class Caps(Protocol):
     """Looks after limits of money, requests, tokens and calls at a time."""
 
-    async def reserve(self, exchange: Exchange, tokens: int, most_output: int | None) -> Any:
-        """Set aside what the request may cost; `Refused` with 429 where that is too much."""
+    async def reserve(
+        self,
+        exchange: Exchange,
+        tokens: int,
+        most_output: int | None,
+        targets: Sequence[Target] = (),
+    ) -> Any:
+        """Set aside what the request may cost, at the dearest of its targets; `Refused` with 429
+        where that is too much."""
 
     async def settle(self, exchange: Exchange) -> None:
         """What it did cost, once, whatever became of it."""
@@ -120,7 +128,13 @@ class Trace(Protocol):
 class NoCaps:
     """Nothing is limited."""
 
-    async def reserve(self, exchange: Exchange, tokens: int, most_output: int | None) -> Any:
+    async def reserve(
+        self,
+        exchange: Exchange,
+        tokens: int,
+        most_output: int | None,
+        targets: Sequence[Target] = (),
+    ) -> Any:
         return None
 
     async def settle(self, exchange: Exchange) -> None:

@@ -1,0 +1,101 @@
+"""Reservations and settlements on their way to the store: those that come while one transaction
+runs are the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+
+from interlingua.store.base import AsyncStore
+from interlingua.store.books import Alert, Over, Reserve, Settle
+from interlingua.store.errors import BusyError, StoreError
+
+logger = logging.getLogger(__name__)
+
+BATCH = 256
+WAITING = 10_000
+"""Settlements that may wait while the store is away."""
+PAUSE = 0.5
+"""Seconds before a store that failed is asked again."""
+
+
+class Desk:
+    """What one process has to say to the store about its requests."""
+
+    def __init__(self, store: AsyncStore, holder: str) -> None:
+        self._store = store
+        self._holder = holder
+        self._reserves: deque[tuple[Reserve, asyncio.Future[Over | None]]] = deque()
+        self._settles: deque[tuple[Settle, asyncio.Future[list[Alert]]]] = deque()
+        self._working: asyncio.Task[None] | None = None
+
+    async def reserve(self, asked: Reserve) -> Over | None:
+        """What stands against it; None: it is set aside. Who is cancelled while waiting has
+        nothing set aside in the end."""
+        if len(self._reserves) >= WAITING:
+            raise BusyError(self._store.where, f"{WAITING} requests wait for their caps already")
+        future: asyncio.Future[Over | None] = asyncio.get_running_loop().create_future()
+        self._reserves.append((asked, future))
+        self._start()
+        try:
+            return await future
+        except (asyncio.CancelledError, StoreError):
+            # Whether it was set aside nobody knows: settling what is not there does nothing.
+            self._put(Settle(asked.id, 0, 0))
+            raise
+
+    async def settle(self, settle: Settle) -> list[Alert]:
+        """What there is to tell. While the store is away it is tried again later, and the caller
+        goes on; until then what was set aside stays so."""
+        return await asyncio.shield(self._put(settle))
+
+    def _put(self, settle: Settle) -> asyncio.Future[list[Alert]]:
+        future: asyncio.Future[list[Alert]] = asyncio.get_running_loop().create_future()
+        if len(self._settles) >= WAITING:
+            logger.error("settlement_dropped", extra={"request": settle.id})
+            future.set_result([])
+            return future
+        self._settles.append((settle, future))
+        self._start()
+        return future
+
+    def _start(self) -> None:
+        if self._working is None or self._working.done():
+            self._working = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        while self._reserves or self._settles:
+            settles = [self._settles.popleft() for _ in range(min(BATCH, len(self._settles)))]
+            reserves = [self._reserves.popleft() for _ in range(min(BATCH, len(self._reserves)))]
+            reserves = [each for each in reserves if not each[1].done()]
+            try:
+                overs, alerts = await self._store.work_quotas(
+                    self._holder,
+                    [asked for asked, _ in reserves],
+                    [settle for settle, _ in settles],
+                )
+            except StoreError as odd:
+                for _, future in reserves:
+                    if not future.done():
+                        future.set_exception(odd)
+                for _, waiting in settles:
+                    if not waiting.done():
+                        waiting.set_result([])
+                self._settles.extendleft(reversed(settles))
+                logger.error("caps_not_written", extra={"why": odd.reason})
+                await asyncio.sleep(PAUSE)
+                continue
+            for (_, future), over in zip(reserves, overs, strict=True):
+                if not future.done():
+                    future.set_result(over)
+            for (_, waiting), told in zip(settles, alerts, strict=True):
+                if not waiting.done():
+                    waiting.set_result(told)
+
+    async def close(self, patience: float = 5.0) -> None:
+        """Write what waits, as far as the store lets us."""
+        if self._working is not None and not self._working.done():
+            await asyncio.wait({self._working}, timeout=patience)
+            if not self._working.done():
+                self._working.cancel()

@@ -1,0 +1,79 @@
+"""Who a key stands for, and what it may spend: built from the key's row, once per lookup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from interlingua.gateway.state import Principal
+from interlingua.store.books import Limit
+from interlingua.store.reference import KeyRow
+
+DOLLAR = 10**12
+"""Picodollars, in which caps are counted."""
+MOST_USD = Decimal(9_000_000)
+"""The largest cap that can be counted."""
+_WIDE = Context(prec=80)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPrincipal(Principal):
+    """The principal of a key, with its limits."""
+
+    account_id: str = ""
+    """What the key's spending is counted under: keys that replaced each other share it."""
+    limits: tuple[Limit, ...] = ()
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrent: int | None = None
+    allow_unpriced: bool = False
+
+
+def principal_of(row: KeyRow) -> KeyPrincipal:
+    account = row.account_id or row.id
+    limits = [_limit("key", account, row.daily_cap_usd, row.monthly_cap_usd)]
+    if row.user_id is not None:
+        limits.append(_limit("user", row.user_id, *row.user_caps))
+    if row.team_id is not None:
+        limits.append(_limit("team", row.team_id, *row.team_caps))
+    money = tuple([limit for limit in limits if limit is not None])
+    rates = (row.requests_per_minute, row.tokens_per_minute, row.concurrent)
+    return KeyPrincipal(
+        key_id=row.id,
+        user_id=row.user_id,
+        team_id=row.team_id,
+        workspace_path=row.workspace_path,
+        allowed_models=None if row.allowed_models is None else frozenset(row.allowed_models),
+        refuse_losses=row.refuse_losses,
+        keep_content=row.keep_content,
+        capped=bool(money) or any(rate is not None for rate in rates),
+        account_id=account,
+        limits=money,
+        requests_per_minute=row.requests_per_minute,
+        tokens_per_minute=row.tokens_per_minute,
+        concurrent=row.concurrent,
+        allow_unpriced=row.allow_unpriced,
+    )
+
+
+def _limit(
+    scope: str, owner_id: str, daily: Decimal | None, monthly: Decimal | None
+) -> Limit | None:
+    if daily is None and monthly is None:
+        return None
+    return Limit(scope, owner_id, _cap(daily), _cap(monthly))  # type: ignore[arg-type]  # see above
+
+
+def _cap(usd: Decimal | None) -> int | None:
+    return None if usd is None else picodollars(usd, ROUND_FLOOR)
+
+
+def picodollars(usd: Decimal, rounding: str = ROUND_CEILING) -> int:
+    """Whole picodollars: of a cost never less than it is, of a cap never more."""
+    return int(_WIDE.multiply(usd, DOLLAR).to_integral_value(rounding))
+
+
+def usd(pico: int) -> Decimal:
+    """The exact amount in dollars."""
+    amount = _WIDE.divide(Decimal(pico), DOLLAR)
+    return amount.quantize(Decimal(1)) if amount == amount.to_integral() else amount.normalize()

@@ -1,0 +1,48 @@
+"""Errors of the gateway's own, with a word for programs in every dialect.
+
+Some dialects have no place for a code of ours in their errors. There it stands beside the message,
+where that dialect's clients keep what they do not know; a header has it for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlingua.gateway.state import Refused
+from interlingua.model.exchange import ErrorKind, ProviderError
+
+CODE_HEADER = "x-interlingua-code"
+_DOMAIN = "interlingua"
+
+
+def coded(
+    dialect: str, error: ProviderError, facts: Mapping[str, str] | None = None
+) -> ProviderError:
+    """The error with its code and facts where clients of this dialect can find them."""
+    facts = dict(facts or {})
+    if error.code is None and not facts:
+        return error
+    inside: dict[str, Any] = facts
+    if dialect == "gemini":
+        info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": error.code or ""}
+        inside = {"details": [{**info, "domain": _DOMAIN, "metadata": facts}]}
+    elif dialect in ("anthropic", "ollama") and error.code is not None:
+        inside = {"code": error.code, **facts}
+    return error.replace(raw={dialect: inside}) if inside else error
+
+
+class CodedRefusal(Refused):
+    """A refusal with facts for programs, in the words of the client's dialect."""
+
+    def __init__(
+        self,
+        dialect: str,
+        status: int,
+        kind: ErrorKind,
+        message: str,
+        code: str,
+        facts: Mapping[str, str] | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(status, kind, message, code, ((CODE_HEADER, code), *headers))
+        self.error = coded(dialect, self.error, facts)
