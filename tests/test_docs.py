@@ -45,6 +45,18 @@ def test_every_decision_page_has_its_parts() -> None:
             assert part in text, f"{page.name} has no {part}"
 
 
+@pytest.mark.requirement("S002-7")
+def test_what_the_model_is_not_is_written_down_and_true() -> None:
+    page = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert "## What it is not" in page
+    assert "canonical" not in il.dialects()  # nobody is asked to speak it
+    message = il.Message.user("hi")
+    wires = [
+        il.dialect(name).write_request(il.Request((message,), "m")).wire for name in il.dialects()
+    ]
+    assert all(il.dumps(message) != il.dumps(wire) for wire in wires)  # nor is it anybody's own
+
+
 def test_links_in_the_docs_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
