@@ -88,13 +88,18 @@ class Decoder:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _cut(self) -> list[Frame]:
-        *blocks, rest = b"".join(self._pieces).split(b"\n\n")
+        whole = b"".join(self._pieces)
+        end = whole.rfind(b"\n\n") + 2
+        rest = whole[end:]
         self._pieces, self._size = [rest], len(rest)
         self._is_between = not rest and not self._after_cr
         if self._size > self._limit:
             raise too_large(WHAT, self._limit)
+        frames = _usual(whole[:end])
+        if frames is not None:
+            return frames
         frames = []
-        for block in blocks:
+        for block in whole[:end].split(b"\n\n")[:-1]:
             if block.startswith(b"data: ") and b"\n" not in block:
                 frames.append(Frame(None, text_of(block[6:], WHAT)))
             else:
@@ -102,6 +107,22 @@ class Decoder:
                 if frame:
                     frames.append(frame)
         return frames
+
+
+_usual_frame = re.compile(r"^(?:event: ([^\n]+)\n)?data: ([^\n]*)\n\n", re.MULTILINE)
+
+
+def _usual(data: bytes) -> list[Frame] | None:
+    """Events spelled as nearly everybody does, all at once; None if a single line is another."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    found = _usual_frame.findall(text)
+    lines = 2 * len(found) + sum([1 for name, _ in found if name])
+    if text.count("\n") != lines:
+        return None
+    return [_new(Frame, (name or None, said)) for name, said in found]
 
 
 def _head_of(text: str, head: str, name: str | None) -> tuple[str, str | None]:
