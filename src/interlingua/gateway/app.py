@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from interlingua.client.errors import CallError
+from interlingua.gateway.counting import count
 from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.headers import answer_headers
 from interlingua.gateway.refusals import coded
-from interlingua.gateway.relay import Asked, Told, failed, relay, understood
+from interlingua.gateway.relay import Asked, Told, failed, relay, understood, with_history
 from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -58,8 +59,14 @@ class App:
         try:
             token = token_of(headers, scope["query_string"])
             exchange.principal = await gateway.keys.find(token)
+            if found.action == "nothing":
+                raise Refused(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
             body = await self._body(headers, receive)
+            if found.action == "count_tokens":
+                await _plain(send, await count(gateway, exchange, found, body, headers))
+                return
             asked = understood(gateway, exchange, found, body, headers)
+            asked = await with_history(gateway, exchange, asked)
             if exchange.principal.capped:
                 await self._reserve(exchange, asked)
             work = self._stream if exchange.stream else self._whole
@@ -67,6 +74,9 @@ class App:
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
             await _plain(send, refusal(exchange, found.front, refused))
+        except asyncio.CancelledError:  # the gateway goes, and has told the client
+            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+            raise
         except Left:
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
         except Exception as odd:
@@ -89,12 +99,14 @@ class App:
         said = headers.get(b"content-length", b"")
         if said.isdigit() and int(said) > limits.body:
             raise too_long(limits.body)
-        message = await receive()
-        if not message.get("more_body"):
-            return bytes(message.get("body", b""))
-        pieces, size = [message.get("body", b"")], len(message.get("body", b""))
+        pieces: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(limits.body_seconds):
+                message = await receive()
+                if not message.get("more_body"):
+                    return bytes(message.get("body", b""))
+                pieces, size = [message.get("body", b"")], len(message.get("body", b""))
                 while message.get("more_body"):
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -189,7 +201,7 @@ class App:
             while out is not None:
                 if out:
                     await line.say(out)
-                if exchange.error is not None:
+                if stream.way.over:
                     break
                 out = await more(self.gateway, exchange, stream)
         finally:

@@ -13,7 +13,7 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-Action = Literal["generate", "count_tokens"]
+Action = Literal["generate", "count_tokens", "nothing"]
 
 
 class Front(NamedTuple):
@@ -59,6 +59,7 @@ PATHS: dict[str, Match] = {
     "/chat/completions": Match(CHAT),
     "/v1/responses": Match(RESPONSES),
     "/responses": Match(RESPONSES),
+    "/v1/responses/compact": Match(RESPONSES, "nothing"),
     "/v1/messages": Match(ANTHROPIC),
     "/v1/messages/count_tokens": Match(ANTHROPIC, "count_tokens"),
     "/api/chat": Match(OLLAMA),

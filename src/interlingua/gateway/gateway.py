@@ -8,6 +8,7 @@ from interlingua.client.targets import Target, Targets
 from interlingua.client.transport import HttpTransport, Transport
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.fronts import Front
+from interlingua.gateway.pricing import Pricer
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
     Caps,
@@ -19,6 +20,7 @@ from interlingua.gateway.state import (
     NoMemory,
     NoTrace,
     Refused,
+    Responses,
     Trace,
 )
 from interlingua.ids import Ulids
@@ -45,6 +47,8 @@ class Gateway:
         caps: Caps | None = None,
         memory: Memory | None = None,
         trace: Trace | None = None,
+        responses: Responses | None = None,
+        pricer: Pricer | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.targets = targets or Targets()
@@ -53,6 +57,8 @@ class Gateway:
         self.caps = caps or NoCaps()
         self.memory = memory or NoMemory()
         self.trace = trace or NoTrace()
+        self.responses = responses
+        self.pricer = pricer
         self.draining = False
         self._ids = Ulids()
         self._ways: dict[tuple[str, str], Way] = {}
@@ -66,6 +72,10 @@ class Gateway:
             close = getattr(part, "close", None)
             if close is not None:
                 await close()
+
+    def reload(self, settings: Settings, targets: Targets) -> None:
+        """Other settings from now on; requests under way go on as they began."""
+        self.settings, self.targets, self._ways = settings, targets, {}
 
     def way(self, name: str | None, front: Front) -> Way:
         """Who serves a name. Names without a provider are those of the front's own provider."""
@@ -86,9 +96,18 @@ class Gateway:
     def _find(self, name: str, front: Front) -> Way:
         route = self.settings.routes.get(name)
         if route is None:
-            route = Route(name if ":" in name or name in aliases() else f"{front.provider}:{name}")
+            route = Route(name if self._is_whole(name, front) else f"{front.provider}:{name}")
         first = self.targets.find(route.model, route.dialect or self._spoken(route.model, front))
         return Way((first, *[self.targets.find(model) for model in route.fallbacks]))
+
+    def _is_whole(self, name: str, front: Front) -> bool:
+        """Whether a name has its provider in it. A colon alone does not say so: Ollama's names have
+        tags, and OpenAI's own of fine-tuned models begin with `ft:`."""
+        before, colon, _ = name.partition(":")
+        if not colon:
+            return name in aliases()
+        is_tag = front.provider == "ollama" or before == "ft"
+        return before in self.targets.providers or not is_tag
 
     def _spoken(self, model: str, front: Front) -> str | None:
         """The client's own dialect, where the provider speaks it: then nothing is translated."""

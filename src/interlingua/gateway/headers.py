@@ -39,6 +39,8 @@ def answer_headers(
         out.append((b"x-interlingua-model", exchange.target.model.encode("ascii", "replace")))
     if exchange.report is not None:
         out.append((b"x-interlingua-losses", str(len(exchange.report.losses)).encode()))
+    if exchange.cost is not None:
+        out.append((b"x-interlingua-cost-usd", f"{exchange.cost:f}".encode()))
     if exchange.upstream_id is not None and _is_plain(exchange.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", exchange.upstream_id.encode()))
     for name, value in upstream.items():

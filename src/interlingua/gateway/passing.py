@@ -3,74 +3,96 @@ that we asked for in the client's place is taken out again."""
 
 from __future__ import annotations
 
+import re
+
 from interlingua.dialects.base import Dialect
-from interlingua.errors import InterlinguaError
+from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.events import MessageComplete, StreamError, UsageUpdate
 from interlingua.model.exchange import ProviderError
 from interlingua.model.metadata import Usage
 from interlingua.streams.framing import FRAMING, decoder
 
 _MARKS: dict[str, tuple[bytes, ...]] = {
-    "ollama": (b"_count",),
-    "gemini": (b"usageMetadata",),
-    "bedrock": (b"metadata",),
+    "ollama": (b"_count", b'"error"'),
+    "gemini": (b"usageMetadata", b'"error"'),
 }
-_USUAL = (b'"usage"',)
-_ENDS = {"sse": b"\n\n", "ndjson": b"\n"}
+"""What a frame has in it that may concern us; all others are not looked into."""
+_USUAL = (b'"usage"', b'"error"')
+_ENDS = {"sse": (b"\n\n", b"\r\n\r\n", b"\r\r"), "ndjson": (b"\n",)}
+"""How a frame may end, the usual one first."""
+_FRAME = {
+    "sse": re.compile(rb".*?(?:\n\n|\r\n\r\n|\r\r|\Z)", re.DOTALL),
+    "ndjson": re.compile(rb".*?(?:\n|\Z)", re.DOTALL),
+}
+_BEGINS = {
+    "sse": (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf", b"\r", b"\n"),
+    "ndjson": (b"{", b"\r", b"\n", b" "),
+}
+"""How a stream may begin; one that begins otherwise is none."""
 _LONGEST = 16 * 1024 * 1024
-"""Of one frame that is waited for; a longer one is not looked into."""
+"""Of one frame that is waited for; a longer one goes on in pieces."""
 
 
 class Passing:
-    """Bytes in, the same bytes out, or all but one frame. `usage` is the last that was told."""
+    """Bytes in, the same bytes out, frame by frame, or all but one frame. `usage` is the last that
+    was told. A frame goes on when it is whole, so that a stream that breaks can still be ended in
+    good order."""
 
     def __init__(self, dialect: Dialect, without_usage: bool = False) -> None:
         self.usage: Usage | None = None
         self.error: ProviderError | None = None
+        framing = FRAMING.get(dialect.name, "sse")
         self._marks = _MARKS.get(dialect.name, _USUAL)
-        self._end = _ENDS.get(FRAMING.get(dialect.name, "sse"))
+        self._ends = _ENDS.get(framing)
+        self._frame = _FRAME.get(framing)
+        self._begins = _BEGINS.get(framing, ())
         self._without_usage = without_usage
         self._dialect = dialect
         self._reader = dialect.stream_reader()
         self._reader.marks = False
-        self._rest = b""
-        """The beginning of a frame whose end has not come yet, as far as it is of interest."""
+        self._begun = False
         self._held = b""
+        """The beginning of a frame whose end has not come yet."""
 
     def feed(self, data: bytes) -> bytes:
-        """What goes on now. While a frame may be the one to take out, it is held back."""
-        if self._end is None or self._rest is None:
+        """The frames that are whole now."""
+        ends = self._ends
+        if ends is None:
             return data
-        if self._without_usage:
-            return self._filtered(data)
-        whole = self._rest + data
-        cut = whole.rfind(self._end)
-        done, self._rest = (whole[: cut + 2], whole[cut + 2 :]) if cut >= 0 else (b"", whole)
-        if len(self._rest) > _LONGEST:
-            self._rest = b""
-        if any(mark in done for mark in self._marks):
-            for frame in done.split(self._end):
-                if any(mark in frame for mark in self._marks):
-                    self._read(frame + self._end)
+        if self._held:
+            data = self._held + data
+        if not self._begun:
+            self._look(data)
+        if data.endswith(ends[0]):
+            self._held = b""
+        else:
+            cut = max([at + len(end) for end in ends if (at := data.rfind(end)) >= 0], default=0)
+            if not cut and len(data) > _LONGEST:
+                cut = len(data)
+            data, self._held = data[:cut], data[cut:]
+        for mark in self._marks:
+            if mark in data:
+                return self._marked(data)
         return data
 
-    def _filtered(self, data: bytes) -> bytes:
-        assert self._end is not None
-        whole = self._held + data
-        cut = whole.rfind(self._end)
-        if cut < 0:
-            self._held = whole
-            return b""
-        done, self._held = whole[: cut + len(self._end)], whole[cut + len(self._end) :]
-        if not any(mark in done for mark in self._marks):
-            return done
+    def _look(self, data: bytes) -> None:
+        """Nothing was delivered yet: what is no stream of this dialect can still be an error."""
+        for begin in self._begins:
+            if data.startswith(begin) or begin.startswith(data):
+                self._begun = len(data) >= len(begin)
+                return
+        raise ReadError(f"a stream of {self._dialect.name}", "$", "a frame", "other bytes")
+
+    def _marked(self, data: bytes) -> bytes:
+        assert self._frame is not None
         kept = []
-        for frame in done.split(self._end)[:-1]:
+        for found in self._frame.finditer(data):
+            frame = found.group()
             if any(mark in frame for mark in self._marks):
-                self._read(frame + self._end)
-                if b'"choices":[]' in frame.replace(b" ", b""):
+                self._read(frame)
+                if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
                     continue
-            kept.append(frame + self._end)
+            kept.append(frame)
         return b"".join(kept)
 
     def close(self) -> bytes:

@@ -18,9 +18,11 @@ from interlingua.client.transport import Limits as HttpLimits
 from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.client.tries import Clock, tried
 from interlingua.errors import LossError, ReadError, WriteError
-from interlingua.gateway.fronts import STATUSES, Front, Match, error_body
+from interlingua.gateway.filled import Filler
+from interlingua.gateway.fronts import RESPONSES, STATUSES, Front, Match, error_body
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.headers import answer_headers, forwarded
+from interlingua.gateway.responses_store import keeps
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
@@ -59,6 +61,8 @@ class Asked(NamedTuple):
     way: Way
     request: Request | None
     """None where the body goes on as it is."""
+    ours: bool = False
+    """Whether the conversation is kept here, so that nothing of it can go on as it is."""
 
     @property
     def front(self) -> Front:
@@ -108,6 +112,20 @@ def read_request(match: Match, body: bytes) -> Request:
         raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
 
 
+async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
+    """A request of the Responses API with the history that we keep for it. A provider that keeps
+    responses itself is asked itself."""
+    if asked.front is not RESPONSES or gateway.responses is None or keeps(asked.way.targets[0]):
+        return asked
+    if not exchange.principal.keep_content and b'"previous_response_id"' not in asked.body:
+        return asked
+    said = asked.request or read_request(asked.match, asked.body)
+    exchange.said = said
+    request = await gateway.responses.expand(said, exchange)
+    ours = exchange.principal.keep_content or request is not said
+    return asked._replace(request=request, ours=ours)
+
+
 async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
     """The answer, in the client's dialect."""
     raw: list[Told] = []
@@ -151,7 +169,7 @@ async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Ta
     exchange.target = target
     await gateway.targets.start(target)
     extra = forwarded(asked.headers, asked.front.dialect, target.dialect.name)
-    if target.dialect.name == asked.front.dialect:
+    if target.dialect.name == asked.front.dialect and not asked.ours:
         prepared = untouched(gateway, exchange, asked, target)
     else:
         prepared = await translated(gateway, exchange, asked, target)
@@ -287,36 +305,46 @@ async def answered(
         error = failures.of_provider(response.error, upstream, prepared.http.secrets)
         raise placed(error, target)
     exchange.usage = response.message.metadata.usage
-    if target.dialect.name == front.dialect:
+    exchange.stop_reason = response.message.metadata.stop_reason
+    if gateway.pricer is not None and exchange.usage is not None:
+        exchange.cost = gateway.pricer.cost(exchange.usage, target.model, exchange.at)
+    if exchange.said is not None and gateway.responses is not None:
+        await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
+    if target.dialect.name == front.dialect and not asked.ours:
         out = body
         if asked.envelope.model != target.name and asked.match.model is None:
             out = patched(body, {"model": asked.envelope.model})
     else:
         await gateway.memory.keep(response, exchange)
-        out = written(response, exchange, target, front)
+        out = written(response, exchange, target, asked)
     if exchange.principal.keep_content:
         exchange.response = response
     headers = answer_headers(exchange, upstream, front, target.dialect.name)
     return Told(200, [(b"content-type", b"application/json"), *headers], out)
 
 
-def written(response: Response, exchange: Exchange, target: Target, front: Front) -> bytes:
+def written(response: Response, exchange: Exchange, target: Target, asked: Asked) -> bytes:
+    front = asked.front
     response = echoed(response, exchange)
     told = retell(response, front.dialect, source=target.dialect.name)
     said = front.codec().write_response(told.value, told.scribe)
     if said.report and exchange.report is not None:
         exchange.report.extend(said.report)
-    return said.json()
+    return _encode(Filler(front.dialect, asked.body).whole(said.wire))
 
 
 def echoed(response: Response, exchange: Exchange) -> Response:
-    """The answer under the name that the client knows the model by."""
-    metadata = response.message.metadata.replace(response_model=exchange.client_model)
+    """The answer under the name that the client knows the model by. The word that the provider has
+    for its end stays behind: in the client's dialect the same word may say something else."""
+    metadata = response.message.metadata.replace(
+        response_model=exchange.client_model, raw_stop_reason=None
+    )
     return response.replace(message=response.message.replace(metadata=metadata))
 
 
 def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) -> Told:
-    """An error in the client's dialect; in the provider's own words where they are the same."""
+    """An error in the client's dialect; in the provider's own words where they are the same. But
+    what a provider has against our key is no business of the client, whose own key is good."""
     exchange.error = error.kind
     exchange.attempts = len(error.attempts)
     target = exchange.target
@@ -325,7 +353,8 @@ def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) 
         headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
     if target is not None:
         headers += answer_headers(exchange, {}, asked.front, target.dialect.name)
-    if raw and target is not None and target.dialect.name == asked.front.dialect:
+    same = target is not None and target.dialect.name == asked.front.dialect
+    if raw and same and error.kind is not ErrorKind.AUTH:
         told = raw[0]
         exchange.status = told.status
         return Told(told.status, [*told.headers, *headers], told.body)

@@ -11,7 +11,8 @@ from interlingua.client.targets import Target
 from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
 from interlingua.errors import ReadError
-from interlingua.gateway.fronts import Front
+from interlingua.gateway.filled import Filler
+from interlingua.gateway.fronts import RESPONSES, Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.passing import Passing
 from interlingua.gateway.relay import Asked, Told, asks_usage, echoed, prepare, send, tries_of
@@ -20,6 +21,7 @@ from interlingua.model.events import (
     Event,
     MessageComplete,
     MessageStart,
+    Stop,
     StreamError,
     UsageUpdate,
 )
@@ -40,12 +42,17 @@ class Opened(NamedTuple):
 class Translating:
     """A stream from another dialect."""
 
-    def __init__(self, exchange: Exchange, target: Target, front: Front, tells_usage: bool) -> None:
+    def __init__(
+        self, exchange: Exchange, target: Target, front: Front, tells_usage: bool, asked: bytes
+    ) -> None:
         self.error: ProviderError | None = None
         self.complete: Response | None = None
         self.began = False
+        self.over = False
+        """Whether nothing can follow."""
         self._exchange = exchange
         self._tells_usage = tells_usage
+        self._filler = Filler(front.dialect, asked) if front is RESPONSES else None
         self._converter = StreamConverter(target.dialect.name, front.dialect, None, self._watch)
 
     def _watch(self, event: Event) -> Event | None:
@@ -57,12 +64,16 @@ class Translating:
         if kind is UsageUpdate:
             exchange.usage = event.usage  # type: ignore[union-attr]  # by its kind
             return event if self._tells_usage else None
+        if kind is Stop:
+            return event.replace(raw_stop_reason=None)  # the provider's word, see `echoed`
         if kind is MessageComplete:
             self.complete = event.response  # type: ignore[union-attr]  # by its kind
             exchange.usage = self.complete.message.metadata.usage or exchange.usage
+            exchange.stop_reason = self.complete.message.metadata.stop_reason
             return MessageComplete(self._told(self.complete), choice=event.choice)
         if kind is StreamError:
             self.error = event.error  # type: ignore[union-attr]  # by its kind
+            self.over = True
         return event
 
     def _told(self, response: Response) -> Response:
@@ -73,13 +84,17 @@ class Translating:
         return told.replace(message=told.message.replace(metadata=metadata))
 
     def feed(self, data: bytes) -> bytes:
-        return self._converter.feed(data)
+        out = self._converter.feed(data)
+        return out if self._filler is None else self._filler.frames(out)
 
     def close(self) -> bytes:
-        return self._converter.close()
+        out = self._converter.close()
+        return out if self._filler is None else self._filler.frames(out)
 
     def fail(self, error: CallError) -> bytes:
-        return self._converter.fail(error)
+        self.over = True
+        out = self._converter.fail(error)
+        return out if self._filler is None else self._filler.frames(out)
 
     def end(self) -> None:
         report = self._exchange.report
@@ -97,6 +112,7 @@ class PassingOn:
         self._front = front
         self._passing = Passing(target.dialect, without)
         self.began = False
+        self.over = False
 
     @property
     def error(self) -> ProviderError | None:
@@ -110,6 +126,7 @@ class PassingOn:
         return self._passing.close()
 
     def fail(self, error: CallError) -> bytes:
+        self.over = True
         told = ProviderError(ErrorKind.NETWORK, error.problem)
         return error_frames(self._front, told)
 
@@ -168,10 +185,10 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
 
 def way_of(exchange: Exchange, asked: Asked, target: Target) -> Translating | PassingOn:
     front = asked.front
-    if target.dialect.name == front.dialect:
+    if target.dialect.name == front.dialect and not asked.ours:
         return PassingOn(exchange, target, front, asks_usage(asked))
     tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
-    return Translating(exchange, target, front, tells_usage)
+    return Translating(exchange, target, front, tells_usage, asked.body)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | None:
@@ -188,7 +205,9 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | 
             else failures.unreadable(odd, stream.reply.headers)
         )
         exchange.error = error.kind
-        return way.fail(placed(error, stream.target)) or None
+        out = way.fail(placed(error, stream.target))
+        await remember(gateway, exchange, way)  # the end may have come before the break
+        return out or None
     await remember(gateway, exchange, way)
     if way.error is not None:
         exchange.error = way.error.kind
@@ -203,5 +222,7 @@ async def remember(gateway: Gateway, exchange: Exchange, way: Translating | Pass
         return
     complete, way.complete = way.complete, None
     await gateway.memory.keep(complete, exchange)
+    if exchange.said is not None and gateway.responses is not None:
+        await gateway.responses.keep(exchange.said, echoed(complete, exchange), exchange)
     if exchange.principal.keep_content:
         exchange.response = complete

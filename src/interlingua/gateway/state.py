@@ -62,6 +62,8 @@ class Exchange:
     reservation: Any = None
     turn: str | None = None
     """The digest of what was asked last, by which the answer is found again."""
+    said: Request | None = None
+    """The request as the client sent it, where its answer may have to be kept."""
     response: Response | None = None
     """The answer, only where somebody wants to keep it."""
 
@@ -117,6 +119,16 @@ class Memory(Protocol):
 
     async def keep(self, response: Response, exchange: Exchange) -> None:
         """Durable when it returns: the client may send its next turn at once."""
+
+
+class Responses(Protocol):
+    """Responses that are kept for clients of OpenAI's Responses API."""
+
+    async def expand(self, request: Request, exchange: Exchange) -> Request:
+        """The request with the history that it goes on from; `Refused` where there is none."""
+
+    async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
+        """Durable when it returns; False if it was not to be kept."""
 
 
 class Trace(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from interlingua.bus.payloads.base import Count, Payload
 from interlingua.model.exchange import ErrorKind
@@ -92,6 +92,8 @@ class LlmCallCompleted(Payload, frozen=True):
     """The dialect a client of the gateway spoke."""
     user_id: str | None = None
     team_id: str | None = None
+    losses: dict[str, Any] | None = None
+    """What could not be said in the other's dialect: a report, without any content."""
 
 
 class LlmCallFailed(Payload, frozen=True):
@@ -102,3 +104,8 @@ class LlmCallFailed(Payload, frozen=True):
     retry_count: Count
     latency_ms: Count
     request_id: str | None = None
+    gateway_key_id: str | None = None
+    inbound_shape: str | None = None
+    user_id: str | None = None
+    team_id: str | None = None
+    losses: dict[str, Any] | None = None

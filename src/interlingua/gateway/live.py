@@ -1,0 +1,292 @@
+"""What goes on in a session, for those who watch: the events of the trace as they are stored, and
+between them the pieces of an answer while it arrives. Those pieces are never stored: who was not
+there sees the message instead.
+
+An event of the trace has an id, its number in the session, from which a client can go on
+(`Last-Event-ID`); a piece has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.model import events as ev
+from interlingua.model.codec import dumps
+from interlingua.store.base import AsyncStore
+from interlingua.store.rows import EventRow
+
+WAITING = 1000
+"""Pieces that one watcher may be behind; who is slower is sent away, and can come back."""
+POLL = 0.5
+"""Seconds between two looks at the trace while nothing is heard: turns of other workers."""
+BEAT = 15.0
+LATE = 5.0
+"""Seconds for the rest of an answer that the store has whole already."""
+PAGE = 200
+
+
+class Piece(NamedTuple):
+    """One thing to show. `call` is the request to a model that it belongs to."""
+
+    name: str
+    fields: dict[str, Any]
+    call: str | None = None
+
+
+TURN_END = Piece("", {})
+"""Nothing to show: a turn has ended, and the trace has more."""
+_ENDS = ("message.complete", "error")
+_ANSWERED = ("llm.call_completed", "llm.call_failed")
+
+
+class Watcher:
+    """One who watches."""
+
+    def __init__(self) -> None:
+        self.pieces: asyncio.Queue[Piece] = asyncio.Queue(WAITING)
+        self.too_slow = False
+        self.open: set[str] = set()
+        """Calls whose pieces wait here, and whose end this watcher has not seen."""
+
+    def put(self, piece: Piece) -> None:
+        if self.too_slow:
+            return
+        try:
+            self.pieces.put_nowait(piece)
+        except asyncio.QueueFull:
+            self.too_slow = True
+            return
+        if piece.call is not None and piece.name == "message.start":
+            self.open.add(piece.call)
+
+    async def next(self, seconds: float) -> Piece | None:
+        """The next piece, if one comes in time."""
+        try:
+            piece = await asyncio.wait_for(self.pieces.get(), seconds)
+        except TimeoutError:
+            return None
+        if piece.name in _ENDS and piece.call is not None:
+            self.open.discard(piece.call)
+        return piece
+
+
+class Hub:
+    """Who watches which session in this process."""
+
+    def __init__(self) -> None:
+        self._watchers: dict[str, list[Watcher]] = {}
+        self.closed = asyncio.Event()
+
+    def watch(self, session_id: str) -> Watcher:
+        watcher = Watcher()
+        self._watchers.setdefault(session_id, []).append(watcher)
+        return watcher
+
+    def leave(self, session_id: str, watcher: Watcher) -> None:
+        watchers = self._watchers.get(session_id, [])
+        if watcher in watchers:
+            watchers.remove(watcher)
+        if not watchers:
+            self._watchers.pop(session_id, None)
+
+    def tell(self, session_id: str, piece: Piece) -> None:
+        for watcher in self._watchers.get(session_id, ()):
+            watcher.put(piece)
+
+    def __len__(self) -> int:
+        return sum(len(watchers) for watchers in self._watchers.values())
+
+
+class Teller:
+    """Events of answers as the pieces that watchers get. A message has an id from its first stored
+    piece on, so what comes before that is held back. Blocks are numbered as they appear."""
+
+    def __init__(self) -> None:
+        self._start: ev.MessageStart | None = None
+        self._calls: dict[int, str] = {}
+        self._numbers: dict[int, int] = {}
+        self._held: list[tuple[str, dict[str, Any]]] = []
+
+    def pieces(self, event: Any, message_id: str | None, call: str | None = None) -> list[Piece]:
+        if isinstance(event, ev.MessageStart):
+            self._start, self._calls, self._numbers = event, {}, {}
+            return []
+        said = self._said(event)
+        if said is None:
+            return []
+        self._held.append(said)
+        if message_id is None and not is_last(event):
+            return []
+        if self._start is not None:
+            told = {"role": self._start.role.value, "model": self._start.model}
+            self._held.insert(0, ("message.start", told))
+            self._start = None
+        held, self._held = self._held, []
+        return [Piece(name, {"message_id": message_id, **each}, call) for name, each in held]
+
+    def _number(self, index: int) -> int:
+        return self._numbers.setdefault(index, len(self._numbers))
+
+    def _said(self, event: Any) -> tuple[str, dict[str, Any]] | None:
+        match event:
+            case ev.TextDelta():
+                return "text.delta", {
+                    "content_block_index": self._number(event.index),
+                    "text": event.text,
+                }
+            case ev.ThinkingDelta():
+                return "thinking.delta", {
+                    "content_block_index": self._number(event.index),
+                    "text": event.text,
+                }
+            case ev.ToolUseStart():
+                self._calls[event.index] = event.id
+                return "tool.use_start", {
+                    "content_block_index": self._number(event.index),
+                    "tool_use_id": event.id,
+                    "tool_name": event.name,
+                }
+            case ev.ToolUseInputDelta():
+                return "tool.use_input_delta", {
+                    "content_block_index": self._number(event.index),
+                    "tool_use_id": self._calls.get(event.index),
+                    "partial_json": event.text,
+                }
+            case ev.ToolUseEnd():
+                return "tool.use_end", {
+                    "content_block_index": self._number(event.index),
+                    "tool_use_id": self._calls.get(event.index),
+                    "final_input": event.input,
+                }
+            case ev.UsageUpdate():
+                return "usage_update", {"usage": plain(event.usage)}
+            case ev.MessageComplete():
+                message = event.response.message
+                stop = message.metadata.stop_reason
+                return "message.complete", {
+                    "stop_reason": None if stop is None else stop.value,
+                    "final_content": plain(message.content),
+                    "usage": plain(message.metadata.usage),
+                }
+            case ev.StreamError():
+                kind = event.error.kind.value
+                return "error", {"error_class": kind, "code": event.error.code}
+            case _:
+                return None
+
+
+def is_last(event: Any) -> bool:
+    return isinstance(event, (ev.MessageComplete, ev.StreamError))
+
+
+def plain(value: Any) -> msgspec.Raw:
+    """A canonical value inside an answer of ours."""
+    return msgspec.Raw(dumps(value))
+
+
+def told(row: EventRow) -> dict[str, Any]:
+    """An event of the trace as clients see it."""
+    return {
+        "id": row.id,
+        "seq": row.seq,
+        "type": row.type,
+        "timestamp": row.timestamp,
+        "session_id": row.session_id,
+        "turn_id": row.turn_id,
+        "parent_event_id": row.parent_event_id,
+        "actor": row.actor,
+        "sensitivity": row.sensitivity,
+        "payload": row.payload,
+    }
+
+
+def frame(name: str, data: Any, id: int | None = None) -> bytes:
+    """One event of an SSE stream. JSON has no line breaks of its own, and names are ours."""
+    first = b"" if id is None else b"id: %d\n" % id
+    return first + b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
+
+
+async def watched(
+    store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str] = ()
+) -> AsyncIterator[bytes]:
+    """What happens from a number on, without a gap and each event once, until the client leaves or
+    the gateway goes. Pieces of an answer stand between the events before and after it."""
+    watching = _Watching(store, hub, session_id, after, types)
+    try:
+        async for piece in watching.run():
+            yield piece
+    finally:
+        hub.leave(session_id, watching.watcher)
+
+
+class _Watching:
+    def __init__(
+        self, store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str]
+    ) -> None:
+        self.watcher = hub.watch(session_id)
+        self._store = store
+        self._hub = hub
+        self._session_id = session_id
+        self._after = after
+        self._types = types
+
+    async def run(self) -> AsyncIterator[bytes]:
+        last = time.monotonic()
+        while not self._hub.closed.is_set():
+            heard = False
+            async for out in self._trace():
+                heard = True
+                yield out
+            piece = await self.watcher.next(POLL)
+            if piece is not None:
+                if piece.name == "message.start":  # what led to it stands before it
+                    async for out in self._trace():
+                        yield out
+                async for out in self._answer(piece):
+                    heard = True
+                    yield out
+            if self.watcher.too_slow:
+                yield frame("error", {"code": "client_too_slow", "after": self._after})
+                return
+            now = time.monotonic()
+            if heard:
+                last = now
+            elif now - last >= BEAT:
+                last = now
+                yield b": ping\n\n"
+        yield frame("error", {"code": "shutting_down", "after": self._after})
+
+    async def _trace(self) -> AsyncIterator[bytes]:
+        """Events that are stored now. Before the end of a call come the pieces of its answer."""
+        while True:
+            rows = await self._store.events(self._session_id, self._after, PAGE)
+            for row in rows:
+                call = row.payload.get("request_id")
+                while row.type in _ANSWERED and call in self.watcher.open:
+                    piece = await self.watcher.next(LATE)
+                    if piece is None or self.watcher.too_slow:
+                        break
+                    if self._shows(piece.name):
+                        yield frame(piece.name, piece.fields)
+                self._after = row.seq
+                if self._shows(row.type):
+                    yield frame(row.type, told(row), row.seq)
+            if len(rows) < PAGE:
+                return
+
+    async def _answer(self, piece: Piece | None) -> AsyncIterator[bytes]:
+        """Pieces until the answer is over, or no more comes for a moment."""
+        while piece is not None:
+            if self._shows(piece.name):
+                yield frame(piece.name, piece.fields)
+            if piece.name in _ENDS or piece is TURN_END or self.watcher.too_slow:
+                return
+            piece = await self.watcher.next(POLL)
+
+    def _shows(self, name: str) -> bool:
+        return bool(name) and (not self._types or name in self._types)

@@ -1,0 +1,192 @@
+"""The file of a gateway: what it may say, and how it is told what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, load, read
+from interlingua.gateway.settings import Limits, Listen, Route, Settings, Telemetry
+from interlingua.gateway.table import check, table
+from interlingua.gateway.worker import Said
+from interlingua.model.exchange import ErrorKind
+
+FILE = Path("/somewhere/gateway.toml")
+WHOLE = """
+default_model = "fast"
+store = "postgresql://db/x"
+providers_file = "providers.toml"
+fallback_on = ["rate_limit"]
+[listen]
+host = "0.0.0.0"
+port = 0
+workers = 4
+hosts = ["gateway.example"]
+origins = ["https://page.example"]
+notice_seconds = 0
+drain_seconds = 10.5
+[limits]
+body = 1000
+header_seconds = 2
+[retry]
+max_retries = 0
+[telemetry]
+spans = true
+log = "json"
+[routes.fast]
+model = "anthropic:claude-haiku-4-5"
+fallbacks = ["local"]
+[routes."team/deep"]
+model = "openai:gpt-4.1"
+dialect = "openai-responses"
+"""
+
+
+def test_everything_that_a_file_may_say_is_read() -> None:
+    settings = read(WHOLE.encode(), FILE)
+    assert settings.default_model == "fast"
+    assert settings.store == "postgresql://db/x"
+    assert settings.providers_file == Path("/somewhere/providers.toml"), "beside the file"
+    assert settings.fallback_on == {ErrorKind.RATE_LIMIT}
+    assert settings.listen == Listen(
+        "0.0.0.0", 0, 4, ("gateway.example",), ("https://page.example",), 0, 10.5
+    )
+    assert settings.limits == Limits(body=1000, header_seconds=2.0)
+    assert settings.retry.max_retries == 0
+    assert (settings.telemetry.spans, settings.telemetry.log) == (True, "json")
+    assert settings.routes == {
+        "fast": Route("anthropic:claude-haiku-4-5", ("local",)),
+        "team/deep": Route("openai:gpt-4.1", (), "openai-responses"),
+    }
+
+
+def test_without_a_file_everything_has_a_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    assert load() == Settings(default_model=DEFAULT_MODEL)
+    (tmp_path / "gateway.toml").write_text('default_model = "sonnet"')
+    assert load().default_model == "sonnet"
+    with pytest.raises(ConfigError, match="no such file"):
+        load(tmp_path / "other.toml")
+
+
+def test_all_that_is_wrong_is_told_with_its_place() -> None:
+    text = """
+odd = 1
+fallback_on = ["nonsense"]
+[listen]
+port = 70000
+workers = 0
+drain_seconds = -1
+host = 3
+[limits]
+body = "much"
+keep_alive = 0
+other = 1
+[telemetry]
+log = "xml"
+[routes]
+bad = 3
+[routes.empty]
+[routes."no spaces"]
+model = "local"
+dialect = "klingon"
+"""
+    with pytest.raises(ConfigError) as odd:
+        read(text.encode(), FILE)
+    places = {problem.place for problem in odd.value.problems}
+    assert places == {
+        *("odd", "fallback_on", "listen.port", "listen.workers", "listen.drain_seconds"),
+        *("listen.host", "limits.body", "limits.keep_alive", "limits.other", "telemetry.log"),
+        *("routes.bad", "routes.empty.model", "routes.no spaces", "routes.no spaces.dialect"),
+    }
+    assert all(line.startswith(str(FILE)) for line in str(odd.value).splitlines())
+
+
+def test_a_file_that_is_no_toml_says_where() -> None:
+    with pytest.raises(ConfigError, match="line 2"):
+        read(b"a = 1\nb = ]", FILE)
+    with pytest.raises(ConfigError, match="UTF-8"):
+        read(b"\xff\xfe", FILE)
+    with pytest.raises(ConfigError, match="larger"):
+        read(b"#" * (1 << 21), FILE)
+
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+_NAMES = st.sampled_from(
+    [
+        *("default_model", "store", "providers_file", "fallback_on", "routes", "listen"),
+        *("limits", "retry", "telemetry", "model", "fallbacks", "dialect", "x"),
+        *[f.name for kind in (Listen, Limits, Telemetry) for f in fields(kind)],
+    ]
+)
+_TABLES = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=4)
+)
+
+
+@given(st.dictionaries(_NAMES, _TABLES, max_size=5))
+def test_no_table_does_anything_but_be_read_or_refused(plain: dict[str, Any]) -> None:
+    import interlingua.gateway.config as config
+
+    reader = config._Reader(FILE)
+    reader._toml = lambda data: plain  # type: ignore[method-assign]  # what a parser would give
+    settings = reader.read(b"")
+    assert isinstance(settings, Settings)
+    if not reader.problems:
+        assert settings.listen.workers >= 1
+        assert settings.limits.body > 0
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_do_anything_but_be_read_or_refused(data: bytes) -> None:
+    problems: list[Problem] = []
+    try:
+        read(data, FILE)
+    except ConfigError as odd:
+        problems = odd.problems
+    try:
+        tomllib.loads(data.decode("utf-8-sig"))
+    except ValueError:
+        assert [problem.place for problem in problems] == ["file"]
+
+
+def test_routes_that_lead_nowhere_are_found_without_asking_anybody(tmp_path: Path) -> None:
+    settings = Settings(
+        routes={
+            "good": Route("local"),
+            "nobody": Route("nobody:x"),
+            "later": Route("local", ("gibberish",)),
+            "deaf": Route("anthropic:claude-haiku-4-5", dialect="gemini"),
+        },
+        default_model="nothing at all",
+        providers_file=tmp_path / "none.toml",
+    )
+    places = [problem.place for problem in check(settings)]
+    assert sorted(places) == ["default_model", "routes.deaf", "routes.later", "routes.nobody"]
+    rows = {row.name: row for row in table(settings)}
+    assert rows["good"].model == "local:smollm2-135m-instruct"
+    assert rows["good"].problem is None
+    assert "nobody" in str(rows["nobody"].problem)
+
+
+def test_a_providers_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    file.write_text("[providers.x]\nnonsense = 1\n")
+    (problem,) = check(Settings(providers_file=file))
+    assert problem.place == "providers_file"
+
+
+def test_the_command_line_comes_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text("[listen]\nport = 1\nworkers = 3\n")
+    settings = Said(str(file), port=0).settings()
+    assert (settings.listen.port, settings.listen.workers) == (0, 3)
+    assert Said(str(file), host="::1", workers=1).settings().listen.host == "::1"

@@ -1,0 +1,239 @@
+"""Who may ask what: every path times every kind of caller."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interlingua as il
+from interlingua.gateway.fronts import PATHS
+from interlingua.gateway.guard import host_of
+from interlingua.gateway.issuing import revoke
+from interlingua.gateway.routes import Row, rows
+from interlingua.ids import Ulids
+from tests.gateway.serving import Served, Upstream, asked, key, served
+
+SOMETHING = str(Ulids().new())
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/sessions"): {"workspace_path": "."},
+    ("POST", "/sessions/{id}/turns"): {"content": "hi"},
+    ("PATCH", "/sessions/{id}"): {"active_model": None},
+    ("POST", "/routing/check"): {"rules": "schema_version = 1"},
+}
+
+
+def _path(row: Row, id: str = SOMETHING) -> str:
+    return row.path.replace("{id}", id).replace("{model:path}", "anthropic:claude-sonnet-4-6")
+
+
+def _body(row: Row) -> Any:
+    return BODIES.get((row.method, row.path.removeprefix("/v1")))
+
+
+def _revoked(home: Path) -> str:
+    made = key(home, "revoked")
+    with il.open_store(str(home / "gateway.db")) as store:
+        revoke(store, made.key.id)
+    return made.token
+
+
+async def _expired(home: Path) -> str:
+    made = key(home, "expired", expires_at=datetime.now(UTC) + timedelta(seconds=0.3))
+    await asyncio.sleep(0.4)
+    return made.token
+
+
+def _code(told: Any) -> Any:
+    """Where each dialect has it."""
+    error = told.get("error") if isinstance(told, dict) else None
+    return error.get("code") if isinstance(error, dict) else None
+
+
+@pytest.mark.requirement("S002-37")
+def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        tokens = {
+            "none": None,
+            "bad": "gw_" + "x" * 43,
+            "revoked": _revoked(tmp_path),
+            "expired": await _expired(tmp_path),
+        }
+        good = key(tmp_path).token
+        async with served(tmp_path) as gateway:
+            for row in rows():
+                for kind, token in tokens.items():
+                    status, told, headers = await gateway.ask(
+                        row.method, _path(row), _body(row), token
+                    )
+                    if row.open:
+                        assert status == 200, (row, kind, told)
+                    else:
+                        assert status == 401, (row, kind, told)
+                        assert "www-authenticate" in headers, (row, kind)
+                        if not row.dialect:
+                            assert _code(told) in (
+                                *("missing_key", "invalid_key"),
+                                *("key_revoked", "key_expired"),
+                            ), (row, kind, told)
+                status, told, _ = await gateway.ask(row.method, _path(row), _body(row), good)
+                assert status not in (401, 403, 405, 500), (row, told)
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+def test_every_front_asks_for_a_key_in_its_own_words(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        key(tmp_path)
+        async with served(tmp_path) as gateway:
+            for path in (*PATHS, "/v1beta/models/x:generateContent"):
+                status, told, _ = await gateway.ask("POST", path, {"model": "x"}, "gw_bad")
+                assert status == 401, path
+                assert "error" in told, (path, told)
+            assert provider.requests == []
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+TRICKS = (
+    *("//metrics", "/metrics/", "/METRICS", "/./metrics", "/v1/../metrics", "/metrics;a=b"),
+    *("/%2fmetrics", "/metrics%2f", "/metrics%00", "/health/../metrics", "/health/live/../metrics"),
+    *("/openapi.json/../metrics", "/metrics%3fx", "/v1//metrics", "/%6detrics", "/metrics?key="),
+    *("/health/live;/../../metrics", "/sessions%2f", "/v1/%2e%2e/metrics"),
+)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "OPTIONS", "DELETE"])
+def test_no_spelling_of_a_path_gets_past_the_key(tmp_path: Path, method: str) -> None:
+    async def run() -> None:
+        key(tmp_path)
+        async with served(tmp_path) as gateway:
+            port = int(gateway.base.rpartition(":")[2])
+            for path in TRICKS:
+                for extra in ("", "X-HTTP-Method-Override: GET\r\nX-Original-URL: /health\r\n"):
+                    status = await _raw(port, f"{method} {path} HTTP/1.1\r\n{_HOST}{extra}")
+                    assert status in (400, 401, 403, 404, 405), (path, status)
+
+    asyncio.run(run())
+
+
+_HOST = "Host: 127.0.0.1\r\nConnection: close\r\n"
+
+
+async def _raw(port: int, head: str) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head.encode("latin-1") + b"\r\n")
+    data = await asyncio.wait_for(reader.read(65536), 5)
+    writer.close()
+    return int(data.split(b" ")[1]) if data.startswith(b"HTTP/") else 400
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("localhost:8400", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("evil.example:8400", 403),
+        ("localhost@evil.example", 403),
+        ("", 403),
+        ("localhost, evil.example", 403),
+        ("localhost/evil", 403),
+        ("localhost:99999", 403),
+    ],
+)
+def test_a_name_that_is_not_ours_is_refused(tmp_path: Path, host: str, status: int) -> None:
+    async def run() -> None:
+        async with served(tmp_path) as gateway:
+            port = int(gateway.base.rpartition(":")[2])
+            head = f"GET /health/live HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+            assert await _raw(port, head) == status
+            twice = f"GET /health/live HTTP/1.1\r\nHost: {host}\r\nHost: localhost\r\n"
+            assert await _raw(port, twice + "Connection: close\r\n") in (400, 403)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", ""])
+def test_web_pages_are_refused_before_anything_is_asked(tmp_path: Path, origin: str) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            for path, body in (("/v1/chat/completions", asked("hi")), ("/sessions", {})):
+                status, told, headers = await gateway.ask(
+                    "POST", path, body, headers={"origin": origin}
+                )
+                assert (status, _code(told)) == (403, "origin_not_allowed")
+                assert not any(name.startswith("access-control") for name in headers)
+            assert provider.requests == []
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+def test_another_tenant_never_sees_what_is_somebodys(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        mine, other = key(tmp_path, "mine").token, key(tmp_path, "other").token
+        async with served(tmp_path) as gateway:
+            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, mine)
+            id = made["id"]
+            for row in rows():
+                if "/sessions/{id}" not in row.path:
+                    continue
+                missing = await gateway.ask(row.method, _path(row), _body(row), other)
+                theirs = await gateway.ask(row.method, _path(row, id), _body(row), other)
+                assert theirs[0] == missing[0] == 404, row
+                assert theirs[1] == missing[1], "who guesses an id learns nothing"
+            _, listed, _ = await gateway.ask("GET", "/sessions", token=other)
+            assert listed["sessions"] == []
+            _, listed, _ = await gateway.ask("GET", "/sessions", token=mine)
+            assert [each["id"] for each in listed["sessions"]] == [id]
+            await _no_losses_of_others(gateway, mine, other)
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+async def _no_losses_of_others(gateway: Served, mine: str, other: str) -> None:
+    body = asked("hi", logit_bias={"1": 5}, seed=3)
+    status, _, headers = await gateway.ask("POST", "/v1/chat/completions", body, mine)
+    assert status == 200
+    count = int(headers["x-interlingua-losses"])
+    assert count > 0
+    path = f"/losses/{headers['x-request-id']}"
+    assert (await gateway.ask("GET", path, token=other))[0] == 404
+    status, report, _ = await gateway.ask("GET", path, token=mine)
+    assert status == 200
+    assert report["count"] == len(report["losses"]) == count
+
+
+def test_paths_and_methods_that_are_not_there_are_told_in_our_words(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with served(tmp_path) as gateway:
+            status, told, _ = await gateway.ask("GET", "/nothing")
+            assert (status, _code(told)) == (404, "not_found")
+            status, told, headers = await gateway.ask("PUT", "/sessions")
+            assert (status, _code(told)) == (405, "method_not_allowed")
+            assert "GET" in headers["allow"]
+
+    asyncio.run(run())
+
+
+@given(st.binary(max_size=60))
+def test_no_header_breaks_the_look_at_a_host(value: bytes) -> None:
+    host = host_of(value)
+    assert host is None or (host == host.lower() and "/" not in host and "@" not in host)

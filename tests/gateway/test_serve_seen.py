@@ -1,0 +1,392 @@
+"""What the gateway shows of itself: health, numbers, traces, spans and logs, none with content."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import interlingua as il
+from interlingua.bus.catalogue import CATALOGUE
+from interlingua.bus.codec import load_payload
+from interlingua.bus.event import NO_SESSION
+from interlingua.bus.payloads.conversation import LlmCallCompleted
+from interlingua.client.targets import Targets
+from interlingua.gateway import logs
+from interlingua.gateway.losses import Losses
+from interlingua.gateway.metrics import MOST_MODELS, Metrics
+from interlingua.gateway.pricing import Pricer
+from interlingua.gateway.records import completed, event_row, failed
+from interlingua.gateway.settings import Telemetry
+from interlingua.gateway.spans import Spans
+from interlingua.gateway.state import Exchange, Principal
+from interlingua.gateway.trace import Tracer
+from interlingua.losses import Report
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.metadata import Usage
+from interlingua.prices.cost import cost_of
+from interlingua.prices.table import bundled
+from interlingua.store.errors import StoreError
+from interlingua.store.open import open_async_store
+from interlingua.store.rows import EventRow
+from tests.chat.provider import KEY
+from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
+
+CANARY = "the-unspeakable-canary-phrase"
+TARGETS = Targets(keys={"anthropic": "k", "openai": "k"})
+
+
+def exchange(model: str = ANTHROPIC, **changes: Any) -> Exchange:
+    made = Exchange("req_1", "openai-chat", target=TARGETS.find(model), status=200, attempts=1)
+    made.usage = Usage(input_tokens=10, output_tokens=5)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_health_says_when_the_gateway_goes_and_asks_no_model(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            assert (await gateway.ask("GET", "/health/live"))[0] == 200
+            assert (await gateway.ask("GET", "/health/ready"))[:2] == (200, {"status": "ready"})
+            gateway.service.going()
+            assert (await gateway.ask("GET", "/health/live"))[0] == 200
+            status, told, _ = await gateway.ask("GET", "/health/ready")
+            assert (status, told["status"]) == (503, "draining")
+            assert provider.requests == []
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+def test_health_says_when_the_store_does_not_answer(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with served(tmp_path) as gateway:
+
+            async def away(*given: Any, **named: Any) -> Any:
+                raise StoreError("here", "gone", "unreachable")
+
+            gateway.service.store.keys = away  # type: ignore[method-assign]
+            status, told, _ = await gateway.ask("GET", "/health/ready")
+            assert (status, told["store"]) == (503, "unreachable")
+
+    asyncio.run(run())
+
+
+def test_numbers_count_requests_tokens_cost_and_errors(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            for words in ("hi", "hi again", "fail"):
+                await gateway.ask("POST", "/v1/chat/completions", asked(words))
+            await gateway.ask("POST", "/v1/chat/completions", asked("s", stream=True))
+            await gateway.service.tracer.flush()
+            _, text, headers = await gateway.ask("GET", "/metrics")
+            assert headers["content-type"].startswith("text/plain")
+            assert _number(text, "interlingua_requests_total", status="200") == 3
+            assert _number(text, "interlingua_requests_total", status="400") == 1
+            assert _number(text, "interlingua_upstream_errors_total", kind="invalid_request") == 1
+            assert _number(text, "interlingua_tokens_total", kind="input") == 300
+            assert _number(text, "interlingua_cost_usd_total") == pytest.approx(0.0018)
+            assert _number(text, "interlingua_first_byte_seconds_count") == 1
+            assert _number(text, "interlingua_in_flight") == 1, "the one that asks"
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+def _number(text: str, name: str, **labels: str) -> float:
+    found = 0.0
+    for line in text.splitlines():
+        if line.startswith((f"{name}{{", f"{name} ")) and all(
+            f'{key}="{value}"' in line for key, value in labels.items()
+        ):
+            found += float(line.rpartition(" ")[2])
+    return found
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20), max_size=20))
+def test_no_label_has_what_a_client_made_up(names: list[str]) -> None:
+    metrics = Metrics()
+    for name in names:
+        target = TARGETS.find("openai:gpt-4.1")
+        odd = type(target)(f"openai:{name}-canary", name, target.provider, target.dialect)
+        metrics.finished(exchange(target=odd, client_model=f"{name}-canary"), 1.0)
+    text = metrics.text().decode()
+    assert "canary" not in text
+    assert _number(text, "interlingua_requests_total", target="openai:other") == len(names)
+
+
+def test_even_known_models_are_only_so_many() -> None:
+    known = [f"openai:m{n}" for n in range(MOST_MODELS + 50)]
+    metrics = Metrics(known)
+    target = TARGETS.find("openai:gpt-4.1")
+    for name in known:
+        each = type(target)(name, name, target.provider, target.dialect)
+        metrics.finished(exchange(target=each), 1.0)
+    text = metrics.text().decode()
+    assert len(set(re.findall(r'requests_total\{[^}]*target="([^"]+)"', text))) == MOST_MODELS + 1
+
+
+@pytest.mark.requirement("S002-37")
+def test_every_exchange_is_in_the_trace_once_with_its_principal(tmp_path: Path) -> None:
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        with il.open_store(str(tmp_path / "gateway.db")) as store:
+            from interlingua.gateway.issuing import add_user
+
+            user = add_user(store, "a@b.example")
+        made = key(tmp_path, user_id=user.id)
+        async with served(tmp_path) as gateway:
+            token = made.token
+            _, _, first = await gateway.ask("POST", "/v1/chat/completions", asked("hi"), token)
+            await gateway.ask("POST", "/v1/chat/completions", asked("fail"), token)
+            await gateway.ask("POST", "/v1/chat/completions", {"model": 3}, token)
+        async with await open_async_store(str(tmp_path / "gateway.db")) as after:
+            rows = await after.events(NO_SESSION)
+        by_type: dict[str, list[EventRow]] = {}
+        for row in rows:
+            by_type.setdefault(row.type, []).append(row)
+        assert set(by_type) == {"llm.call_completed", "llm.call_failed"}
+        (done,) = by_type["llm.call_completed"]
+        payload = load_payload(done.type, json.dumps(done.payload))
+        assert isinstance(payload, LlmCallCompleted)
+        assert payload.request_id == first["x-request-id"]
+        assert payload.gateway_key_id == made.key.id
+        assert (payload.user_id, payload.inbound_shape) == (user.id, "openai-chat")
+        assert (payload.input_tokens, payload.output_tokens) == (100, 20)
+        assert payload.cost_usd == Decimal("0.0006")
+        (failed,) = by_type["llm.call_failed"]
+        assert failed.payload["error_class"] == "invalid_request"
+        assert "luck" not in json.dumps(failed.payload), "what a provider said stays out"
+        assert "a@b.example" not in json.dumps([row.payload for row in rows])
+
+    with Upstream() as provider:
+        asyncio.run(run(provider))
+
+
+class Away:
+    """A store, as far as a trace asks it, that fails as often as it is told."""
+
+    def __init__(self, fails: int) -> None:
+        self.fails = fails
+        self.rows: list[EventRow] = []
+
+    async def append_events(self, rows: list[EventRow]) -> list[EventRow]:
+        if self.fails:
+            self.fails -= 1
+            raise StoreError("here", "gone", "unreachable")
+        self.rows += rows
+        return rows
+
+
+def test_a_store_that_comes_back_gets_every_event_once() -> None:
+    async def run() -> None:
+        store = Away(3)
+        tracer = Tracer(store)  # type: ignore[arg-type]  # as much of one as it asks
+        for n in range(1200):
+            tracer.finished(exchange(id=f"req_{n}"))
+        while store.fails:
+            await asyncio.sleep(0.01)
+        await tracer.close()
+        assert [row.payload["request_id"] for row in store.rows] == [
+            f"req_{n}" for n in range(1200)
+        ]
+        assert len({row.id for row in store.rows}) == 1200
+
+    asyncio.run(run())
+
+
+def test_what_the_trace_cannot_take_is_counted_and_never_waited_for() -> None:
+    async def run() -> None:
+        metrics = Metrics()
+        tracer = Tracer(Away(10**9), metrics=metrics, capacity=10)  # type: ignore[arg-type]
+        for n in range(25):
+            tracer.finished(exchange(id=f"req_{n}"))
+        assert tracer.dropped == 15
+        await tracer.close(timeout=0.2)
+        tracer.finished(exchange())
+        assert _number(metrics.text().decode(), "interlingua_trace_dropped_total") == 16
+
+    asyncio.run(run())
+
+
+def lossy(id: str, **changes: Any) -> Exchange:
+    report = Report("anthropic")
+    report.add("dropped", "$.options.seed", "no place for it")
+    return exchange(id=id, report=report, **changes)
+
+
+def test_loss_reports_are_bounded_in_number_and_time() -> None:
+    async def run() -> None:
+        now = [1000.0]
+        losses = Losses(None, seconds=60, most=5, clock=lambda: now[0])
+        for n in range(9):
+            losses.keep(lossy(f"req_{n}"))
+        assert len(losses) == 5
+        assert await losses.find("req_3", Principal()) is None
+        kept = await losses.find("req_8", Principal())
+        assert kept is not None
+        assert kept.told()["losses"][0]["path"] == "$.options.seed"
+        now[0] += 61
+        assert await losses.find("req_8", Principal()) is None
+        losses.keep(lossy("req_9"))
+        assert len(losses) == 1
+
+    asyncio.run(run())
+
+
+def test_another_worker_tells_a_loss_report_from_the_trace(tmp_path: Path) -> None:
+    async def run() -> None:
+        mine, other = Principal(key_id="gk_1"), Principal(key_id="gk_2")
+        async with await open_async_store(str(tmp_path / "s.db")) as store:
+            tracer = Tracer(store, losses=Losses(store))
+            tracer.finished(lossy("req_01M7HB1FPFC3W567BAGX95NH9Z", principal=mine))
+            await tracer.close()
+            there = Losses(store)
+            id = "req_01M7HB1FPFC3W567BAGX95NH9Z"
+            kept = await there.find(id, mine)
+            assert kept is not None
+            assert [loss.path for loss in kept.losses] == ["$.options.seed"]
+            assert await there.find(id, other) is None
+            assert await there.find(id, Principal()) is None
+
+    asyncio.run(run())
+
+
+def test_spans_have_the_names_of_the_convention_and_no_content() -> None:
+    out = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(out))
+    spans = Spans(provider.get_tracer("test"))
+    usage = Usage(input_tokens=10, cached_input_tokens=90, output_tokens=5)
+    spans.finished(exchange(usage=usage, stop_reason=il.StopReason.END_TURN), 250.0)
+    spans.finished(exchange(OPENAI, error=ErrorKind.RATE_LIMIT, status=429), 10.0)
+    good, bad = out.get_finished_spans()
+    assert good.name == "chat claude-sonnet-4-6"
+    told = dict(good.attributes or {})
+    assert told["gen_ai.provider.name"] == "anthropic"
+    assert told["gen_ai.usage.input_tokens"] == 100, "the convention counts cached ones as input"
+    assert told["gen_ai.response.finish_reasons"] == ("end_turn",)
+    assert not any("messages" in name or "instructions" in name for name in told)
+    assert good.end_time is not None
+    assert good.start_time is not None
+    assert good.end_time - good.start_time == 250_000_000
+    assert dict(bad.attributes or {})["error.type"] == "rate_limit"
+    assert not bad.status.is_ok
+
+
+def test_nothing_that_was_said_and_no_secret_is_in_any_log_or_trace(tmp_path: Path) -> None:
+    out = io.StringIO()
+    before = {name: _state(name) for name in ("interlingua", "uvicorn", "uvicorn.error")}
+
+    async def run(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        token = key(tmp_path).token
+        told = Telemetry(log="json", log_level="debug", log_requests=True)
+        logs.set_up(told, out)
+        async with served(tmp_path, replace(settings_in(tmp_path), telemetry=told)) as gateway:
+            paths = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/sessions")
+            for path in paths:
+                for words in (CANARY, f"fail {CANARY}", f"break {CANARY}"):
+                    for stream in (True, False):
+                        body = asked(words, stream=stream, max_tokens=9, input=words)
+                        await gateway.ask("POST", path, body, token)
+                        await gateway.ask(
+                            "POST", f"{path}?key={token}", {**body, "model": "nothing:x"}
+                        )
+                        await gateway.ask("POST", path, body, f"{token}x")
+            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, token)
+            await gateway.ask(
+                "POST", f"/sessions/{made['id']}/turns", {"content": f"fail {CANARY}"}, token
+            )
+            await gateway.ask("GET", f"/losses/{CANARY}", token=token)
+            _, text, _ = await gateway.ask("GET", "/metrics", token=token)
+            assert CANARY not in text
+        with il.open_store(str(tmp_path / "gateway.db")) as store:
+            events = store.events(NO_SESSION, limit=1000)
+        assert len(events) > 5
+        shown = json.dumps([event.payload for event in events])
+        for secret in (token, KEY, CANARY):
+            assert secret not in shown
+            assert secret not in out.getvalue()
+
+    try:
+        with Upstream() as provider:
+            asyncio.run(run(provider))
+    finally:
+        for name, (handlers, propagate, level) in before.items():
+            logger = logging.getLogger(name)
+            logger.handlers, logger.propagate, logger.level = handlers, propagate, level
+            logger.manager._clear_cache()  # type: ignore[attr-defined]
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert {"request", "auth_failed"} <= {line["event"] for line in lines}
+    assert all({"at", "level", "event", "logger"} <= set(line) for line in lines)
+
+
+def _state(name: str) -> tuple[list[logging.Handler], bool, int]:
+    logger = logging.getLogger(name)
+    return list(logger.handlers), logger.propagate, logger.level
+
+
+_COUNTS = st.none() | st.integers(0, 10**9)
+
+
+@given(
+    st.sampled_from(sorted(bundled())) | st.just("openai:unheard-of"),
+    st.builds(
+        Usage,
+        input_tokens=_COUNTS,
+        output_tokens=_COUNTS,
+        cached_input_tokens=_COUNTS,
+        cache_creation_input_tokens=_COUNTS,
+    ),
+    st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC)),
+)
+def test_what_an_exchange_cost_is_what_the_prices_say(
+    model: str, usage: Usage, at: datetime
+) -> None:
+    try:
+        exact = cost_of(usage, model, None, at).total
+    except il.InterlinguaError:
+        exact = None
+    assert PRICER.cost(usage, model, at) == exact
+
+
+PRICER = Pricer()
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=30))
+def test_what_looks_like_a_key_is_taken_out_of_lines(before: str) -> None:
+    for secret in ("gw_abcdefghijk", "sk-ant-api03-abcdefgh", "AIzaSyABCDEFGHIJ", "xai-0123456789"):
+        assert secret not in logs.hidden(f"{before} {secret} and more")
+        assert secret not in logs.hidden(f"{before} Bearer {secret}")
+        assert secret not in logs.hidden(f"GET /x?key={secret}&a=b")
+
+
+def test_every_event_that_the_gateway_writes_is_in_the_catalogue() -> None:
+    done = event_row("llm.call_completed", exchange(), 5.0, completed(exchange(), None, None))
+    odd = exchange(error=ErrorKind.NETWORK, status=502)
+    broken = event_row("llm.call_failed", odd, 5.0, failed(odd))
+    for row in (done, broken):
+        assert row.type in CATALOGUE
+        assert (row.actor, row.sensitivity) == (
+            CATALOGUE[row.type].actor.value,
+            CATALOGUE[row.type].floor.value,
+        )
+    assert isinstance(load_payload(done.type, json.dumps(done.payload)), LlmCallCompleted)
