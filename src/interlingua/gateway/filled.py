@@ -38,12 +38,20 @@ _RESPONSE: Wire = {
     "usage": None,
 }
 _PLAIN_TEXT = {"type": "text"}
-_RESPONSE_FRAME = re.compile(rb'data: (\{"type":"response\.[a-z_]+","response":\{.*)')
+_RESPONSE_USAGE: Wire = {
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens_details": {"reasoning_tokens": 0},
+}
+_RESPONSE_FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
 
 
 class Echo(msgspec.Struct):
     """What a response repeats of its request, with what goes without saying."""
 
+    model: str | None = None
+    tools: Any = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     instructions: Any = None
     previous_response_id: str | None = None
     temperature: float | None = None
@@ -66,6 +74,11 @@ class Echo(msgspec.Struct):
     def members(self) -> Wire:
         reasoning = self.reasoning or {}
         return {
+            "model": self.model or "",
+            "output": [],
+            "tools": self.tools or [],
+            "tool_choice": self.tool_choice or "auto",
+            "parallel_tool_calls": self.parallel_tool_calls is not False,
             "instructions": self.instructions,
             "previous_response_id": self.previous_response_id,
             "temperature": 1.0 if self.temperature is None else self.temperature,
@@ -105,6 +118,13 @@ class Filler:
             except msgspec.DecodeError:
                 self._echoed = Echo().members()
 
+    def body(self, data: bytes) -> bytes:
+        """An answer as bytes."""
+        try:
+            return _encode(self.whole(_decode(data)))
+        except msgspec.DecodeError:
+            return data
+
     def whole(self, wire: Wire) -> Wire:
         """An answer with all that is promised; what it says itself stays."""
         if self._dialect == "openai-responses":
@@ -121,10 +141,14 @@ class Filler:
 
     def _frame(self, found: re.Match[bytes]) -> bytes:
         wire = _decode(found.group(1))
+        if not isinstance(wire.get("response"), dict):
+            return found.group()
         return b"data: " + _encode({**wire, "response": self._response(wire["response"])})
 
     def _response(self, wire: Wire) -> Wire:
         out = {**_RESPONSE, **self._echoed, **wire}
+        if out["usage"]:
+            out["usage"] = {**_RESPONSE_USAGE, **out["usage"]}
         out["created_at"] = wire.get("created_at") or self._now
         if out["completed_at"] is None and wire.get("status") == "completed":
             out["completed_at"] = int(time.time())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from interlingua.client.targets import Target, Targets
+from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import HttpTransport, Transport
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.fronts import Front
+from interlingua.gateway.fronts import RESPONSES, Front
 from interlingua.gateway.pricing import Pricer
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
@@ -110,8 +110,11 @@ class Gateway:
         return before in self.targets.providers or not is_tag
 
     def _spoken(self, model: str, front: Front) -> str | None:
-        """The client's own dialect, where the provider speaks it: then nothing is translated."""
+        """The client's own dialect, where the provider speaks it: then nothing is translated. The
+        model in the box has but the beginnings of the Responses API, and we say it better."""
         target = self.targets.find(model)
+        if target.provider.key == LOCAL and front is RESPONSES:
+            return None
         return front.dialect if front.dialect in target.provider.dialects else None
 
     def allow(self, exchange: Exchange, way: Way) -> Way:

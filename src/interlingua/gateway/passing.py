@@ -4,6 +4,7 @@ that we asked for in the client's place is taken out again."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from interlingua.dialects.base import Dialect
 from interlingua.errors import InterlinguaError, ReadError
@@ -84,16 +85,37 @@ class Passing:
         raise ReadError(f"a stream of {self._dialect.name}", "$", "a frame", "other bytes")
 
     def _marked(self, data: bytes) -> bytes:
+        """The frames with a mark in them are read; all others are not even looked for."""
+        kept: list[bytes] = []
+        copied = 0
+        for start, stop in self._places(data):
+            frame = data[start:stop]
+            self._read(frame)
+            if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
+                kept.append(data[copied:start])
+                copied = stop
+        return b"".join((*kept, data[copied:])) if copied else data
+
+    def _places(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where the frames with a mark begin and end."""
+        assert self._ends is not None
         assert self._frame is not None
-        kept = []
-        for found in self._frame.finditer(data):
-            frame = found.group()
-            if any(mark in frame for mark in self._marks):
-                self._read(frame)
-                if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
-                    continue
-            kept.append(frame)
-        return b"".join(kept)
+        end = self._ends[0]
+        if b"\r" in data:  # frames may end in other ways
+            for found in self._frame.finditer(data):
+                if any(mark in found.group() for mark in self._marks):
+                    yield found.span()
+            return
+        at = 0
+        while (near := self._next_mark(data, at)) >= 0:
+            before = data.rfind(end, at, near)
+            start = at if before < 0 else before + len(end)
+            after = data.find(end, near)
+            at = len(data) if after < 0 else after + len(end)
+            yield start, at
+
+    def _next_mark(self, data: bytes, at: int) -> int:
+        return min([near for mark in self._marks if (near := data.find(mark, at)) >= 0], default=-1)
 
     def close(self) -> bytes:
         rest, self._held = self._held, b""

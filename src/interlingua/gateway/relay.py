@@ -13,13 +13,13 @@ from interlingua.client.answer import Attempt
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.middleware import Call
-from interlingua.client.targets import Prepared, Target
+from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.client.transport import Limits as HttpLimits
 from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.client.tries import Clock, tried
 from interlingua.errors import LossError, ReadError, WriteError
 from interlingua.gateway.filled import Filler
-from interlingua.gateway.fronts import RESPONSES, STATUSES, Front, Match, error_body
+from interlingua.gateway.fronts import GEMINI, RESPONSES, STATUSES, Front, Match, error_body
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.headers import answer_headers, forwarded
 from interlingua.gateway.responses_store import keeps
@@ -184,6 +184,8 @@ async def translated(
     gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
 ) -> Prepared:
     request = asked.request or read_request(asked.match, asked.body)
+    if not request.messages and request.continues is None:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
     request = await gateway.memory.put_back(request, exchange)
     source = asked.front.dialect
     try:
@@ -312,6 +314,8 @@ async def answered(
         await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
     if target.dialect.name == front.dialect and not asked.ours:
         out = body
+        if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
+            out = body = Filler(front.dialect, asked.body).body(body)
         if asked.envelope.model != target.name and asked.match.model is None:
             out = patched(body, {"model": asked.envelope.model})
     else:
@@ -333,11 +337,20 @@ def written(response: Response, exchange: Exchange, target: Target, asked: Asked
     return _encode(Filler(front.dialect, asked.body).whole(said.wire))
 
 
+def given_id(exchange: Exchange) -> str | None:
+    """An id for an answer whose provider has none, where a client may expect one and the dialect
+    makes none of its own."""
+    return exchange.id if exchange.front == GEMINI.dialect else None
+
+
 def echoed(response: Response, exchange: Exchange) -> Response:
     """The answer under the name that the client knows the model by. The word that the provider has
     for its end stays behind: in the client's dialect the same word may say something else."""
-    metadata = response.message.metadata.replace(
-        response_model=exchange.client_model, raw_stop_reason=None
+    metadata = response.message.metadata
+    metadata = metadata.replace(
+        response_model=exchange.client_model,
+        response_id=metadata.response_id or given_id(exchange),
+        raw_stop_reason=None,
     )
     return response.replace(message=response.message.replace(metadata=metadata))
 

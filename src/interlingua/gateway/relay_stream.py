@@ -15,7 +15,16 @@ from interlingua.gateway.filled import Filler
 from interlingua.gateway.fronts import RESPONSES, Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.passing import Passing
-from interlingua.gateway.relay import Asked, Told, asks_usage, echoed, prepare, send, tries_of
+from interlingua.gateway.relay import (
+    Asked,
+    Told,
+    asks_usage,
+    echoed,
+    given_id,
+    prepare,
+    send,
+    tries_of,
+)
 from interlingua.gateway.state import Exchange
 from interlingua.model.events import (
     Event,
@@ -60,7 +69,8 @@ class Translating:
         exchange = self._exchange
         if kind is MessageStart:
             self.began = True
-            return event.replace(model=exchange.client_model)
+            id = event.response_id or given_id(exchange)  # type: ignore[union-attr]  # by its kind
+            return event.replace(model=exchange.client_model, response_id=id)
         if kind is UsageUpdate:
             exchange.usage = event.usage  # type: ignore[union-attr]  # by its kind
             return event if self._tells_usage else None
