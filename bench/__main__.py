@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, cli, client, import_time, store, streams, translate
+from bench import canonical, cli, client, gateway, import_time, store, streams, translate
 from bench.measure import Row
 
 SECTIONS = {
@@ -18,6 +18,7 @@ SECTIONS = {
     "streams": streams.rows,
     "store": store.rows,
     "client": client.rows,
+    "gateway": gateway.rows,
     "cli": cli.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"

@@ -11,12 +11,13 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from interlingua.client.errors import CallError
+from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.counting import count
 from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.headers import answer_headers
 from interlingua.gateway.refusals import coded
-from interlingua.gateway.relay import Asked, Told, failed, relay, understood, with_history
+from interlingua.gateway.relay import SHORT, Asked, Told, failed, relay, understood, with_history
 from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -120,17 +121,23 @@ class App:
         return b"".join(pieces)
 
     async def _reserve(self, exchange: Exchange, asked: Asked) -> None:
-        from interlingua.estimate.estimator import estimate_input_tokens
-
-        request, target = asked.request, asked.way.targets[0]
-        assert request is not None
-        tokens = estimate_input_tokens(
-            request.messages, request.tools, target.model, request.options
-        )
-        most, times = request.options.max_output_tokens, request.options.n or 1
-        exchange.reservation = await self.gateway.caps.reserve(
-            exchange, tokens, None if most is None else most * times, asked.way.targets
-        )
+        """Set aside what the request may cost at most. Of a short one we count bytes, which is more
+        than it has tokens, and quick."""
+        said, request, targets = asked.envelope, asked.request, asked.way.targets
+        if request is None:
+            tokens = len(asked.body) // 2
+            most = said.most_output()
+        else:
+            options = request.options
+            most = options.max_output_tokens
+            most = None if most is None else most * (options.n or 1)
+            if len(asked.body) <= SHORT:
+                tokens = len(asked.body) // 2
+            else:
+                tokens = estimate_input_tokens(
+                    request.messages, request.tools, targets[0].model, options
+                )
+        exchange.reservation = await self.gateway.caps.reserve(exchange, tokens, most, targets)
 
     async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
         await _plain(send, await relay(self.gateway, exchange, asked))
@@ -258,21 +265,30 @@ class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
     """The client has gone."""
 
 
-async def with_client(receive: Receive, work: Any) -> None:
+async def with_client(receive: Receive, work: Awaitable[None]) -> None:
     """Do the work as long as the client is there; when it leaves, everything is given up."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(receive))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            task.result()
-            return
-        raise Left
-    finally:
-        gone.cancel()
-        if not task.done():
+    task = asyncio.current_task()
+    assert task is not None
+    left = False
+
+    def leave(gone: asyncio.Future[None]) -> None:
+        nonlocal left
+        if not gone.cancelled():
+            left = True
             task.cancel()
-            await asyncio.wait({task}, timeout=5)
+
+    gone = asyncio.ensure_future(_gone(receive))
+    gone.add_done_callback(leave)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not left or task.uncancel() > 0:
+            raise
+    finally:
+        gone.remove_done_callback(leave)
+        gone.cancel()
+    if left:
+        raise Left
 
 
 async def _gone(receive: Receive) -> None:

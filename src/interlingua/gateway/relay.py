@@ -30,6 +30,10 @@ from interlingua.retell import retell
 
 _ERROR_BYTES = 1024 * 1024
 T = TypeVar("T")
+SHORT = 16 * 1024
+"""Bytes of a request that need not be understood to be limited."""
+PLAINLY_LIMITED = frozenset({"anthropic", "openai-chat", "openai-responses"})
+"""Dialects that say at the top how long an answer may be."""
 
 
 class Envelope(msgspec.Struct):
@@ -38,6 +42,18 @@ class Envelope(msgspec.Struct):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
+    max_tokens: Any = None
+    max_completion_tokens: Any = None
+    max_output_tokens: Any = None
+    n: Any = None
+
+    def most_output(self) -> int | None:
+        """How long the answers may be together, in whichever word the client's dialect has for it;
+        what is no number is for the provider to refuse."""
+        said = (self.max_completion_tokens, self.max_output_tokens, self.max_tokens)
+        most = next((count for count in said if type(count) is int and count > 0), None)
+        times = self.n if type(self.n) is int and self.n > 0 else 1
+        return None if most is None else most * times
 
 
 _envelope = msgspec.json.Decoder(Envelope)
@@ -100,7 +116,10 @@ def understood(
     exchange.target = way.targets[0]
     request = None
     same = all(target.dialect.name == match.front.dialect for target in way.targets)
-    if not same or exchange.principal.capped:
+    counted = exchange.principal.capped and (
+        len(body) > SHORT or match.front.dialect not in PLAINLY_LIMITED
+    )
+    if not same or counted:
         request = read_request(match, body)
     return Asked(match, body, headers, said, way, request)
 
