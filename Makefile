@@ -20,7 +20,7 @@ $(DEV): pyproject.toml
 # The runtime alone; a dev install includes it, and touches this stamp too.
 $(RUN): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,client,gateway,local,schema,store]'
 	touch $(RUN)
 
 run: $(RUN)
