@@ -16,12 +16,12 @@ Wire = dict[str, Any]
 
 _MESSAGE: Wire = {"content": None, "refusal": None}
 _ANTHROPIC: Wire = {"stop_details": None, "container": None}
-_ANTHROPIC_USAGE: Wire = {
+_ANTHROPIC_USAGE: Wire = {  # null is unknown; the first two may not be null
     "input_tokens": 0,
     "output_tokens": 0,
     "cache_creation": None,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 0,
+    "cache_creation_input_tokens": None,
+    "cache_read_input_tokens": None,
     "inference_geo": None,
     "output_tokens_details": None,
     "server_tool_use": None,
