@@ -6,8 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
+# More than the cores of a small machine: many tests wait for processes and sockets.
+WORKERS ?= 4
 
-.PHONY: venv run test requirements laws cuts mutations bench docs fmt clean
+.PHONY: venv run test pairs requirements laws cuts mutations bench docs fmt clean
 
 venv: $(DEV)
 
@@ -30,7 +32,11 @@ test: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Every official SDK through the gateway to every provider, in every way.
+pairs: $(DEV)
+	INTERLINGUA_ALL_PAIRS=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/gateway
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements
