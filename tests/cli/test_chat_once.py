@@ -362,3 +362,13 @@ def test_convert_starts_without_any_of_this() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "[]\n", done.stderr
     assert time.monotonic() - begun < 30
+
+
+def test_models_that_can_be_used_now_are_those_with_a_key(home: Path) -> None:
+    command = [sys.executable, "-m", "interlingua", "models", "--now", "--json"]
+    seen = subprocess.run(
+        command, env=variables(home, MISTRAL_API_KEY="k"), capture_output=True, check=True
+    )
+    providers = {model["provider"] for model in json.loads(seen.stdout)["models"]}
+    assert {"mistral", "local"} <= providers
+    assert not providers & {"anthropic", "openai", "gemini", "groq"}

@@ -33,8 +33,9 @@ ABLE = {
 @click.command("models", help="Known models: what they can do and what they cost.")
 @click.argument("name", required=False)
 @click.option("--provider", help="Of one provider only.")
+@click.option("--now", is_flag=True, help="Only what can be used now.")
 @json_option
-def command(name: str | None, provider: str | None, as_json: bool) -> None:
+def command(name: str | None, provider: str | None, now: bool, as_json: bool) -> None:
     """NAME is a part of the id, or an alias."""
     from interlingua.prices.own import own_table
 
@@ -47,6 +48,12 @@ def command(name: str | None, provider: str | None, as_json: bool) -> None:
     short = aliases()
     part = short.get(name or "", name or "").lower()
     ids = [id for id in known if part in id.lower() and provider in (None, model_name(id).provider)]
+    if now:
+        from interlingua.chat.setup import Setup
+
+        setup = Setup()
+        usable = {each for each in providers if setup.problem(f"{each}:x") is None}
+        ids = [id for id in ids if model_name(id).provider in usable]
     if as_json:
         put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})
         return
