@@ -178,3 +178,19 @@ def test_frames_for_clients_that_end_lines_at_any_mark_are_one_line(
     assert len(encoded.decode().rstrip("\n").splitlines()) == 1
     (frame,) = decoder(dialect).feed(encoded)
     assert json.loads(frame.data) == value
+
+
+BLOCKS = [
+    *(b"data: a\n\n", b"event: x\ndata: b\n\n", b": c\n\n", b"data: a\ndata: b\n\n", b"\n"),
+    *(b"xdata: q\n\n", b"id: 3\ndata: z\n\n", b"event:x\ndata:y\n\n", b"data:\n\n", b"data: \n\n"),
+    *(b"event: \ndata: k\n\n", b"event: only\n\n", b"event: a\nevent: b\ndata: c\n\n"),
+    *(b"data: x\nevent: late\n\n", b"data: c\r\n\r\n", b"retry: 5\n", b"data: \xe2\x80\xa8u\n\n"),
+]
+
+
+@given(blocks=st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=8))
+def test_events_read_at_once_are_those_read_one_by_one(blocks: list[bytes]) -> None:
+    data = b"".join(blocks)
+    at_once, one_by_one = sse.Decoder(), sse.Decoder()
+    slowly = [frame for byte in data for frame in one_by_one.feed(bytes([byte]))]
+    assert [*at_once.feed(data), *at_once.close()] == [*slowly, *one_by_one.close()]
