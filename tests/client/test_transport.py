@@ -25,10 +25,14 @@ from interlingua.client.transport import (
     _proxy_of,
 )
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.upstream import Upstream
 from tests.client import served
 from tests.client.served import KEYS, MODELS, TEXT, client_of, serving
 
 SONNET = MODELS["anthropic"]
+Made = type[HttpTransport] | type[Upstream]
+both = pytest.mark.parametrize("made", [HttpTransport, Upstream])
+"""The client's own transport, and the gateway's, keep the same promises."""
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 SHORT = Limits(connect=2, first_byte=2, idle=2, total=5)
 
@@ -44,6 +48,10 @@ async def answering(handler: Handler, tls: ssl.SSLContext | None = None) -> Asyn
         yield f"{scheme}://localhost:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
+
+
+def asking(transport: HttpTransport | Upstream, url: str) -> AsyncClient:
+    return AsyncClient(base_urls={"anthropic": url}, keys=KEYS, environ={}, transport=transport)
 
 
 async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -73,9 +81,10 @@ def trusting(cert: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+@both
 @pytest.mark.parametrize("how", ["argument", "variable"])
 def test_an_own_certificate_authority_is_trusted_when_it_is_named(
-    certificate: tuple[Path, Path], how: str, monkeypatch: pytest.MonkeyPatch
+    certificate: tuple[Path, Path], how: str, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cert, key = certificate
     if how == "variable":
@@ -84,22 +93,20 @@ def test_an_own_certificate_authority_is_trusted_when_it_is_named(
     async def main() -> str:
         async with answering(answer, trusting(cert, key)) as url:
             ca = str(cert) if how == "argument" else None
-            places = {"anthropic": url}
-            async with AsyncClient(base_urls=places, keys=KEYS, environ={}, ca=ca) as client:
+            async with asking(made(ca=ca), url) as client:
                 return (await client.generate(SONNET, "Hello")).text
 
     assert asyncio.run(main()) == TEXT
 
 
+@both
 def test_a_certificate_that_nobody_trusts_is_refused_and_not_tried_again(
-    certificate: tuple[Path, Path],
+    certificate: tuple[Path, Path], made: Made
 ) -> None:
     async def main() -> None:
-        async with answering(answer, trusting(*certificate)) as url:
-            places = {"anthropic": url}
-            async with AsyncClient(base_urls=places, keys=KEYS, environ={}) as client:
-                with pytest.raises(NetworkError, match="certificate") as caught:
-                    await client.generate(SONNET, "Hello")
+        async with answering(answer, trusting(*certificate)) as url, asking(made(), url) as client:
+            with pytest.raises(NetworkError, match="certificate") as caught:
+                await client.generate(SONNET, "Hello")
         assert caught.value.phase == "tls"
         assert not caught.value.sent
         assert len(caught.value.attempts) == 1
@@ -107,11 +114,11 @@ def test_a_certificate_that_nobody_trusts_is_refused_and_not_tried_again(
     asyncio.run(main())
 
 
-def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
+@both
+def test_a_file_without_certificates_is_named(tmp_path: Path, made: Made) -> None:
     async def main() -> None:
-        places = {"anthropic": "https://localhost:1"}
         ca = str(tmp_path / "missing.pem")
-        async with AsyncClient(base_urls=places, keys=KEYS, environ={}, ca=ca) as client:
+        async with asking(made(ca=ca), "https://localhost:1") as client:
             with pytest.raises(InterlinguaError, match=r"missing\.pem"):
                 await client.generate(SONNET, "Hello")
 
@@ -145,7 +152,8 @@ def test_requests_go_through_a_proxy_with_its_own_credentials(
     assert asked == [("http://models.example/v1/messages", "Basic bWU6cGFzcyB3b3Jk")]
 
 
-def test_https_goes_through_a_tunnel(certificate: tuple[Path, Path]) -> None:
+@both
+def test_https_goes_through_a_tunnel(certificate: tuple[Path, Path], made: Made) -> None:
     cert, key = certificate
     tunnels: list[bytes] = []
 
@@ -167,13 +175,8 @@ def test_https_goes_through_a_tunnel(certificate: tuple[Path, Path]) -> None:
         server = await asyncio.start_server(tunnel, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with answering(answer, trusting(cert, key)) as url, server:
-            async with AsyncClient(
-                base_urls={"anthropic": url},
-                keys=KEYS,
-                environ={},
-                ca=str(cert),
-                proxy=f"http://127.0.0.1:{port}",
-            ) as client:
+            through = made(ca=str(cert), proxy=f"http://127.0.0.1:{port}")
+            async with asking(through, url) as client:
                 text = (await client.generate(SONNET, "Hello")).text
             await asyncio.sleep(0.05)
         return text
@@ -213,8 +216,11 @@ def test_which_hosts_go_through_the_proxy_of_the_environment(
         assert _proxy_of("https", host) is None
 
 
+@both
 @pytest.mark.parametrize("size", [100, 1000])
-def test_a_body_is_read_up_to_a_limit_whether_it_says_its_length_or_not(size: int) -> None:
+def test_a_body_is_read_up_to_a_limit_whether_it_says_its_length_or_not(
+    size: int, made: Made
+) -> None:
     async def chunked(request: web.BaseRequest) -> web.StreamResponse:
         reply = web.StreamResponse()
         await reply.prepare(request)
@@ -228,7 +234,7 @@ def test_a_body_is_read_up_to_a_limit_whether_it_says_its_length_or_not(size: in
     async def main() -> None:
         for handler in (chunked, plain):
             async with answering(handler) as url:
-                transport = HttpTransport()
+                transport = made()
                 reply = await transport.send(HttpRequest(url, {}, b""), SHORT)
                 if size <= 500:
                     assert len(await reply.body(500)) == size
@@ -241,12 +247,13 @@ def test_a_body_is_read_up_to_a_limit_whether_it_says_its_length_or_not(size: in
     asyncio.run(main())
 
 
-def test_a_bomb_of_a_gigabyte_takes_no_more_memory_than_its_limit() -> None:
+@both
+def test_a_bomb_of_a_gigabyte_takes_no_more_memory_than_its_limit(made: Made) -> None:
     """U15: 1 GB of zeros in 1 MB, in a process of its own so that its memory can be told."""
-    program = """
+    program = f"""
 import asyncio, sys
-from tests.client.test_transport import bombed
-print(asyncio.run(bombed()))
+from tests.client import test_transport as here
+print(asyncio.run(here.bombed(here.{made.__name__})))
 """
     run = subprocess.run(
         [sys.executable, "-c", program],
@@ -259,7 +266,7 @@ print(asyncio.run(bombed()))
     assert int(run.stdout) < 100 * 2**20
 
 
-async def bombed() -> int:
+async def bombed(made: Made) -> int:
     """How much the peak of memory grows by a bomb that is refused."""
     piece = gzip.compress(b"\0" * 2**24, 9)
 
@@ -275,7 +282,7 @@ async def bombed() -> int:
         return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
 
     async with answering(bomb) as url:
-        transport = HttpTransport()
+        transport = made()
         before = peak()
         reply = await transport.send(HttpRequest(url, {}, b""), Limits())
         try:
@@ -288,17 +295,20 @@ async def bombed() -> int:
         return peak() - before
 
 
-def test_a_url_that_is_none_is_an_error_of_ours() -> None:
+@both
+@pytest.mark.parametrize("url", ["ftp://example.com/", "http://", "http://host:port/"])
+def test_a_url_that_is_none_is_an_error_of_ours(url: str, made: Made) -> None:
     async def main() -> None:
-        transport = HttpTransport()
+        transport = made()
         with pytest.raises(TransportError):
-            await transport.send(HttpRequest("ftp://example.com/", {}, b""), SHORT)
+            await transport.send(HttpRequest(url, {}, b""), SHORT)
         await transport.close()
 
     asyncio.run(main())
 
 
-def test_cookies_are_not_kept() -> None:
+@both
+def test_cookies_are_not_kept(made: Made) -> None:
     cookies: list[str | None] = []
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
@@ -308,11 +318,9 @@ def test_cookies_are_not_kept() -> None:
         return reply
 
     async def main() -> None:
-        async with answering(handler) as url:
-            places = {"anthropic": url}
-            async with AsyncClient(base_urls=places, keys=KEYS, environ={}) as client:
-                await client.generate(SONNET, "Hello")
-                await client.generate(SONNET, "Hello")
+        async with answering(handler) as url, asking(made(), url) as client:
+            await client.generate(SONNET, "Hello")
+            await client.generate(SONNET, "Hello")
 
     asyncio.run(main())
     assert cookies == [None, None]
@@ -381,7 +389,8 @@ def test_a_stale_connection_is_replaced_without_a_wait() -> None:
     asyncio.run(main())
 
 
-def test_what_arrived_together_with_the_break_is_handed_out_before_it() -> None:
+@both
+def test_what_arrived_together_with_the_break_is_handed_out_before_it(made: Made) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -391,7 +400,7 @@ def test_what_arrived_together_with_the_break_is_handed_out_before_it() -> None:
     async def work() -> tuple[bytes, TransportError]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        transport = HttpTransport()
+        transport = made()
         reply = await transport.send(HttpRequest(f"http://127.0.0.1:{port}/", {}, b""), Limits())
         await asyncio.sleep(0.1)  # so that all of it is here, its end included
         got = b""

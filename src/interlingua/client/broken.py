@@ -1,5 +1,5 @@
-"""What it means when aiohttp raises something. Nothing of its exceptions is passed on: some of them
-hold the headers of the request, and those hold keys."""
+"""How long is waited, and what it means when aiohttp raises something. Nothing of its exceptions is
+passed on: some of them hold the headers of the request, and those hold keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import ssl
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from interlingua.errors import MissingExtraError
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Seconds: until a connection stands, until the answer begins, of silence after that, and for
+    everything together. None is no limit."""
+
+    connect: float | None = 10.0
+    first_byte: float | None = 300.0
+    idle: float | None = 120.0
+    total: float | None = 600.0
 
 
 class TransportError(Exception):
@@ -44,7 +56,7 @@ _LATE = {
 def failure_of(odd: Exception, late: str, begun: bool = False) -> TransportError:
     """What an exception of aiohttp means. Its text may hold addresses, but never headers."""
     http = aiohttp()
-    why = _reason(odd)
+    why = reason(odd)
     match odd:
         case http.ClientConnectorDNSError():
             return TransportError("dns", f"the host is not found: {why}", sent=False)
@@ -72,7 +84,7 @@ def failure_of(odd: Exception, late: str, begun: bool = False) -> TransportError
             return TransportError("read", f"the connection broke: {why}", sent=True, begun=begun)
 
 
-def _reason(odd: Exception) -> str:
+def reason(odd: Exception) -> str:
     """A few words that are safe to show: the system's own text for it, or the exception's name."""
     inner = getattr(odd, "os_error", odd)
     if isinstance(inner, ssl.SSLCertVerificationError):

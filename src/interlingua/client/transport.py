@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-import time
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,9 +15,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from interlingua.client.broken import Limits as Limits
 from interlingua.client.broken import TooLarge as TooLarge
 from interlingua.client.broken import TransportError as TransportError
 from interlingua.client.broken import aiohttp, failure_of, late_in
+from interlingua.client.patience import Patience, least, now
 from interlingua.errors import InterlinguaError
 
 if TYPE_CHECKING:
@@ -32,16 +33,6 @@ MAX_ERROR_BYTES = 2**20
 ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
 """Content encodings that are unpacked, one at a time; chains of them are refused."""
 _NEVER = 1e9  # aiohttp rounds longer timeouts up to whole seconds; this is longer than any
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Seconds: until a connection stands, until the answer begins, of silence after that, and for
-    everything together. None is no limit."""
-
-    connect: float | None = 10.0
-    first_byte: float | None = 300.0
-    idle: float | None = 120.0
-    total: float | None = 600.0
 
 
 class HttpRequest(msgspec.Struct, frozen=True, eq=False):
@@ -97,7 +88,7 @@ class HttpTransport:
 
     async def send(self, request: HttpRequest, limits: Limits) -> Reply:
         http = aiohttp()
-        begun = _now()
+        begun = now()
         first = limits.first_byte
         late = "total"
         try:
@@ -107,7 +98,7 @@ class HttpTransport:
                 return HttpReply(reply, Limits(None, None, limits.idle, None), begun)
             if limits.total is None or first < limits.total:
                 late = "first_byte"
-            async with asyncio.timeout(_least(first, limits.total)):
+            async with asyncio.timeout(least(first, limits.total)):
                 reply = await self._post(request, limits.connect, None)
             return HttpReply(reply, limits, begun)
         except (http.ClientError, OSError, ValueError) as odd:
@@ -124,7 +115,7 @@ class HttpTransport:
             headers=request.headers,
             allow_redirects=False,
             timeout=_timeout(connect, total),
-            **self._way(url.scheme, url.host or ""),
+            **self.way_to(url.scheme, url.host or ""),
         )
 
     async def close(self) -> None:
@@ -150,7 +141,7 @@ class HttpTransport:
         )
         return self._session
 
-    def _way(self, scheme: str, host: str) -> dict[str, Any]:
+    def way_to(self, scheme: str, host: str) -> dict[str, Any]:
         """Proxy and certificates for a host."""
         known = self._ways.get(f"{scheme}://{host}")
         if known is None:
@@ -185,48 +176,38 @@ def _left(content: Any) -> bytes:
 
 
 class HttpReply:
-    """A reply of aiohttp. One timer watches over it, however many pieces it has: a timer for each
-    piece would cost as much as reading it."""
+    """A reply of aiohttp."""
 
     def __init__(self, reply: ClientResponse, limits: Limits, begun: float) -> None:
         self.status = reply.status
         self.headers: Mapping[str, str] = reply.headers  # which looks names up in any case
         self._reply = reply
         self._content = reply.content
-        self._began = False
-        self._late: str | None = None
-        self._since = 0.0
-        """When the wait for the next piece began; 0 while nobody waits."""
-        self._until = begun + limits.total if limits.total is not None else None
-        self._first = begun + limits.first_byte if limits.first_byte is not None else None
-        self._idle = limits.idle
-        self._timer: asyncio.TimerHandle | None = None
-        packed = self.headers.get("Content-Encoding", "").strip().lower()
-        if packed not in ENCODINGS:
+        # Whoever waits is told that the connection is closed.
+        self._patience = Patience(limits, begun, reply.close)
+        try:
+            packing(self.headers)
+        except TransportError:
             reply.close()
-            raise TransportError("read", f"unknown content encoding {packed[:40]!r}", sent=True)
+            raise
 
     async def chunk(self) -> bytes:
+        patience = self._patience
         if not self._content.is_eof():  # else all of it is here
-            self._since = _now()
-            if self._timer is None:
-                self._watch()
+            patience.begin()
         try:
             data = await self._content.readany()
         except (aiohttp().ClientError, OSError, ValueError) as odd:
             if left := _left(self._content):
-                self._began = True
+                patience.began = True
                 return left  # the failure comes again with the next piece
-            failed = failure_of(odd, "total", self._began)
+            failed = failure_of(odd, "total", patience.began)
         else:
-            self._since = 0.0
-            if not self._began:
-                self._began = True
-                self._stop()
+            patience.came()
             return data
-        self._stop()
-        if self._late is not None:
-            raise late_in(self._late, self._began)
+        patience.stop()
+        if patience.late is not None:
+            raise late_in(patience.late, patience.began)
         raise failed
 
     async def body(self, limit: int) -> bytes:
@@ -239,37 +220,21 @@ class HttpReply:
             if size > limit:
                 raise TooLarge
             pieces.append(piece)
-        self._stop()
+        self._patience.stop()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def close(self) -> None:
         """A reply that was read to its end leaves its connection to the next request."""
-        self._stop()
+        self._patience.stop()
         self._reply.close()
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
-    def _watch(self) -> None:
-        """Look again when the wait that is going on may have become too long. While nobody waits,
-        as a reader who takes its time, there is nothing to look for."""
-        self._timer = None
-        if not self._since:
-            return
-        quiet = self._since + self._idle if self._idle is not None and self._began else None
-        first = None if self._began else self._first
-        soonest = _least(self._until, quiet, first)
-        if soonest is None:
-            return
-        now = _now()
-        if soonest <= now:
-            self._late = {first: "first_byte", quiet: "idle"}.get(soonest, "total")
-            self._reply.close()  # whoever waits is told that the connection is closed
-            return
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(soonest - now + 0.001, self._watch)
+def packing(headers: Mapping[str, str]) -> str:
+    """How a reply is packed, of the ways that we can unpack."""
+    packed = headers.get("content-encoding", "").strip().lower()
+    if packed not in ENCODINGS:
+        raise TransportError("read", f"unknown content encoding {packed[:40]!r}", sent=True)
+    return packed
 
 
 def _proxy_of(scheme: str, host: str) -> str | None:
@@ -291,10 +256,3 @@ def _url(url: str) -> Any:
 @lru_cache(maxsize=64)
 def _timeout(connect: float | None, total: float | None) -> Any:
     return aiohttp().ClientTimeout(total=total, connect=connect, ceil_threshold=_NEVER)
-
-
-def _least(*values: float | None) -> float | None:
-    return min((value for value in values if value is not None), default=None)
-
-
-_now = time.monotonic
