@@ -2,7 +2,10 @@
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from interlingua.client import budget
 
 pytest_plugins = ["pytester", "tests.plugin_requirements"]
 
@@ -12,3 +15,9 @@ pytest_plugins = ["pytester", "tests.plugin_requirements"]
 settings.register_profile("gate", deadline=None, derandomize=True, database=None)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("INTERLINGUA_RANDOM") else "gate")
+
+
+@pytest.fixture(autouse=True)
+def _own_budget() -> None:
+    """What other tests tried again is none of this one's business."""
+    budget.SHARED.clear()

@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Parsed, Run, TokenCount
 from interlingua.client.asking import Asker
+from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
 from interlingua.client.middleware import Call, Layers, Middleware
@@ -47,9 +48,11 @@ class AsyncClient:
     `providers` are those to use, by name or in a list; without them, those of the package and of
     the user's file. `keys` and `base_urls`, by provider, come before the environment. `timeout` is
     the most seconds for an answer that comes whole, where it is not the provider's own.
-    `fallback_on` are the kinds of failure after which the next model of `fallbacks` is asked. `ca`
-    is a file of certificates to trust, `proxy` overrides the one of the environment. `max_bytes` is
-    the largest answer that is read; streams may have four times as many."""
+    `fallback_on` are the kinds of failure after which the next model of `fallbacks` is asked.
+    `budget` is how much trying again there may be; all clients of a process share one unless they
+    are given their own. `ca` is a file of certificates to trust, `proxy` overrides the one of the
+    environment. `max_bytes` is the largest answer that is read; streams may have four times as
+    many."""
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class AsyncClient:
         base_urls: Mapping[str, Place] | None = None,
         environ: Mapping[str, str] | None = None,
         retry: RetryPolicy | None = None,
+        budget: Budget | None = None,
         ca: str | None = None,
         proxy: str | None = None,
         max_bytes: int = MAX_BYTES,
@@ -75,6 +79,7 @@ class AsyncClient:
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
         self.asker = Asker(targets, transport, timeout, max_bytes)
         self.policy = retry or RetryPolicy(max_retries)
+        self.budget = budget or SHARED
         self.layers = Layers(middleware)
         self.fallback_on = frozenset(fallback_on)
         self._calls: dict[str, InFlight] = {}
@@ -132,6 +137,8 @@ class AsyncClient:
                 self.policy,
                 self.fallback_on,
                 self.sleep,
+                self.budget,
+                lambda model: self.asker.target(model, call).provider.key,
             )
             answer, attempts = await flight.wait(work)
             answer = _finished(answer, attempts, clock)
@@ -192,6 +199,8 @@ class AsyncClient:
             self.policy,
             frozenset(),
             self.sleep,
+            self.budget,
+            lambda _: target.provider.key,
         )
         tokens, _ = await work
         return TokenCount(tokens, "provider", target.model)

@@ -64,7 +64,15 @@ class AsyncStream:
         self._flight = client.begin(self.call.id)
         try:
             self.call = await client.layers.request(self.call)
-            work = tried(self.call, self._open, client.policy, client.fallback_on, client.sleep)
+            work = tried(
+                self.call,
+                self._open,
+                client.policy,
+                client.fallback_on,
+                client.sleep,
+                client.budget,
+                lambda model: client.asker.target(model, self.call).provider.key,
+            )
             (self._way, events), self.attempts = await self._flight.wait(work)
         except CallError as odd:
             client.end(self._id)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from interlingua.client.answer import Attempt
+from interlingua.client.budget import Budget
 from interlingua.client.errors import (
     CallCancelledError,
     CallError,
@@ -74,23 +75,55 @@ class InFlight:
         raise CallCancelledError("cancelled")
 
 
+class Purse:
+    """What one call may still take of the budget, of the provider that it is at."""
+
+    def __init__(self, budget: Budget, call: str) -> None:
+        self._budget = budget
+        self._call = call
+        self._asked: set[str] = set()
+        self._provider = ""
+
+    def begin(self, provider: str) -> bool:
+        """Whether this provider may be asked for the next model."""
+        self._provider = provider
+        if provider in self._asked:
+            return self.again()
+        self._asked.add(provider)
+        self._budget.first(provider)
+        return True
+
+    def again(self) -> bool:
+        """Whether the provider may be asked once more."""
+        if self._budget.retry(self._provider):
+            return True
+        logger.debug("retry_budget_spent", extra={"call": self._call, "provider": self._provider})
+        return False
+
+
 async def tried(
     call: Call,
     once: Callable[[str, Clock], Awaitable[T]],
     policy: RetryPolicy,
     fallback_on: frozenset[ErrorKind],
     sleep: Sleep,
+    budget: Budget,
+    provider_of: Callable[[str], str],
 ) -> tuple[T, tuple[Attempt, ...]]:
-    """Do `once` with each model in turn, as often as the policy lets; what came of it, and every
-    try on the way. The error of the last try is raised, and lists them as well."""
+    """Do `once` with each model in turn, as often as the policy and the budget let; what came of
+    it, and every try on the way. The error of the last try is raised, and lists them as well.
+    `provider_of` says which provider serves a model."""
     clock = Clock(call.deadline)
     tries: list[Attempt] = []
     failed: CallError | None = None
+    purse = Purse(budget, call.id)
     for number, model in enumerate(call.models):
         if number:
             logger.debug("fallback", extra={"call": call.id, "model": model})
         try:
-            done, last = await _with_one(call, model, once, policy, sleep, clock, tries)
+            if not purse.begin(provider_of(model)):
+                continue
+            done, last = await _with_one(call, model, once, policy, sleep, clock, tries, purse)
         except InterlinguaError:
             if failed is None:
                 raise
@@ -115,6 +148,7 @@ async def _with_one(
     sleep: Sleep,
     clock: Clock,
     tries: list[Attempt],
+    purse: Purse,
 ) -> tuple[T | None, CallError | None]:
     retries, waited, spare = 0, 0.0, 1
     while True:
@@ -138,6 +172,8 @@ async def _with_one(
         wait = policy.wait(failed, retries)
         left = clock.left()
         if wait is None or (left is not None and wait >= left):
+            return None, failed
+        if not purse.again():
             return None, failed
         logger.debug("retry", extra={"call": call.id, "model": model, "seconds": wait})
         await sleep(wait)
