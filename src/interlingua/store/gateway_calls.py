@@ -1,4 +1,5 @@
-"""The calls of a store that a gateway makes: quotas, and what is remembered for clients."""
+"""The calls of a store that a gateway makes: quotas, what is remembered for clients, and requests
+that clients may repeat."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import TypeVar
 from interlingua.store.books import Alert, Over, Reserve, Settle, Spent
 from interlingua.store.operations import Op, Operations
 from interlingua.store.remembered import Place, RememberedRow
+from interlingua.store.repeats import Claim, RepeatRow
 
 T = TypeVar("T")
 
@@ -61,6 +63,29 @@ class GatewayCalls(ABC):
         """Let go of all that is kept for a tenant."""
         self._write(lambda: self._do.forget_tenant(tenant))
 
+    def claim_repeat(self, claim: Claim, seconds: float) -> RepeatRow:
+        """Say that this holder answers the request, for so long, unless somebody does or did so
+        already; gives whose it is. It does not wait for the disk: after a power cut nobody is at
+        work on it."""
+        return self._write(lambda: self._do.claim_repeat(claim, seconds), durable=False)
+
+    def renew_repeats(self, claims: Sequence[Claim], seconds: float) -> None:
+        """The holders of these claims are still at work."""
+        self._write(lambda: self._do.renew_repeats(claims, seconds), durable=False)
+
+    def finish_repeat(self, claim: Claim, answer: bytes | None, seconds: float) -> None:
+        """The request was answered; the answer (JSON) is kept for so long, if it may be."""
+        self._write(lambda: self._do.finish_repeat(claim, answer, seconds))
+
+    def release_repeat(self, claim: Claim) -> None:
+        """The request was not answered: whoever repeats it may try."""
+        self._write(lambda: self._do.release_repeat(claim), durable=False)
+
+    def tidy_repeats(self, tenants: Sequence[str], most: int, most_bytes: int) -> None:
+        """Let go of what has expired; of each of the tenants, of the oldest requests beyond this
+        number, and of answers beyond so many bytes."""
+        self._write(lambda: self._do.tidy_repeats(tenants, most, most_bytes))
+
 
 class AsyncGatewayCalls(ABC):
     """The same for an event loop."""
@@ -107,3 +132,23 @@ class AsyncGatewayCalls(ABC):
     async def forget_tenant(self, tenant: str) -> None:
         """See `GatewayCalls.forget_tenant`."""
         await self._write(lambda: self._do.forget_tenant(tenant))
+
+    async def claim_repeat(self, claim: Claim, seconds: float) -> RepeatRow:
+        """See `GatewayCalls.claim_repeat`."""
+        return await self._write(lambda: self._do.claim_repeat(claim, seconds), durable=False)
+
+    async def renew_repeats(self, claims: Sequence[Claim], seconds: float) -> None:
+        """See `GatewayCalls.renew_repeats`."""
+        await self._write(lambda: self._do.renew_repeats(claims, seconds), durable=False)
+
+    async def finish_repeat(self, claim: Claim, answer: bytes | None, seconds: float) -> None:
+        """See `GatewayCalls.finish_repeat`."""
+        await self._write(lambda: self._do.finish_repeat(claim, answer, seconds))
+
+    async def release_repeat(self, claim: Claim) -> None:
+        """See `GatewayCalls.release_repeat`."""
+        await self._write(lambda: self._do.release_repeat(claim), durable=False)
+
+    async def tidy_repeats(self, tenants: Sequence[str], most: int, most_bytes: int) -> None:
+        """See `GatewayCalls.tidy_repeats`."""
+        await self._write(lambda: self._do.tidy_repeats(tenants, most, most_bytes))

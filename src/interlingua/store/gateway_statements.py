@@ -1,4 +1,5 @@
-"""The statements for quotas and for what is remembered, as `statements.py` has the others.
+"""The statements of a gateway: for quotas, for what is remembered, and for repeats; `statements.py`
+has the others.
 
 Values never become part of a statement: each `?` is filled in by the engine's own library.
 """
@@ -13,6 +14,7 @@ _SQLITE = {
     "skip": "",
     "json": "CAST(? AS TEXT)",
     "turn": "CAST(turn_json AS BLOB)",
+    "answer": "CAST(answer_json AS BLOB)",
     "hurry": "SELECT 1",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
@@ -30,6 +32,7 @@ _POSTGRES = {
     "skip": " FOR UPDATE OF l SKIP LOCKED",
     "json": "?",
     "turn": "turn_json",
+    "answer": "answer_json",
     "hurry": "SET LOCAL synchronous_commit TO off",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
@@ -119,6 +122,35 @@ class GatewayStatements(NamedTuple):
         " sum(size) OVER (ORDER BY id DESC) AS total FROM remembered) AS sized WHERE total > ?)"
     )
     forget_tenant: str = "DELETE FROM remembered WHERE tenant = ?"
+
+    claim_repeat: str = (
+        "INSERT INTO repeats (id, tenant, print, holder, status, size, made_at, expires_at)"
+        " VALUES (?, ?, ?, ?, 'open', 0, {clock}, {clock} + ?) ON CONFLICT (id) DO UPDATE SET"
+        " tenant = excluded.tenant, print = excluded.print, holder = excluded.holder,"
+        " status = 'open', answer_json = NULL, size = 0, made_at = excluded.made_at,"
+        " expires_at = excluded.expires_at WHERE repeats.expires_at <= {clock}"
+    )
+    repeat: str = "SELECT print, holder, status, {answer} FROM repeats WHERE id = ?"
+    renew_repeats: str = (
+        "UPDATE repeats SET expires_at = {clock} + ? WHERE id {any} AND holder {any}"
+        " AND status = 'open'"
+    )
+    finish_repeat: str = (
+        "UPDATE repeats SET status = 'done', answer_json = {json}, size = ?,"
+        " expires_at = {clock} + ? WHERE id = ? AND holder = ? AND status = 'open'"
+    )
+    release_repeat: str = "DELETE FROM repeats WHERE id = ? AND holder = ? AND status = 'open'"
+    expired_repeats: str = "DELETE FROM repeats WHERE expires_at <= {clock}"
+    oldest_repeats: str = (
+        "DELETE FROM repeats WHERE id IN (SELECT id FROM (SELECT id,"
+        " row_number() OVER (ORDER BY made_at DESC, id) AS place FROM repeats"
+        " WHERE tenant = ? AND status = 'done') AS placed WHERE place > ?)"
+    )
+    largest_repeats: str = (
+        "UPDATE repeats SET answer_json = NULL, size = 0 WHERE id IN (SELECT id FROM (SELECT id,"
+        " sum(size) OVER (ORDER BY made_at DESC, id) AS total FROM repeats WHERE tenant = ?"
+        " AND size > 0) AS sized WHERE total > ?)"
+    )
 
 
 def _filled(words: dict[str, str], mark: str) -> GatewayStatements:

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -133,6 +133,23 @@ _REMEMBERED = (
     "CREATE INDEX idx_remembered_expires ON remembered (expires_at)",
 )
 """What a client's dialect could not carry, until its issuer wants it back."""
+_REPEATS = (
+    """CREATE TABLE repeats (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    print TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('open', 'done')),
+    answer_json {json},
+    size {big} NOT NULL,
+    made_at {big} NOT NULL,
+    expires_at {big} NOT NULL
+)""",
+    "CREATE INDEX idx_repeats_tenant ON repeats (tenant, made_at)",
+    "CREATE INDEX idx_repeats_expires ON repeats (expires_at)",
+)
+"""Requests that may be sent again under the same key and are answered once: who answers one, or did
+so, and the answer where content may be kept."""
 _GATEWAY = (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED)
 
 
@@ -145,6 +162,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 1): (*_SEARCH_ANEW, *_typed(_REFERENCE, "JSON", "BIGINT")),
     ("sqlite", 2): _typed(_GATEWAY, "TEXT", "INTEGER"),
     ("postgres", 2): _typed(_GATEWAY, "JSON", "BIGINT"),
+    ("sqlite", 3): _typed(_REPEATS, "TEXT", "INTEGER"),
+    ("postgres", 3): _typed(_REPEATS, "JSON", "BIGINT"),
 }
 """(engine, version) to the statements that make the next version of it."""
 

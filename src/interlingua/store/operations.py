@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlingua.store.forks import Forks
 from interlingua.store.reference import Reference
 from interlingua.store.remembered import Remembered
+from interlingua.store.repeats import Repeats
 from interlingua.store.search import Search
 from interlingua.store.steps import Op
 from interlingua.store.trace import Trace
@@ -13,5 +14,5 @@ from interlingua.store.usages import Usages
 __all__ = ["Op", "Operations"]
 
 
-class Operations(Forks, Search, Trace, Usages, Reference, Remembered):
+class Operations(Forks, Search, Trace, Usages, Reference, Remembered, Repeats):
     """All of them."""
