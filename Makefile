@@ -9,7 +9,11 @@ RUN := $(VENV)/.installed-run
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
 
-.PHONY: venv run test pairs requirements laws cuts mutations bench docs fmt clean
+# Tests are compiled once and kept, whatever the shell says: that is half of what a worker of
+# pytest does before its first test.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: venv run test types collect pairs requirements laws cuts mutations bench docs fmt clean
 
 venv: $(DEV)
 
@@ -25,14 +29,26 @@ $(RUN): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,client,gateway,local,schema,store]'
 	touch $(RUN)
 
+# A demonstration, then the gateway, until Ctrl-C.
 run: $(RUN)
 	$(BIN)/interlingua demo
+	@echo
+	@echo "The gateway starts now; Ctrl-C stops it, and make run PORT=8401 takes another port."
+	$(BIN)/interlingua serve $(if $(PORT),--port $(PORT))
 
 test: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory -j2 types collect
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+types: $(DEV)
+	$(BIN)/mypy
+
+# Compiles all tests, so that not every worker has to; its names are shown only if that fails.
+collect: $(DEV)
+	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/collected 2>&1 || \
+		(tail -n 60 $(VENV)/collected; false)
 
 # Every official SDK through the gateway to every provider, in every way.
 pairs: $(DEV)

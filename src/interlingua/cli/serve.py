@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
+
+from interlingua.cli.main import shown
 
 
 @click.command("serve", help="Run the gateway: any official SDK in front, any provider behind.")
@@ -20,8 +23,16 @@ import click
 @click.option(
     "--check", "only_check", is_flag=True, help="Say what is wrong, print the routes, and end."
 )
+@click.option(
+    "--json", "as_json", is_flag=True, help="What to try as one line of JSON, when it is ready."
+)
 def command(
-    path: Path | None, host: str | None, port: int | None, workers: int | None, only_check: bool
+    path: Path | None,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    only_check: bool,
+    as_json: bool,
 ) -> None:
     """Serve, or check what would be served."""
     from interlingua.errors import MissingExtraError
@@ -32,6 +43,7 @@ def command(
 
         from interlingua.gateway import logs
         from interlingua.gateway.serve import serve
+        from interlingua.gateway.welcome import Welcome
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
     from interlingua.gateway.worker import Said
@@ -42,7 +54,14 @@ def command(
         _check(said)
         return
     logs.set_up(settings.telemetry)
-    raise SystemExit(serve(said, settings, lambda text: click.echo(text)))
+
+    def tell(welcome: Welcome) -> None:
+        if as_json:
+            click.echo(msgspec.json.encode(welcome.told()))
+        else:
+            click.echo(shown(welcome.text()))
+
+    raise SystemExit(serve(said, settings, tell))
 
 
 def _check(said: object) -> None:

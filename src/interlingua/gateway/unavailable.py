@@ -1,0 +1,39 @@
+"""Models that this gateway cannot ask as it is set up: a key that nobody has given, an extra that
+is not installed, a local model that does not start.
+
+Coding agents ask for side models of their own choice (a small one that finds titles, say). They are
+told in plain words, and with a status after which they do not try again and again."""
+
+from __future__ import annotations
+
+import logging
+
+from interlingua.errors import InterlinguaError, MissingExtraError
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.local.errors import LocalModelError
+from interlingua.model.exchange import ErrorKind
+from interlingua.providers.errors import MissingSettingError, ProviderSetupError
+
+logger = logging.getLogger(__name__)
+
+UNAVAILABLE = (ProviderSetupError, MissingExtraError, LocalModelError)
+CODE = "model_not_available"
+
+
+def unavailable(exchange: Exchange, odd: InterlinguaError) -> Refused:
+    """What the client hears. The log has the rest, since it may name files of this machine."""
+    logger.warning("cannot_ask", extra={"request": exchange.id, "why": str(odd)})
+    model = exchange.target.model if exchange.target is not None else "the model"
+    text = f"{model} cannot be asked here: {_why(odd)}"
+    if isinstance(odd, LocalModelError):
+        return Refused(503, ErrorKind.SERVER_ERROR, text, CODE)
+    return Refused(404, ErrorKind.INVALID_REQUEST, text, CODE)
+
+
+def _why(odd: InterlinguaError) -> str:
+    if isinstance(odd, MissingSettingError):
+        ways = f" ({' or '.join(odd.variables)})" if odd.variables else ""
+        return f"{odd.provider} has no {odd.what}{ways}"
+    if isinstance(odd, LocalModelError):
+        return "the local model does not start; the gateway's log says why"
+    return str(odd)
