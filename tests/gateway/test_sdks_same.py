@@ -14,7 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
+from interlingua.client.targets import Targets
+from interlingua.gateway.fronts import match
+from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.passing import Passing
+from interlingua.gateway.relay import understood, untouched
+from interlingua.gateway.state import Exchange
 from tests.gateway.clients import CLIENTS
 from tests.gateway.standing import standing
 from tests.gateway.upstream import ANSWER, BACKS, Upstream, settings, targets
@@ -207,3 +212,26 @@ def test_a_stream_may_be_cut_anywhere_on_its_way(front: str, ends: bytes, cuts: 
     assert out + passing.close() == data
     assert passing.usage is not None
     assert passing.usage.output_tokens == 2
+
+
+def test_a_host_that_wants_the_model_elsewhere_gets_the_rest_untouched() -> None:
+    """Anthropic's models at Google: the name is in the address, and the version in the body."""
+    environ = {
+        "GOOGLE_OAUTH_ACCESS_TOKEN": "token-of-a-test",
+        "GOOGLE_CLOUD_PROJECT": "p",
+        "GOOGLE_CLOUD_LOCATION": "europe-west4",
+    }
+    gateway = Gateway(targets=Targets(environ=environ))
+    front = match("/v1/messages")
+    assert front is not None
+    body = body_of("anthropic", "vertex:claude-sonnet-4-6", stream=False)
+    exchange = Exchange("req_1", "anthropic")
+    asked = understood(gateway, exchange, front, body, {})
+    http_ = untouched(gateway, exchange, asked, asked.way.targets[0]).http
+    assert "/publishers/anthropic/models/claude-sonnet-4-6:rawPredict" in http_.url
+    said, sent = json.loads(body), json.loads(http_.body)
+    assert sent == {
+        **{name: value for name, value in said.items() if name != "model"},
+        "anthropic_version": "vertex-2023-10-16",
+    }
+    assert b'{"b":1,"a":[1.50, 1E2, null], "\\u00e9":"\\/"}' in http_.body

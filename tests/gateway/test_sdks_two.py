@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +23,7 @@ from interlingua.store.open import open_store
 from tests.gateway.clients import CLIENTS
 from tests.gateway.upstream import CITIES, Upstream
 from tests.replay import faults
+from tests.store.conftest import drop_schema, in_schema, new_schema
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
@@ -74,17 +75,27 @@ class Two:
             return issue(store, "test", ".", Terms(**terms)).token
 
 
-@pytest.fixture
-def two(new_address: Callable[[str], str], tmp_path: Path) -> Iterator[Two]:
-    store = new_address("postgres")
+@pytest.fixture(scope="module")
+def both(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    """They stand for all tests: each has a key of its own, and so its own limits and memory."""
+    home, schema = tmp_path_factory.mktemp("two"), new_schema(postgres)
+    store = in_schema(postgres, schema)
     with open_store(store):
         pass  # the tables are there before both want to make them
     with (
         Upstream() as upstream,
-        gateway(tmp_path, store, upstream.url) as one,
-        gateway(tmp_path, store, upstream.url) as other,
+        gateway(home, store, upstream.url) as one,
+        gateway(home, store, upstream.url) as other,
     ):
         yield Two((one, other), upstream, store)
+    drop_schema(postgres, schema)
+
+
+@pytest.fixture
+def two(both: Two) -> Two:
+    both.upstream.clear()
+    both.upstream.asked.clear()
+    return both
 
 
 async def ask_all(two: Two, token: str, count: int, **more: Any) -> list[Any]:

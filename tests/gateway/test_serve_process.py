@@ -364,6 +364,13 @@ def test_headers_that_trickle_or_never_end_are_cut_off(tmp_path: Path) -> None:
         assert process.ask("GET", "/health/live")[0] == 200
 
 
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """One for all tests that leave it as it was."""
+    with running(tmp_path_factory.mktemp("process")) as (process, _):
+        yield process
+
+
 SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -381,10 +388,9 @@ SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
         b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-def test_a_second_request_cannot_be_hidden_in_a_first_one(tmp_path: Path, head: bytes) -> None:
-    with running(tmp_path) as (process, _):
-        data, _ = _until_closed(process.port, head + SMUGGLED)
-        assert b"interlingua_requests" not in data, "the hidden one was not served"
-        assert data.startswith(b"HTTP/1.1 400"), data[:200]
-        assert data.count(b"HTTP/1.1 ") == 1
-        assert process.ask("GET", "/health/live")[0] == 200
+def test_a_second_request_cannot_be_hidden_in_a_first_one(process: Process, head: bytes) -> None:
+    data, _ = _until_closed(process.port, head + SMUGGLED)
+    assert b"interlingua_requests" not in data, "the hidden one was not served"
+    assert data.startswith(b"HTTP/1.1 400"), data[:200]
+    assert data.count(b"HTTP/1.1 ") == 1
+    assert process.ask("GET", "/health/live")[0] == 200

@@ -11,15 +11,19 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from interlingua.client.errors import CallError
-from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.gateway.connections import LEAVING, Leaving
 from interlingua.gateway.counting import count
+from interlingua.gateway.errors_down import ATTEMPTS
 from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.headers import answer_headers
 from interlingua.gateway.refusals import coded
-from interlingua.gateway.relay import SHORT, Asked, Told, failed, relay, understood, with_history
+from interlingua.gateway.relay import Asked, Told, failed, relay, understood, with_history
 from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
+from interlingua.gateway.repeat import KEY, Repeat
+from interlingua.gateway.sizes import most_input, tells_all
 from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.unavailable import UNAVAILABLE, unavailable
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
@@ -57,21 +61,30 @@ class App:
         exchange = Exchange(gateway.new_id(), found.front.dialect)
         headers = dict(scope["headers"])
         asked: Asked | None = None
+        repeat: Repeat | None = None
         try:
             token = token_of(headers, scope["query_string"])
             exchange.principal = await gateway.keys.find(token)
             if found.action == "nothing":
                 raise Refused(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
-            body = await self._body(headers, receive)
+            leaving: Leaving | None = scope.get(LEAVING)
+            body = None if leaving is None else leaving.body()
+            if body is None:
+                body = await self._body(headers, receive)
+            elif len(body) > gateway.settings.limits.body:
+                raise too_long(gateway.settings.limits.body)
             if found.action == "count_tokens":
                 await _plain(send, await count(gateway, exchange, found, body, headers))
                 return
             asked = understood(gateway, exchange, found, body, headers)
+            if KEY in headers:
+                repeat = Repeat(gateway.repeats, exchange, scope["path"], headers[KEY], body, send)
+                await with_client(scope, receive, repeat.begin())
+                if repeat.answered:
+                    return
+                send = repeat.send
             asked = await with_history(gateway, exchange, asked)
-            if exchange.principal.capped:
-                await self._reserve(exchange, asked)
-            work = self._stream if exchange.stream else self._whole
-            await with_client(receive, work(exchange, asked, send))
+            await with_client(scope, receive, self._work(exchange, asked, send))
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
             await _plain(send, refusal(exchange, found.front, refused))
@@ -80,6 +93,14 @@ class App:
             raise
         except Left:
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+        except UNAVAILABLE as odd:
+            no = unavailable(exchange, odd)
+            if exchange.status:  # the client was told that a stream begins
+                frames = error_frames(found.front, no.error)
+                await send({"type": "http.response.body", "body": frames})
+            else:
+                await _plain(send, refusal(exchange, found.front, no))
+            exchange.status, exchange.error = no.status, no.error.kind
         except Exception as odd:
             logger.error(
                 "request_failed", extra={"request": exchange.id, "why": type(odd).__name__}
@@ -90,9 +111,13 @@ class App:
             if gateway.settings.raises:
                 raise
         finally:
-            if exchange.principal.capped:
-                await asyncio.shield(gateway.caps.settle(exchange))
-            gateway.trace.finished(exchange)
+            if repeat is not None:
+                repeat.end()
+            try:
+                if exchange.principal.capped:
+                    gateway.caps.settle_soon(exchange)
+            finally:
+                gateway.trace.finished(exchange)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """The whole body; one that is too long is refused before it is read."""
@@ -106,6 +131,8 @@ class App:
             async with asyncio.timeout(limits.body_seconds):
                 message = await receive()
                 if not message.get("more_body"):
+                    if message["type"] == "http.disconnect":
+                        raise Left
                     return bytes(message.get("body", b""))
                 pieces, size = [message.get("body", b"")], len(message.get("body", b""))
                 while message.get("more_body"):
@@ -124,20 +151,26 @@ class App:
         """Set aside what the request may cost at most. Of a short one we count bytes, which is more
         than it has tokens, and quick."""
         said, request, targets = asked.envelope, asked.request, asked.way.targets
+        tokens = len(asked.body) // 2
         if request is None:
-            tokens = len(asked.body) // 2
-            most = said.most_output()
+            most, times = said.most_output(), said.answers()
         else:
             options = request.options
-            most = options.max_output_tokens
-            most = None if most is None else most * (options.n or 1)
-            if len(asked.body) <= SHORT:
-                tokens = len(asked.body) // 2
-            else:
-                tokens = estimate_input_tokens(
-                    request.messages, request.tools, targets[0].model, options
-                )
-        exchange.reservation = await self.gateway.caps.reserve(exchange, tokens, most, targets)
+            most, times = options.max_output_tokens, options.n or 1
+            if asked.ours or not tells_all(asked.body):
+                tokens = most_input(request, targets, asked.body)
+        exchange.reservation = await self.gateway.caps.reserve(
+            exchange, tokens, most, targets, times
+        )
+
+    async def _work(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        """Caps may take a moment, and nothing is asked for a client that leaves in it."""
+        if exchange.principal.capped:
+            await self._reserve(exchange, asked)
+        if exchange.stream:
+            await self._stream(exchange, asked, send)
+        else:
+            await self._whole(exchange, asked, send)
 
     async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
         await _plain(send, await relay(self.gateway, exchange, asked))
@@ -160,6 +193,7 @@ class App:
                 await self._begin(exchange, asked, send, stream)
         except BaseException:
             opening.cancel()
+            opening.add_done_callback(_unwanted)
             raise
         await self._pump(exchange, asked, stream, send)
 
@@ -188,6 +222,8 @@ class App:
             (b"x-accel-buffering", b"no"),
             *answer_headers(exchange, upstream, asked.front, spoken),
         ]
+        if exchange.attempts > 1:
+            headers.append((ATTEMPTS, b"%d" % exchange.attempts))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def _keep_alive(self, waiting: asyncio.Future[Any], front: Front, send: Send) -> None:
@@ -216,6 +252,14 @@ class App:
             stream.way.end()
             stream.reply.close()
         await line.end()
+
+
+def _unwanted(opening: asyncio.Future[Opened]) -> None:
+    """A stream that came when its client had just left."""
+    if not opening.cancelled() and opening.exception() is None:
+        stream = opening.result()
+        stream.way.end()
+        stream.reply.close()
 
 
 class Line:
@@ -265,35 +309,44 @@ class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
     """The client has gone."""
 
 
-async def with_client(receive: Receive, work: Awaitable[None]) -> None:
-    """Do the work as long as the client is there; when it leaves, everything is given up."""
+async def with_client(scope: Scope, receive: Receive, work: Awaitable[None]) -> None:
+    """Do the work as long as the client is there; when it leaves, everything is given up. A server
+    of ours tells that itself; of any other it has to be asked for."""
     task = asyncio.current_task()
     assert task is not None
-    left = False
+    left = over = False
 
-    def leave(gone: asyncio.Future[None]) -> None:
+    def leave() -> None:
         nonlocal left
-        if not gone.cancelled():
+        if not over:  # a call that is on its way cannot be taken back
             left = True
             task.cancel()
 
-    gone = asyncio.ensure_future(_gone(receive))
-    gone.add_done_callback(leave)
+    leaving: Leaving | None = scope.get(LEAVING)
+    asking = None
+    if leaving is None:
+        asking = asyncio.ensure_future(_gone(receive, leave))
+    else:
+        leaving.tell(leave)
     try:
         await work
     except asyncio.CancelledError:
         if not left or task.uncancel() > 0:
             raise
     finally:
-        gone.remove_done_callback(leave)
-        gone.cancel()
+        over = True
+        if leaving is not None:
+            leaving.forget()
+        if asking is not None:
+            asking.cancel()
     if left:
         raise Left
 
 
-async def _gone(receive: Receive) -> None:
+async def _gone(receive: Receive, leave: Callable[[], None]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    leave()
 
 
 def too_long(limit: int) -> Refused:

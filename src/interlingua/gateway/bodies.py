@@ -52,6 +52,13 @@ class Rules(msgspec.Struct, forbid_unknown_fields=True):
     rules: str
 
 
+class ShownModel(msgspec.Struct):
+    """`POST /api/show` of Ollama. Older clients say `name`; what else they say changes nothing."""
+
+    model: str | None = None
+    name: str | None = None
+
+
 async def read(request: Request, kind: type[T], limits: Limits) -> T:
     """The body as what it should be."""
     data = await _bytes(request, limits)

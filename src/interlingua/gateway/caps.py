@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from interlingua.bus.payloads.service import QuotaAlert, QuotaExceeded
@@ -74,16 +75,17 @@ class Caps:
         tokens: int,
         most_output: int | None,
         targets: Sequence[Target] = (),
+        times: int = 1,
     ) -> Reservation | None:
-        """Set aside what the request may cost at most, with any of the targets that may be asked;
-        `Refused` with 429 where that is more than is left."""
+        """Set aside what the request may cost at most, with any of the targets that may be asked,
+        and `times` answers; `Refused` with 429 where that is more than is left."""
         who = exchange.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
         now = self._now()
         if not targets and exchange.target is not None:
             targets = (exchange.target,)
-        worst = self.tariffs.worst(targets, tokens, most_output, now)
+        worst = self.tariffs.worst(targets, tokens, most_output, now, times)
         if who.limits and worst.cost is None and not who.allow_unpriced:
             raise _unpriced(exchange, targets)
         asked = Reserve(
@@ -93,7 +95,7 @@ class Caps:
             now.date().isoformat(),
             who.limits,
             worst.cost or 0,
-            tokens + (most_output or 0),
+            tokens + (most_output or 0) * times,
             who.requests_per_minute,
             who.tokens_per_minute,
             who.concurrent,
@@ -115,16 +117,25 @@ class Caps:
         return reservation
 
     async def settle(self, exchange: Exchange) -> None:
-        """What it did cost, once, whatever became of it."""
+        """What it did cost, once, whatever became of it. It is written when this returns."""
+        settle = self._settlement(exchange)
+        if settle is not None:
+            self._tell_alerts(exchange, await self._desk.settle(settle))
+
+    def settle_soon(self, exchange: Exchange) -> None:
+        """The same for who does not wait; it is written before anything is set aside for a request
+        that comes later."""
+        settle = self._settlement(exchange)
+        if settle is not None:
+            self._desk.put(settle, partial(self._tell_alerts, exchange))
+
+    def _settlement(self, exchange: Exchange) -> Settle | None:
         reservation = exchange.reservation
         if not isinstance(reservation, Reservation):
-            return
+            return None
         exchange.reservation = None
         cost, tokens = self._spent(exchange, reservation)
-        limits = reservation.asked.limits
-        settle = Settle(exchange.id, cost, tokens, limits)
-        for alert in await self._desk.settle(settle):
-            self._tell_alert(exchange, alert)
+        return Settle(exchange.id, cost, tokens, reservation.asked.limits)
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before it said anything costs nothing. Of
@@ -211,6 +222,10 @@ class Caps:
         ids = (who.key_id, who.user_id, who.team_id)
         payload = QuotaExceeded(over.scope, over.window, limit, current, *ids)
         self._emit("gateway.quota_exceeded", payload)
+
+    def _tell_alerts(self, exchange: Exchange, alerts: list[Alert]) -> None:
+        for alert in alerts:
+            self._tell_alert(exchange, alert)
 
     def _tell_alert(self, exchange: Exchange, alert: Alert) -> None:
         logger.warning("quota_alert", extra={"owner": alert.owner_id, "percent": alert.percent})

@@ -33,6 +33,8 @@ from interlingua.model.exchange import ErrorKind, Request
 
 FIELDS = {ANTHROPIC.dialect: "input_tokens", GEMINI.dialect: "totalTokens"}
 """What the answer calls the count."""
+DOES_NOT_COUNT = frozenset({404, 405, 501})
+"""How a server says that it has no such path: many speak a dialect without this part of it."""
 
 
 async def count(
@@ -76,11 +78,11 @@ def request_of(match: Match, body: bytes) -> bytes:
 async def _count(
     gateway: Gateway, exchange: Exchange, asked: Asked, request: Request, target: Target
 ) -> tuple[int, str]:
+    def estimate() -> int:
+        return estimate_input_tokens(request.messages, request.tools, target.model, request.options)
+
     if not counting.can_count(target):
-        tokens = estimate_input_tokens(
-            request.messages, request.tools, target.model, request.options
-        )
-        return tokens, "estimate"
+        return estimate(), "estimate"
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
@@ -95,6 +97,18 @@ async def _count(
         except ReadError as odd:
             raise placed(failures.unreadable(odd, reply.headers), target) from None
 
-    tokens, tries = await tries_of(gateway, exchange, asked, once)
+    try:
+        tokens, tries = await tries_of(gateway, exchange, asked, once)
+    except CallError as odd:
+        if not _does_not_count(odd, target):
+            raise
+        exchange.attempts = len(odd.attempts)
+        return estimate(), "estimate"
     exchange.attempts = len(tries)
     return tokens, "provider"
+
+
+def _does_not_count(odd: CallError, target: Target) -> bool:
+    """Whether it is the path that is not there, and not the model."""
+    about_model = odd.code in failures.UNKNOWN_MODEL or target.name in odd.problem
+    return odd.status in DOES_NOT_COUNT and not about_model

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 
 from interlingua.store.base import AsyncStore
 from interlingua.store.books import Alert, Over, Reserve, Settle
@@ -20,6 +21,13 @@ PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
 
 
+Hears = Callable[[list[Alert]], None]
+
+
+def _nobody(told: list[Alert]) -> None:
+    pass
+
+
 class Desk:
     """What one process has to say to the store about its requests."""
 
@@ -27,7 +35,7 @@ class Desk:
         self._store = store
         self._holder = holder
         self._reserves: deque[tuple[Reserve, asyncio.Future[Over | None]]] = deque()
-        self._settles: deque[tuple[Settle, asyncio.Future[list[Alert]]]] = deque()
+        self._settles: deque[tuple[Settle, Hears]] = deque()
         self._working: asyncio.Task[None] | None = None
 
     async def reserve(self, asked: Reserve) -> Over | None:
@@ -42,23 +50,25 @@ class Desk:
             return await future
         except (asyncio.CancelledError, StoreError):
             # Whether it was set aside nobody knows: settling what is not there does nothing.
-            self._put(Settle(asked.id, 0, 0))
+            self.put(Settle(asked.id, 0, 0))
             raise
 
     async def settle(self, settle: Settle) -> list[Alert]:
         """What there is to tell. While the store is away it is tried again later, and the caller
         goes on; until then what was set aside stays so."""
-        return await asyncio.shield(self._put(settle))
-
-    def _put(self, settle: Settle) -> asyncio.Future[list[Alert]]:
         future: asyncio.Future[list[Alert]] = asyncio.get_running_loop().create_future()
+        self.put(settle, lambda told: None if future.done() else future.set_result(told))
+        return await future
+
+    def put(self, settle: Settle, hears: Hears = _nobody) -> None:
+        """The same for who does not wait: `hears` is called when it is written, before anything
+        that is asked for after it."""
         if len(self._settles) >= WAITING:
             logger.error("settlement_dropped", extra={"request": settle.id})
-            future.set_result([])
-            return future
-        self._settles.append((settle, future))
+            hears([])
+            return
+        self._settles.append((settle, hears))
         self._start()
-        return future
 
     def _start(self) -> None:
         if self._working is None or self._working.done():
@@ -79,19 +89,17 @@ class Desk:
                 for _, future in reserves:
                     if not future.done():
                         future.set_exception(odd)
-                for _, waiting in settles:
-                    if not waiting.done():
-                        waiting.set_result([])
-                self._settles.extendleft(reversed(settles))
+                for _, hears in settles:
+                    hears([])
+                self._settles.extendleft([(settle, _nobody) for settle, _ in reversed(settles)])
                 logger.error("caps_not_written", extra={"why": odd.reason})
                 await asyncio.sleep(PAUSE)
                 continue
             for (_, future), over in zip(reserves, overs, strict=True):
                 if not future.done():
                     future.set_result(over)
-            for (_, waiting), told in zip(settles, alerts, strict=True):
-                if not waiting.done():
-                    waiting.set_result(told)
+            for (_, hears), told in zip(settles, alerts, strict=True):
+                hears(told)
 
     async def close(self, patience: float = 5.0) -> None:
         """Write what waits, as far as the store lets us."""

@@ -64,7 +64,8 @@ PATHS: dict[str, Match] = {
     "/v1/messages/count_tokens": Match(ANTHROPIC, "count_tokens"),
     "/api/chat": Match(OLLAMA),
 }
-_GEMINI = ("/v1beta/models/", "/v1/models/")
+_GEMINI = ("/v1beta/models/", "/v1/models/", "/models/")
+"""The last one is for clients whose users gave a base URL without a version."""
 _GEMINI_ACTIONS: dict[str, tuple[Action, bool]] = {
     "generateContent": ("generate", False),
     "streamGenerateContent": ("generate", True),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from interlingua.client.budget import SHARED, Budget
 from interlingua.client.targets import LOCAL, Target, Targets
-from interlingua.client.transport import HttpTransport, Transport
+from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.fronts import RESPONSES, Front
 from interlingua.gateway.pricing import Pricer
+from interlingua.gateway.repeats import Repeats
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
     Caps,
@@ -23,15 +25,23 @@ from interlingua.gateway.state import (
     Responses,
     Trace,
 )
+from interlingua.gateway.upstream import Upstream
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.aliases import aliases
+
+LONGEST_NAME = 1000
+"""Of a model: names go into headers, addresses and a table of names that were seen."""
 
 
 class Way(NamedTuple):
     """Where a request may go: the first target, and those that are asked when it fails."""
 
     targets: tuple[Target, ...]
+
+    def target(self, model: str) -> Target:
+        first = self.targets[0]
+        return first if first.model == model else next(t for t in self.targets if t.model == model)
 
 
 class Gateway:
@@ -49,16 +59,20 @@ class Gateway:
         trace: Trace | None = None,
         responses: Responses | None = None,
         pricer: Pricer | None = None,
+        budget: Budget | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.targets = targets or Targets()
-        self.transport = transport or HttpTransport()
+        self.transport = transport or Upstream()
         self.keys = keys or NoKeys()
         self.caps = caps or NoCaps()
         self.memory = memory or NoMemory()
         self.trace = trace or NoTrace()
         self.responses = responses
         self.pricer = pricer
+        self.budget = budget or SHARED
+        self.repeats = repeats or Repeats()
         self.draining = False
         self._ids = Ulids()
         self._ways: dict[tuple[str, str], Way] = {}
@@ -68,7 +82,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Everything that waits is written; the store is whoever opened it's to close."""
-        for part in (self.caps, self.memory, self.transport):
+        for part in (self.caps, self.memory, self.repeats, self.transport):
             close = getattr(part, "close", None)
             if close is not None:
                 await close()
@@ -84,6 +98,9 @@ class Gateway:
             raise Refused(400, ErrorKind.INVALID_REQUEST, "the request names no model")
         known = self._ways.get((name, front.dialect))
         if known is None:
+            if len(name) > LONGEST_NAME or not name.isprintable():
+                text = f"model: expected a name of at most {LONGEST_NAME} printable characters"
+                raise Refused(400, ErrorKind.INVALID_REQUEST, text, "invalid_model")
             try:
                 known = self._find(name, front)
             except (InterlinguaError, ValueError) as odd:

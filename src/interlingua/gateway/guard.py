@@ -1,4 +1,5 @@
-"""Who may not come in at all: requests for another host's name, and those of web pages.
+"""Who may not come in at all: requests for another host's name, those of web pages, and those
+whose end can be read in two ways.
 
 A page in a browser can make a name of its own lead to this machine (DNS rebinding), or send a form
 here. Neither gets any further: the name in `Host` has to be one of ours, and an `Origin` one that
@@ -18,6 +19,7 @@ from interlingua.gateway.settings import Listen
 _MOST = 256
 """Names that were looked at and found good, and are not looked at again."""
 _LOCAL = frozenset({"localhost"})
+_VERSIONS = frozenset({"1.0", "1.1"})
 
 
 class Guard:
@@ -52,8 +54,12 @@ class Guard:
                     return 403, "host_not_allowed", "no gateway of this name is here"
             elif name == b"origin" and not self._may_ask(value):
                 return 403, "origin_not_allowed", "web pages may not ask this gateway"
+            elif name == b"transfer-encoding" and not _is_chunked(value, scope):
+                return 400, "bad_encoding", "a body is sent whole or chunked"
         if hosts != 1:
             return 400, "bad_host", "a request names one host"
+        if scope.get("http_version", "1.1") not in _VERSIONS:
+            return 505, "bad_version", "HTTP 1.0 and 1.1 are spoken here"
         return None
 
     def _is_ours(self, value: bytes) -> bool:
@@ -68,6 +74,12 @@ class Guard:
     def _may_ask(self, value: bytes) -> bool:
         origin = value.decode("latin-1").lower()
         return origin in self._origins
+
+
+def _is_chunked(value: bytes, scope: Scope) -> bool:
+    """Anything else, and HTTP 1.0, may be read in another way by who stands before us: then one
+    request could be hidden in another."""
+    return value.strip().lower() == b"chunked" and scope.get("http_version", "1.1") == "1.1"
 
 
 def host_of(value: bytes) -> str | None:

@@ -81,6 +81,15 @@ def front_of(path: str, headers: Mapping[str, str]) -> Front:
     return ANTHROPIC if "anthropic-version" in headers else CHAT
 
 
+def whose(path: str, headers: Mapping[str, str]) -> Front | None:
+    """Whose client asks at a path where nothing is; None where that could be anybody's. OpenAI's
+    reads an error in our own words."""
+    if path.startswith(("/v1beta/", "/api/")):
+        return front_of(path, headers)
+    is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
+    return ANTHROPIC if is_anthropic and path.startswith("/v1/") else None
+
+
 def page(front: Front, listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
     """The list, or the part of it that was asked for."""
     if front is ANTHROPIC:
@@ -136,6 +145,30 @@ def find(listed: Sequence[Listed], name: str, front: Front) -> Listed:
                 return each
     text = f"model {name[:200]!r} is not in the list"
     raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
+
+
+def shown(listed: Listed) -> dict[str, Any]:
+    """What `/api/show` tells clients of Ollama, which ask it how long a prompt may be and whether
+    tools can be offered."""
+    can = listed.can
+    able = {
+        "completion": True,
+        "tools": can is None or can.supports_tools,
+        "vision": can is not None and can.supports_images,
+        "thinking": can is not None and can.supports_thinking,
+    }
+    info: dict[str, Any] = {"general.architecture": listed.provider}
+    if can is not None and can.max_context_tokens is not None:
+        info[f"{listed.provider}.context_length"] = can.max_context_tokens
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": one(OLLAMA, listed)["details"],
+        "model_info": info,
+        "capabilities": [name for name, yes in able.items() if yes],
+        "modified_at": LONG_AGO,
+    }
 
 
 def version() -> dict[str, Any]:

@@ -19,8 +19,8 @@ from interlingua.gateway.state import Exchange, Principal
 from interlingua.losses import Loss
 from interlingua.store.base import AsyncStore
 
-MOST = 10_000
-"""Reports in memory; the oldest go first."""
+MOST, TOGETHER = 4000, 20_000
+"""Reports in memory, and losses of all of them; the oldest go first. That is some megabytes."""
 MOST_LOSSES = 200
 """Of one report that are kept; `total` is the number that there were."""
 
@@ -67,6 +67,8 @@ class Losses:
         self._most = most
         self._clock = clock
         self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._count = 0
+        """Losses of all reports."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -74,9 +76,14 @@ class Losses:
     def keep(self, exchange: Exchange) -> None:
         now = self._clock()
         kept = self._kept
-        kept[exchange.id] = of_exchange(exchange, now)
-        while len(kept) > self._most or next(iter(kept.values())).at < now - self.seconds:
-            kept.popitem(last=False)
+        new = kept[exchange.id] = of_exchange(exchange, now)
+        self._count += len(new.losses)
+        while (
+            len(kept) > self._most
+            or self._count > TOGETHER
+            or next(iter(kept.values())).at < now - self.seconds
+        ):
+            self._count -= len(kept.popitem(last=False)[1].losses)
 
     async def find(self, request_id: str, principal: Principal) -> Kept | None:
         """The report, if there is one and it is this caller's: who asks for somebody else's hears

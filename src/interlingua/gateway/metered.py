@@ -13,8 +13,8 @@ from interlingua.client.client import AsyncClient
 from interlingua.client.errors import AuthError, CallError, RateLimitError
 from interlingua.client.stream import AsyncStream
 from interlingua.errors import InterlinguaError
-from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.sizes import most_input
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.gateway.trace import SESSIONS
 from interlingua.losses import Report
@@ -32,6 +32,7 @@ class Metered(AsyncClient):
             gateway.targets.providers,
             retry=settings.retry,
             fallback_on=settings.fallback_on,
+            budget=gateway.budget,
             transport=gateway.transport,
         )
         self.asker = Asker(gateway.targets, gateway.transport, None, settings.limits.answer)
@@ -39,13 +40,21 @@ class Metered(AsyncClient):
         self._principal = principal
         self._held: Exchange | None = None
 
-    async def hold(self, model: str, tokens: int, most_output: int | None) -> None:
+    async def hold(self, model: str, request: Request) -> None:
         """Set aside what the first call may cost; `Refused` where that is too much."""
         exchange = self._exchange(model)
         self._allow(exchange)
         if self._principal.capped:
-            exchange.reservation = await self._gateway.caps.reserve(exchange, tokens, most_output)
+            await self._reserve(exchange, request)
             self._held = exchange
+
+    async def _reserve(self, exchange: Exchange, request: Request) -> None:
+        options, target = request.options, exchange.target
+        assert target is not None
+        tokens = most_input(request, (target,), b"")
+        exchange.reservation = await self._gateway.caps.reserve(
+            exchange, tokens, options.max_output_tokens, (target,), options.n or 1
+        )
 
     async def release(self) -> None:
         """Nothing was asked."""
@@ -84,11 +93,7 @@ class Metered(AsyncClient):
         try:
             self._allow(exchange)
             if self._principal.capped:
-                tokens = estimate_input_tokens(
-                    request.messages, request.tools, model, request.options
-                )
-                most = request.options.max_output_tokens
-                exchange.reservation = await self._gateway.caps.reserve(exchange, tokens, most)
+                await self._reserve(exchange, request)
         except Refused as refused:
             raise call_error(refused) from None
         return exchange

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
-from interlingua.gateway.bodies import ChangedSession, NewSession, NewTurn, Rules
+from interlingua.gateway.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
 
 _ID = re.compile(r"\{(\w+)(?::path)?\}")
 Json = dict[str, Any]
@@ -84,6 +84,7 @@ class Said(NamedTuple):
 
 
 SAID: dict[tuple[str, str], Said] = {
+    ("GET", "/"): Said("That somebody is here."),
     ("GET", "/health/live"): Said("Whether the process lives."),
     ("GET", "/health/ready"): Said("Whether requests may be sent.", errors=(503,)),
     ("GET", "/health"): Said("The same.", errors=(503,)),
@@ -100,6 +101,7 @@ SAID: dict[tuple[str, str], Said] = {
     ("GET", "/v1beta/models/{model:path}"): Said("One model.", errors=(404,)),
     ("GET", "/api/tags"): Said("Models, as Ollama lists them."),
     ("GET", "/api/version"): Said("The version of Ollama's API."),
+    ("POST", "/api/show"): Said("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
     ("GET", "/v1/responses/{id}"): Said("A response that was stored.", errors=(404,)),
     ("DELETE", "/v1/responses/{id}"): Said("Delete a response.", errors=(404,)),
     ("POST", "/sessions"): Said(

@@ -10,18 +10,24 @@ from starlette.responses import Response
 
 from interlingua import __version__
 from interlingua.gateway import listing
-from interlingua.gateway.bodies import Rules, read
+from interlingua.gateway.bodies import Rules, ShownModel, read
 from interlingua.gateway.callers import JSON, ApiError, answer
-from interlingua.gateway.fronts import error_body
+from interlingua.gateway.fronts import OLLAMA, error_body
 from interlingua.gateway.metrics import CONTENT_TYPE
 from interlingua.gateway.openapi import document
 from interlingua.gateway.state import Principal, Refused
+from interlingua.model.exchange import ErrorKind
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
 from interlingua.routing.policy import PolicyReader, Scope
 from interlingua.store.migrations import VERSION as STORE_VERSION
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
+
+async def here(service: Service, request: Request, principal: Principal) -> Response:
+    """Clients look whether anybody is there before they ask for anything."""
+    return answer({"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"})
 
 
 async def live(service: Service, request: Request, principal: Principal) -> Response:
@@ -119,6 +125,18 @@ async def model(service: Service, request: Request, principal: Principal) -> Res
 
 async def ollama_version(service: Service, request: Request, principal: Principal) -> Response:
     return answer(listing.version())
+
+
+async def ollama_show(service: Service, request: Request, principal: Principal) -> Response:
+    said = await read(request, ShownModel, service.limits)
+    try:
+        name = said.model or said.name
+        if name is None:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, "the body names no model")
+        listed = listing.models(service.gateway, principal)
+        return answer(listing.shown(listing.find(listed, name, OLLAMA)))
+    except Refused as refused:
+        return _in_dialect(OLLAMA, refused)
 
 
 def _in_dialect(front: Any, refused: Refused) -> Response:

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 
 from interlingua.dialects.base import Dialect
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.model.events import MessageComplete, StreamError, UsageUpdate
+from interlingua.model.events import MessageComplete, Stop, StreamError, UsageUpdate
 from interlingua.model.exchange import ProviderError
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import StopReason, Usage
 from interlingua.streams.framing import FRAMING, decoder
 
 _MARKS: dict[str, tuple[bytes, ...]] = {
     "ollama": (b"_count", b'"error"'),
     "gemini": (b"usageMetadata", b'"error"'),
+    "openai-chat": (b'"usage"', b'"error"', b'"finish_reason":"', b'"finish_reason": "'),
 }
 """What a frame has in it that may concern us; all others are not looked into."""
 _USUAL = (b'"usage"', b'"error"')
@@ -41,6 +42,7 @@ class Passing:
 
     def __init__(self, dialect: Dialect, without_usage: bool = False) -> None:
         self.usage: Usage | None = None
+        self.stop_reason: StopReason | None = None
         self.error: ProviderError | None = None
         framing = FRAMING.get(dialect.name, "sse")
         self._marks = _MARKS.get(dialect.name, _USUAL)
@@ -52,8 +54,9 @@ class Passing:
         self._reader = dialect.stream_reader()
         self._reader.marks = False
         self._begun = False
-        self._held = b""
-        """The beginning of a frame whose end has not come yet."""
+        self._held: list[bytes] = []
+        """The beginning of a frame whose end has not come yet, in the pieces that it came in."""
+        self._size = 0
 
     def feed(self, data: bytes) -> bytes:
         """The frames that are whole now."""
@@ -61,20 +64,35 @@ class Passing:
         if ends is None:
             return data
         if self._held:
-            data = self._held + data
+            if self._begun and self._goes_on(data, ends):
+                return b""
+            data = b"".join((*self._held, data))
+            self._held = []
         if not self._begun:
             self._look(data)
-        if data.endswith(ends[0]):
-            self._held = b""
-        else:
+        if not data.endswith(ends[0]):
             cut = max([at + len(end) for end in ends if (at := data.rfind(end)) >= 0], default=0)
             if not cut and len(data) > _LONGEST:
                 cut = len(data)
-            data, self._held = data[:cut], data[cut:]
+            data, rest = data[:cut], data[cut:]
+            self._held, self._size = [rest] if rest else [], len(rest)
         for mark in self._marks:
             if mark in data:
                 return self._marked(data)
         return data
+
+    def _goes_on(self, data: bytes, ends: tuple[bytes, ...]) -> bool:
+        """Whether the frame that is held does not end in these bytes either. Only they are looked
+        at, and the few before: a long frame in many pieces takes no longer for that."""
+        seam = self._held[-1][-3:] + data
+        if self._size + len(data) > _LONGEST or any(end in seam for end in ends):
+            return False
+        if len(self._held[-1]) < 3:
+            self._held[-1] += data
+        else:
+            self._held.append(data)
+        self._size += len(data)
+        return True
 
     def _look(self, data: bytes) -> None:
         """Nothing was delivered yet: what is no stream of this dialect can still be an error."""
@@ -118,7 +136,7 @@ class Passing:
         return min([near for mark in self._marks if (near := data.find(mark, at)) >= 0], default=-1)
 
     def close(self) -> bytes:
-        rest, self._held = self._held, b""
+        rest, self._held = b"".join(self._held), []
         return rest
 
     def _read(self, frame: bytes) -> None:
@@ -128,8 +146,12 @@ class Passing:
                 for event in self._reader.feed(each):
                     if isinstance(event, UsageUpdate):
                         self.usage = event.usage
+                    elif isinstance(event, Stop):
+                        self.stop_reason = event.stop_reason
                     elif isinstance(event, MessageComplete):
-                        self.usage = event.response.message.metadata.usage or self.usage
+                        metadata = event.response.message.metadata
+                        self.usage = metadata.usage or self.usage
+                        self.stop_reason = metadata.stop_reason or self.stop_reason
                     elif isinstance(event, StreamError):
                         self.error = event.error
         except InterlinguaError:

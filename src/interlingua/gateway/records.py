@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from interlingua.bus.bus import IDS
 from interlingua.bus.catalogue import CATALOGUE
 from interlingua.bus.event import NO_SESSION
 from interlingua.gateway.losses import of_exchange
@@ -90,7 +89,9 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
             "losses": msgspec.to_builtins(kept.losses),
         }
     at = exchange.at + timedelta(milliseconds=elapsed)
-    return EventRow(IDS.new(), whose, type, at, known.actor.value, known.floor.value, payload)
+    # A request has one event: its id is new enough for both.
+    id = exchange.id.removeprefix("req_")
+    return EventRow(id, whose, type, at, known.actor.value, known.floor.value, payload)
 
 
 def log(exchange: Exchange, elapsed: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,15 +15,18 @@ from interlingua.client.client import placed
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.middleware import Call
 from interlingua.client.targets import LOCAL, Prepared, Target
+from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
 from interlingua.client.transport import Limits as HttpLimits
-from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.client.tries import Clock, tried
 from interlingua.errors import LossError, ReadError, WriteError
+from interlingua.gateway.errors_down import ATTEMPTS, body_down, headers_down
 from interlingua.gateway.filled import Filler
 from interlingua.gateway.fronts import GEMINI, RESPONSES, STATUSES, Front, Match, error_body
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.headers import answer_headers, forwarded
+from interlingua.gateway.inbound import require_sayable
 from interlingua.gateway.responses_store import keeps
+from interlingua.gateway.sizes import tells_all
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
@@ -30,8 +34,6 @@ from interlingua.retell import retell
 
 _ERROR_BYTES = 1024 * 1024
 T = TypeVar("T")
-SHORT = 16 * 1024
-"""Bytes of a request that need not be understood to be limited."""
 PLAINLY_LIMITED = frozenset({"anthropic", "openai-chat", "openai-responses"})
 """Dialects that say at the top how long an answer may be."""
 
@@ -48,12 +50,14 @@ class Envelope(msgspec.Struct):
     n: Any = None
 
     def most_output(self) -> int | None:
-        """How long the answers may be together, in whichever word the client's dialect has for it;
-        what is no number is for the provider to refuse."""
+        """How long an answer may be, in whichever word the client's dialect has for it; what is no
+        number is for the provider to refuse."""
         said = (self.max_completion_tokens, self.max_output_tokens, self.max_tokens)
-        most = next((count for count in said if type(count) is int and count > 0), None)
-        times = self.n if type(self.n) is int and self.n > 0 else 1
-        return None if most is None else most * times
+        return max([count for count in said if type(count) is int and count > 0], default=None)
+
+    def answers(self) -> int:
+        """How many of them."""
+        return self.n if type(self.n) is int and self.n > 0 else 1
 
 
 _envelope = msgspec.json.Decoder(Envelope)
@@ -117,7 +121,7 @@ def understood(
     request = None
     same = all(target.dialect.name == match.front.dialect for target in way.targets)
     counted = exchange.principal.capped and (
-        len(body) > SHORT or match.front.dialect not in PLAINLY_LIMITED
+        match.front.dialect not in PLAINLY_LIMITED or not tells_all(body)
     )
     if not same or counted:
         request = read_request(match, body)
@@ -150,7 +154,7 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
     raw: list[Told] = []
 
     async def once(model: str, clock: Clock) -> Told:
-        target = next(t for t in asked.way.targets if t.model == model)
+        target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
         reply = await send(gateway, prepared, clock, stream=False, raw=raw)
@@ -164,6 +168,8 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
         return failed(exchange, asked, odd, raw)
     exchange.attempts = len(tries)
     exchange.status = told.status
+    if len(tries) > 1:
+        told.headers.append((ATTEMPTS, b"%d" % len(tries)))
     return told
 
 
@@ -177,7 +183,20 @@ async def tries_of(
     models = tuple([target.model for target in asked.way.targets])
     call = Call(exchange.id, models, asked.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
-    return await tried(call, once, settings.retry, settings.fallback_on, asyncio.sleep)
+    return await tried(
+        call,
+        once,
+        settings.retry,
+        settings.fallback_on,
+        asyncio.sleep,
+        gateway.budget,
+        provider_in,
+    )
+
+
+def provider_in(model: str) -> str:
+    """The provider in the id of a target."""
+    return model.partition(":")[0]
 
 
 _NO_REQUEST = Request()
@@ -203,8 +222,7 @@ async def translated(
     gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
 ) -> Prepared:
     request = asked.request or read_request(asked.match, asked.body)
-    if not request.messages and request.continues is None:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
+    require_sayable(request)
     request = await gateway.memory.put_back(request, exchange)
     source = asked.front.dialect
     try:
@@ -221,19 +239,39 @@ async def translated(
 
 
 def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
-    """The client's own bytes, but for the model's name, and for what we must ask for to be able to
-    count."""
+    """The client's own bytes, but for the model's name, which some providers want elsewhere, what
+    the provider's address asks for, and what we must ask for to be able to count."""
     body = asked.body
-    changes: dict[str, Any] = {}
-    if asked.envelope.model != target.name and asked.match.model is None:
-        changes["model"] = target.name
+    paths = target.provider.dialects[target.dialect.name]
+    changes: dict[str, Any] = dict(paths.body) if paths.body else {}
+    if asked.match.model is None:
+        if not paths.model_in_body:
+            changes["model"] = msgspec.UNSET
+        elif asked.envelope.model != target.name:
+            changes["model"] = target.name
     if asks_usage(asked):
         changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
-    if changes:
+    if changes or (exchange.principal.limited and says_twice(body)):
         body = patched(body, changes)
     address = gateway.targets.address(target, {}, "request", exchange.stream)
     report = exchange.report = Report(target.dialect.name)
-    return Prepared(target, msgspec.structs.replace(address, body=body), report)
+    http = HttpRequest(address.url, address.headers, body, address.secrets)
+    return Prepared(target, http, report)
+
+
+_LIMITED = re.compile(rb'"(model|n|max_tokens|max_completion_tokens|max_output_tokens)"\s*:')
+"""Members that a key may be limited by."""
+_ESCAPED = re.compile(rb'\\u00[0-7][0-9a-fA-F][^"\\]{0,24}"\s*:')
+"""A member whose name is not written plainly."""
+
+
+def says_twice(body: bytes) -> bool:
+    """Whether a member that a key is limited by may stand in a body twice. We go by the last one,
+    and a provider may go by the first: then only the last one is sent."""
+    names = _LIMITED.findall(body)
+    if len(set(names)) < len(names):
+        return True
+    return b"\\u00" in body and _ESCAPED.search(body) is not None
 
 
 def asks_usage(asked: Asked) -> bool:
@@ -248,10 +286,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def patched(body: bytes, changes: Mapping[str, Any]) -> bytes:
-    """A JSON object with some members changed and all others byte for byte as they were."""
+    """A JSON object with some members changed, or taken out where they are `UNSET`, and all others
+    byte for byte as they were."""
     members: dict[str, Any] = dict(_members.decode(body))
     members.update(changes)
-    return _encode(members)
+    return _encode({name: value for name, value in members.items() if value is not msgspec.UNSET})
 
 
 async def send(
@@ -279,7 +318,8 @@ async def send(
         body = await _error_body(reply)
         if raw is not None:
             kind = reply.headers.get("content-type", "application/json").encode("latin-1")
-            raw[:] = [Told(reply.status, [(b"content-type", kind)], body)]
+            down = [(b"content-type", kind), *headers_down(reply.headers, secrets)]
+            raw[:] = [Told(reply.status, down, body_down(body, secrets))]
         error = failures.of_reply(reply.status, reply.headers, body, target.dialect, secrets)
     except TransportError as odd:
         error = failures.of_transport(odd, secrets)
@@ -383,10 +423,12 @@ def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) 
     headers: list[tuple[bytes, bytes]] = []
     if error.retry_after is not None:
         headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+    if exchange.attempts > 1:
+        headers.append((ATTEMPTS, b"%d" % exchange.attempts))
     if target is not None:
         headers += answer_headers(exchange, {}, asked.front, target.dialect.name)
     same = target is not None and target.dialect.name == asked.front.dialect
-    if raw and same and error.kind is not ErrorKind.AUTH:
+    if raw and same and error.kind is not ErrorKind.AUTH and raw[0].status >= 400:
         told = raw[0]
         exchange.status = told.status
         return Told(told.status, [*told.headers, *headers], told.body)
@@ -396,4 +438,5 @@ def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) 
     said = ProviderError(error.kind, error.problem, error.code, status)
     exchange.status = status
     headers = [(b"content-type", b"application/json"), *headers]
+    headers += raw[0].headers[1:] if raw else ()
     return Told(status, headers, error_body(asked.front, said))

@@ -11,6 +11,7 @@ from interlingua.client.targets import Target
 from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
 from interlingua.errors import ReadError
+from interlingua.gateway.echo import Echo
 from interlingua.gateway.filled import Filler
 from interlingua.gateway.fronts import RESPONSES, Front
 from interlingua.gateway.gateway import Gateway
@@ -117,8 +118,16 @@ class PassingOn:
 
     complete: Response | None = None
 
-    def __init__(self, exchange: Exchange, target: Target, front: Front, without: bool) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        target: Target,
+        front: Front,
+        without: bool,
+        echo: Echo | None = None,
+    ) -> None:
         self._exchange = exchange
+        self._echo = echo
         self._front = front
         self._passing = Passing(target.dialect, without)
         self.began = False
@@ -130,10 +139,12 @@ class PassingOn:
 
     def feed(self, data: bytes) -> bytes:
         self.began = True
-        return self._passing.feed(data)
+        out = self._passing.feed(data)
+        return out if self._echo is None else self._echo(out)
 
     def close(self) -> bytes:
-        return self._passing.close()
+        out = self._passing.close()
+        return out if self._echo is None else self._echo(out)
 
     def fail(self, error: CallError) -> bytes:
         self.over = True
@@ -142,6 +153,7 @@ class PassingOn:
 
     def end(self) -> None:
         self._exchange.usage = self._passing.usage
+        self._exchange.stop_reason = self._passing.stop_reason
 
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
@@ -157,7 +169,7 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
     nobody has seen anything of it."""
 
     async def once(model: str, clock: Clock) -> Opened:
-        target = next(t for t in asked.way.targets if t.model == model)
+        target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
         reply = await send(gateway, prepared, clock, stream=True, raw=raw)
@@ -196,7 +208,10 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
 def way_of(exchange: Exchange, asked: Asked, target: Target) -> Translating | PassingOn:
     front = asked.front
     if target.dialect.name == front.dialect and not asked.ours:
-        return PassingOn(exchange, target, front, asks_usage(asked))
+        said = asked.envelope.model
+        renamed = said is not None and said != target.name and asked.match.model is None
+        echo = Echo(said, target.name) if renamed and said is not None else None
+        return PassingOn(exchange, target, front, asks_usage(asked), echo)
     tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
     return Translating(exchange, target, front, tells_usage, asked.body)
 

@@ -20,7 +20,7 @@ from interlingua.gateway import own, responses_store, sessions_api
 from interlingua.gateway.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.errors import api_error
 from interlingua.gateway.fronts import RESPONSES, error_body
-from interlingua.gateway.listing import front_of
+from interlingua.gateway.listing import front_of, whose
 from interlingua.gateway.state import ANONYMOUS, Principal, Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
 
@@ -45,6 +45,7 @@ class Row(NamedTuple):
 
 
 ROWS: tuple[Row, ...] = (
+    Row("GET", "/", own.here, open=True),
     Row("GET", "/health/live", own.live, open=True),
     Row("GET", "/health/ready", own.ready, open=True),
     Row("GET", "/health", own.ready, open=True, both=True),
@@ -61,6 +62,7 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/v1beta/models/{model:path}", own.model, dialect=True),
     Row("GET", "/api/tags", own.models, dialect=True),
     Row("GET", "/api/version", own.ollama_version, dialect=True),
+    Row("POST", "/api/show", own.ollama_show, dialect=True),
     Row("GET", "/v1/responses/{id}", responses_store.show, dialect=True),
     Row("DELETE", "/v1/responses/{id}", responses_store.remove, dialect=True),
     Row("POST", "/sessions", sessions_api.create, both=True),
@@ -141,4 +143,8 @@ async def _not_here(request: Request, odd: Exception) -> Response:
     if status == 405:
         here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
         allowed = {"allow": ", ".join(sorted({m for each in here for m in each.methods}))}
-    return answer({"error": {"code": code, "message": text}}, status, allowed)
+    front = whose(request.url.path, request.headers)
+    if front is None:
+        return answer({"error": {"code": code, "message": text}}, status, allowed)
+    said = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
+    return Response(error_body(front, said), status, allowed, media_type="application/json")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from interlingua import config
 from interlingua.chat.chat import Chat
 from interlingua.chat.setup import OwnRegistry, Spoken
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.elsewhere import LOOK, Elsewhere
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.live import TURN_END, Hub, Teller
 from interlingua.gateway.metered import Metered
 from interlingua.gateway.state import Principal
-from interlingua.model.exchange import Options
-from interlingua.model.message import Message, Role
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message
 from interlingua.routing.files import PolicyFile
 from interlingua.routing.router import Router
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
@@ -29,13 +29,6 @@ logger = logging.getLogger(__name__)
 
 MOST = 1000
 """Turns at a time, in one worker."""
-JUST_NOW = 2.0
-"""Seconds in which a question without an answer is somebody's turn that begins."""
-TURN_EVENTS = ("turn.started", "turn.completed", "turn.cancelled")
-PAGE = 1000
-SILENCE = 20.0
-"""Seconds after which a turn that stores nothing is no longer waited for. An answer that arrives is
-stored about once a second."""
 
 
 class FollowedTurn(AsyncTurn):
@@ -96,7 +89,9 @@ class Turns:
         self.gateway = gateway
         self.store = store
         self.hub = Hub()
+        self.elsewhere = Elsewhere(store)
         self._running: dict[str, Running] = {}
+        self._tending: asyncio.Task[None] | None = None
         self.set_up()
 
     def set_up(self) -> None:
@@ -149,7 +144,8 @@ class Turns:
         try:
             opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
             session = running.session = cast(FollowedSession, opened)
-            if await self._elsewhere(session):
+            session._core.setting.gateway_key_id = principal.key_id
+            if await self.elsewhere.is_busy(session):
                 raise BusyError(f"session {session_id} has a turn under way in another worker")
             model = override or session.model or self.router.config().global_default
             if model is not None:
@@ -162,6 +158,8 @@ class Turns:
             if not session.begun.done():
                 running.task.result()  # raises why
                 raise InterlinguaError("the turn did not begin")
+            if self._tending is None or self._tending.done():
+                self._tending = asyncio.ensure_future(self._tend())
             return running
         except BaseException:
             if running.task is not None and not running.task.done():
@@ -170,28 +168,6 @@ class Turns:
             self._running.pop(session_id, None)
             await client.release()
             raise
-
-    async def _elsewhere(self, session: AsyncSession) -> bool:
-        """Whether another worker has a turn of this session under way. Its trace says so; one that
-        has stored nothing for a while is taken for dead.
-
-        The history is read first: who appends to it later is stopped by the store, and who did just
-        now may not have told its trace yet."""
-        history = await session.messages()
-        newest = history[-1] if history else None
-        if newest is not None and newest.role is Role.USER and newest.created_at is not None:
-            age = (datetime.now(UTC) - newest.created_at).total_seconds()
-            if age < JUST_NOW:
-                return True
-        after, last = 0, None
-        while page := await self.store.events(session.id, after, PAGE, TURN_EVENTS):
-            last, after = page[-1], page[-1].seq
-            if len(page) < PAGE:
-                break
-        if last is None or last.type != "turn.started":
-            return False
-        seen = max(last.timestamp, session.row.updated_at)
-        return (datetime.now(UTC) - seen).total_seconds() < SILENCE
 
     async def _hold(
         self,
@@ -205,9 +181,8 @@ class Turns:
         if id is None:
             return  # beginning the turn says what is wrong with it
         history = await session.messages() if client._principal.capped else []
-        adapter = session._core.adapter(id)
-        tokens = adapter.estimate_input_tokens([*history, message], (), options)
-        await client.hold(id, tokens, options.max_output_tokens if options else None)
+        said = Request(messages=(*history, message), options=options or Options())
+        await client.hold(id, said)
 
     async def _run(
         self, running: Running, message: Message, override: str | None, options: Options | None
@@ -236,13 +211,24 @@ class Turns:
             hub.tell(session.id, TURN_END)
 
     async def cancel(self, session_id: str) -> bool:
-        """Stop the turn under way; what arrived is kept. False if there is none here."""
+        """Stop the turn under way, in whichever worker it is; what arrived is kept. False if there
+        is none."""
         running = self._running.get(session_id)
         if running is None or running.task is None:
-            return False
+            return await self.elsewhere.stop(session_id)
         running.task.cancel()
         await asyncio.wait({running.task}, timeout=10)
         return True
+
+    async def _tend(self) -> None:
+        """While turns are under way: say that they are, and stop those that others want stopped."""
+        while self._running:
+            await asyncio.sleep(LOOK)
+            turns = {id: r.turn.id for id, r in self._running.items() if r.turn is not None}
+            for id in await self.elsewhere.tend(turns):
+                running = self._running.get(id)
+                if running is not None and running.task is not None:
+                    running.task.cancel()
 
     async def close(self, seconds: float = 5.0) -> None:
         """Stop all turns; each keeps what it has."""
@@ -252,6 +238,9 @@ class Turns:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.wait({self._tending}, timeout=seconds)
 
 
 _NOT_YET: Any = None

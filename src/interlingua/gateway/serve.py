@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -18,10 +19,13 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.config import ConfigError
+from interlingua.gateway.keys import NoKeysError, is_loopback
 from interlingua.gateway.settings import Settings
 from interlingua.gateway.sockets import bound, place_of
 from interlingua.gateway.table import check
+from interlingua.gateway.welcome import Welcome
 from interlingua.gateway.worker import Said, Told, work
+from interlingua.store.open import open_store
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +39,8 @@ class ListenError(InterlinguaError):
     """The address cannot be had."""
 
 
-def serve(said: Said, settings: Settings, tell: Callable[[str], None]) -> int:
-    """Serve until a signal comes; gives the exit code. `tell` gets what to show a person."""
+def serve(said: Said, settings: Settings, tell: Callable[[Welcome], None]) -> int:
+    """Serve until a signal comes; gives the exit code. `tell` gets what to say when it is ready."""
     problems = check(settings)
     if problems:
         raise ConfigError(str(settings.path or "settings"), problems)
@@ -44,34 +48,41 @@ def serve(said: Said, settings: Settings, tell: Callable[[str], None]) -> int:
     try:
         listening = bound(listen.host, listen.port)
     except OSError as odd:
-        where = f"{listen.host}:{listen.port}"
-        raise ListenError(f"cannot listen on {where}: {odd.strerror or odd}") from None
-
-    def ready() -> None:
-        tell(welcome(place_of(listening), settings))
+        raise taken(listen.host, listen.port, odd) from None
 
     with listening:
+        keyed, where = asks_for_keys(settings)
+
+        def ready() -> None:
+            tell(Welcome(place_of(listening), settings, keyed, where))
+
         if listen.workers == 1:
             return work(said, settings, listening, ready)
         return Workers(said, settings, listening).run(ready)
 
 
-def welcome(place: str, settings: Settings) -> str:
-    """Where the gateway is, and what to try."""
-    model = settings.default_model or "local"
-    say = '[{"role": "user", "content": "Say hello."}]'
-    chat = f'{{"model": "{model}", "messages": {say}}}'
-    return f"""interlingua gateway on {place}  (Ctrl-C ends it)
+def asks_for_keys(settings: Settings) -> tuple[bool, str]:
+    """Whether the store has keys, and where it is. Looked at before anything is started: without
+    keys, a gateway is for this machine alone."""
+    with open_store(settings.store) as store:
+        keyed = bool(store.keys(limit=1))
+        where = store.where
+    if not keyed and not is_loopback(settings.listen.host):
+        raise NoKeysError(settings.listen.host)
+    return keyed, where
 
-Try, in another terminal:
-  curl {place}/v1/chat/completions -H 'content-type: application/json' -d '{chat}'
-  OPENAI_BASE_URL={place}/v1 OPENAI_API_KEY=any python -c 'import openai; \
-print(openai.OpenAI().responses.create(model="{model}", input="Say hello.").output_text)'
-  ANTHROPIC_BASE_URL={place} ANTHROPIC_API_KEY=any python -c 'import anthropic; \
-print(anthropic.Anthropic().messages.create(model="{model}", max_tokens=50, \
-messages={say}).content[0].text)'
-Models: {place}/v1/models   Numbers: {place}/metrics   Our own API: {place}/openapi.json
-"""
+
+def taken(host: str, port: int, odd: OSError) -> ListenError:
+    """An address that cannot be had, and what to do about it."""
+    text = f"cannot listen on {host}:{port}: {odd.strerror or odd}"
+    if odd.errno == errno.EADDRINUSE:
+        text += (
+            "; perhaps another gateway is there already: stop it, or choose another port"
+            f" (--port {port + 1 if port < 65535 else 0}, or --port 0 for any that is free)"
+        )
+    elif odd.errno == errno.EACCES:
+        text += "; ports below 1024 are for administrators: choose another one with --port"
+    return ListenError(text)
 
 
 class Workers:

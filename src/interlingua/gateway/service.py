@@ -20,6 +20,7 @@ from interlingua.gateway.keys import Keys, NoKeysError, is_loopback
 from interlingua.gateway.losses import Losses
 from interlingua.gateway.memory import Memory
 from interlingua.gateway.metrics import Metrics
+from interlingua.gateway.repeats import Repeats
 from interlingua.gateway.responses_store import Responses
 from interlingua.gateway.routes import application
 from interlingua.gateway.running import Turns
@@ -92,6 +93,7 @@ class Service:
             "memory": Memory(store),
             "trace": tracer,
             "responses": Responses(store),
+            "repeats": Repeats(store),
             "pricer": tracer.pricer,
         }
         gateway = Gateway(settings, targets=targets or targets_of(settings), **{**usual, **parts})

@@ -59,7 +59,7 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
     )
     policy = {**(session.row.routing_policy or {}), OWNER: tenant_of(principal)}
     row = await service.store.update_session(session.id, routing_policy=policy)
-    return answer(_told(service, row), 201, {"location": f"/sessions/{row.id}"})
+    return answer(_told(row, False), 201, {"location": f"/sessions/{row.id}"})
 
 
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
@@ -77,12 +77,13 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
         last = page[-1]
     part = found[:limit]
     more = len(found) > limit or seen >= SCANNED
-    return answer({"sessions": [_told(service, row) for row in part], "has_more": more})
+    said = [_told(row, await _in_flight(service, row)) for row in part]
+    return answer({"sessions": said, "has_more": more})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
-    return answer(_told(service, row))
+    return answer(_told(row, await _in_flight(service, row)))
 
 
 async def change(service: Service, request: Request, principal: Principal) -> Response:
@@ -94,9 +95,10 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
     else:
         known = service.turns.known(principal)
         session = await AsyncSession.open(service.store, row.id, **known)
+    in_flight = await _in_flight(service, row)
     queued = await session.swap(said.active_model)
     row = await service.store.session(row.id)
-    return answer({**_told(service, row), "swap_queued": queued})
+    return answer({**_told(row, in_flight), "swap_queued": queued or in_flight})
 
 
 async def remove(service: Service, request: Request, principal: Principal) -> Response:
@@ -216,7 +218,8 @@ async def _cursor(service: Service, request: Request, row: SessionRow, after: in
 
 async def _snapshot(service: Service, row: SessionRow) -> bytes:
     tail = await service.store.tail(row.id, PAGE)
-    said = {"session": _told(service, row), "messages": [plain(message) for message in tail]}
+    shown = _told(row, await _in_flight(service, row))
+    said = {"session": shown, "messages": [plain(message) for message in tail]}
     return frame("snapshot", said)
 
 
@@ -257,7 +260,13 @@ def _require_inside(path: str, principal: Principal) -> None:
         raise ApiError(403, "workspace_not_allowed", "this key is for another workspace")
 
 
-def _told(service: Service, row: SessionRow) -> dict[str, Any]:
+async def _in_flight(service: Service, row: SessionRow) -> bool:
+    """Whether a turn is under way, here or in another worker."""
+    here = service.turns.running(row.id) is not None
+    return here or await service.turns.elsewhere.begun(row) is not None
+
+
+def _told(row: SessionRow, in_flight: bool) -> dict[str, Any]:
     return {
         "id": row.id,
         "workspace_path": row.workspace_path,
@@ -267,5 +276,5 @@ def _told(service: Service, row: SessionRow) -> dict[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
         "parent_id": row.parent_id,
-        "turn_in_flight": service.turns.running(row.id) is not None,
+        "turn_in_flight": in_flight,
     }

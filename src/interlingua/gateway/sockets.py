@@ -4,10 +4,12 @@ take to arrive, and how many of them there may be."""
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from typing import Any
 
 from interlingua.errors import MissingExtraError
+from interlingua.gateway.connections import Answered, Taking, Told
 from interlingua.gateway.settings import Limits
 
 try:
@@ -15,6 +17,9 @@ try:
 except ImportError:  # pragma: no cover  # the extra is there where the tests run
     raise MissingExtraError("the gateway", "gateway") from None
 
+UNSENT = 64 * 1024
+"""Bytes that the system holds for a client that does not take them. It would hold megabytes, and
+upstream be read for as long. Connections have this from the socket that listens."""
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: application/json\r\ncontent-length: 80\r\nconnection: close\r\n\r\n"
@@ -30,12 +35,17 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
     except ImportError:
         return _with_h11(limits)
 
-    class Connection(HttpToolsProtocol):
+    class Connection(Taking, Answered, Told, HttpToolsProtocol):
         """Counts the seconds and bytes of a request's headers."""
 
+        stalled = limits.stalled
+        leftover = limits.body
+        leftover_seconds = min(5.0, limits.body_seconds)
         _timer: asyncio.TimerHandle | None = None
         _seen = 0
         _unread = 0
+        _is_head = True
+        """Whether the headers of a request are waited for, its first or one that has begun."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -48,8 +58,7 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         def on_message_begin(self) -> None:
             super().on_message_begin()
             self._seen = 0
-            if self._timer is None:
-                self._wait()
+            self._is_head = True
 
         def on_url(self, url: bytes) -> None:
             self._count(len(url))
@@ -73,18 +82,29 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
                 super().on_message_complete()
 
         def data_received(self, data: bytes) -> None:
+            if b"pgrade" in data and self._is_next():
+                data = without_upgrade(data)
             super().data_received(data)
-            if self._timer is not None:
+            if self._is_head:
+                if self._timer is None:
+                    self._wait()
                 # A header is told of when it is whole; one that never ends counts too.
                 self._unread += len(data)
                 if self._unread > limits.headers:
                     self._refuse()
+
+        def _is_next(self) -> bool:
+            """Whether what comes now are headers, and no body."""
+            cycle: Any = self.cycle
+            over = cycle is None or (cycle.response_complete and not cycle.more_body)
+            return self._is_head or over
 
         def _wait(self) -> None:
             self._timer = self.loop.call_later(limits.header_seconds, self._late)
 
         def _arrived(self) -> None:
             self._unread = 0
+            self._is_head = False
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
@@ -108,11 +128,22 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
     return Connection
 
 
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+
+
+def without_upgrade(data: bytes) -> bytes:
+    """Headers that ask for no other protocol. Some clients offer HTTP/2 with their first request,
+    and have to be answered as if they had not; the parser would leave their body unread."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nx-upgrade:", head) + end + body
+
+
 def _with_h11(limits: Limits) -> type[asyncio.Protocol]:
     """h11 bounds the size of headers by itself (`h11_max_incomplete_event_size`)."""
     import h11
 
-    class Connection(H11Protocol):
+    class Connection(Taking, H11Protocol):
+        stalled = limits.stalled
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -122,6 +153,7 @@ def _with_h11(limits: Limits) -> type[asyncio.Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             self._arrived()
             super().connection_lost(exc)
+            self._unset_keepalive_if_required()  # see `connections.Told`
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
@@ -147,9 +179,12 @@ def _with_h11(limits: Limits) -> type[asyncio.Protocol]:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there; workers share it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio leaves Nagle's delay on: 40 ms for every answer.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         made.bind((host.strip("[]"), port))
         made.listen(2048)
         made.set_inheritable(True)

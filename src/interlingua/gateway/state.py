@@ -32,6 +32,11 @@ class Principal:
     capped: bool = False
     """Whether there is any cap to look at."""
 
+    @property
+    def limited(self) -> bool:
+        """Whether it matters what exactly a request says of its model and its length."""
+        return self.capped or self.allowed_models is not None
+
 
 ANONYMOUS = Principal()
 """Whoever asks a gateway without keys, which listens on loopback only."""
@@ -104,12 +109,16 @@ class Caps(Protocol):
         tokens: int,
         most_output: int | None,
         targets: Sequence[Target] = (),
+        times: int = 1,
     ) -> Any:
         """Set aside what the request may cost, at the dearest of its targets; `Refused` with 429
         where that is too much."""
 
     async def settle(self, exchange: Exchange) -> None:
         """What it did cost, once, whatever became of it."""
+
+    def settle_soon(self, exchange: Exchange) -> None:
+        """The same, without waiting until it is written."""
 
 
 class Memory(Protocol):
@@ -146,10 +155,14 @@ class NoCaps:
         tokens: int,
         most_output: int | None,
         targets: Sequence[Target] = (),
+        times: int = 1,
     ) -> Any:
         return None
 
     async def settle(self, exchange: Exchange) -> None:
+        return None
+
+    def settle_soon(self, exchange: Exchange) -> None:
         return None
 
 

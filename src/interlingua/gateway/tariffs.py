@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import ceil
 from typing import NamedTuple
@@ -11,11 +11,10 @@ from typing import NamedTuple
 from interlingua.client.targets import Target
 from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
 from interlingua.errors import InterlinguaError
+from interlingua.gateway.pricing import Pricer
 from interlingua.gateway.principal import picodollars
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import capabilities
-from interlingua.models.names import UnknownModelError
-from interlingua.prices.cost import UnknownCostError, cost_of
 from interlingua.prices.table import PriceTable, Rates, bundled
 
 MARGIN = 1.2
@@ -51,15 +50,21 @@ class Tariffs:
 
     def __init__(self, table: PriceTable | None = None) -> None:
         self.table = table or bundled()
-        self._day = ""
+        self._pricer = Pricer(self.table)
+        self._day = date.min
         self._known: dict[str, tuple[_Tariff, ...] | None] = {}
         self._outputs: dict[str, int | None] = {}
 
     def worst(
-        self, targets: Sequence[Target], input_tokens: int, most_output: int | None, at: datetime
+        self,
+        targets: Sequence[Target],
+        input_tokens: int,
+        most_output: int | None,
+        at: datetime,
+        times: int = 1,
     ) -> Worst:
-        """The worst case among the models that may be asked. Without a limit for the answer it is
-        the model's own, or the one that has to be sent along."""
+        """The worst case among the models that may be asked, with so many answers. Without a limit
+        for an answer it is the model's own, or the one that has to be sent along."""
         prompt = ceil(input_tokens * MARGIN) + FEW_TOKENS
         cost: int | None = 0
         output = 0
@@ -67,23 +72,20 @@ class Tariffs:
             most = most_output
             if most is None and target.dialect.name == "anthropic":
                 most = DEFAULT_MAX_TOKENS
-            answer = self._output(target.model, most)
+            answer = self._output(target.model, most) * times
             output = max(output, answer)
             tariffs = self._tariffs(target.model, at)
             if tariffs is None:
                 cost = None
             elif cost is not None:
                 reached = [each for each in tariffs if prompt > each.above]
-                worst = max(each.input * prompt + each.output * answer for each in reached)
-                cost = max(cost, worst)
+                worst = [each.input * prompt + each.output * answer for each in reached]
+                cost = max(cost, *worst)
         return Worst(cost, prompt, output)
 
     def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
         """The exact cost in dollars; None where it cannot be known."""
-        try:
-            return cost_of(usage, model, self.table, at).total
-        except (UnknownModelError, UnknownCostError):
-            return None
+        return self._pricer.cost(usage, model, at)
 
     def _output(self, model: str, most: int | None) -> int:
         if model not in self._outputs:
@@ -99,9 +101,9 @@ class Tariffs:
         return most if of_model is None else min(most, of_model)
 
     def _tariffs(self, model: str, at: datetime) -> tuple[_Tariff, ...] | None:
-        day = at.astimezone(UTC).date()
-        if day.isoformat() != self._day or len(self._known) >= _MODELS:
-            self._day = day.isoformat()
+        day = (at if at.tzinfo is UTC else at.astimezone(UTC)).date()
+        if day != self._day or len(self._known) >= _MODELS:
+            self._day = day
             self._known.clear()
         if model in self._known:
             return self._known[model]

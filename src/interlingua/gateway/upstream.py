@@ -11,6 +11,7 @@ import asyncio
 import re
 import socket
 import ssl
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -51,6 +52,7 @@ class Upstream:
     def __init__(self, *, ca: str | None = None, proxy: str | None = None) -> None:
         self._others = HttpTransport(ca=ca, proxy=proxy)
         self._places: dict[str, Place] = {}
+        self._heads: dict[tuple[object, ...], bytes] = {}
         self._idle: dict[tuple[str, str, int], list[Connection]] = {}
         self._open: set[Connection] = set()
         self._slots = asyncio.Semaphore(MOST)
@@ -62,7 +64,7 @@ class Upstream:
         if "proxy" in way:
             return await self._others.send(request, limits)
         begun = now()
-        head = _head(place, request)
+        head = self._head(place, request)
         await self._slots.acquire()
         try:
             connection = self._kept(place) or await self._connect(place, way, limits)
@@ -97,6 +99,17 @@ class Upstream:
         if len(self._places) < MOST:
             self._places[url] = place
         return place
+
+    def _head(self, place: Place, request: HttpRequest) -> bytes:
+        """Its first lines. Most requests have those of another one, but for their length."""
+        which = (request.url, *request.headers.items())
+        head = self._heads.get(which)
+        if head is None:
+            head = _head(place, request.headers)
+            if len(self._heads) >= MOST:
+                self._heads.clear()
+            self._heads[which] = head
+        return b"%bcontent-length: %d\r\n\r\n" % (head, len(request.body))
 
     def _kept(self, place: Place) -> Connection | None:
         """A connection that is open and free, the one that was used last."""
@@ -155,13 +168,12 @@ class Upstream:
             self._sweeping = asyncio.get_running_loop().call_later(IDLE / 3, self._sweep)
 
 
-def _head(place: Place, request: HttpRequest) -> bytes:
+def _head(place: Place, headers: Mapping[str, str]) -> bytes:
     lines = [place.start]
-    for name, value in request.headers.items():
+    for name, value in headers.items():
         if _UNSAFE.search(name) or ":" in name or _UNSAFE_VALUE.search(value):
             raise TransportError("write", "a header that cannot be sent", sent=False)
         lines.append(f"{name}: {value}\r\n")
-    lines.append(f"content-length: {len(request.body)}\r\n\r\n")
     return "".join(lines).encode("latin-1")
 
 

@@ -255,12 +255,14 @@ class CallCore:
                 type(b) in (ThinkingBlock, RedactedThinkingBlock) for b in message.content
             ),
             request_id=self.id,
+            gateway_key_id=self.turn.core.setting.gateway_key_id,
             user_id=metadata.user_id,
             team_id=metadata.team_id,
         )
 
     def _failed(self, error: ProviderError, retries: int) -> LlmCallFailed:
         code = f" ({error.code})" if error.code else ""
+        setting = self.turn.core.setting
         return LlmCallFailed(
             model=self.adapter.model,
             provider=self.adapter.provider,
@@ -269,6 +271,9 @@ class CallCore:
             retry_count=retries,
             latency_ms=self._elapsed_ms(),
             request_id=self.id,
+            gateway_key_id=setting.gateway_key_id,
+            user_id=setting.user_id,
+            team_id=setting.team_id,
         )
 
     def _context(self) -> RequestContext:

@@ -59,6 +59,7 @@ class Setting:
     """For every request of the session, where the request has none of its own."""
     user_id: str | None = None
     team_id: str | None = None
+    gateway_key_id: str | None = None
 
 
 def create(

@@ -115,7 +115,10 @@ def _routed(
     whole = history if message is None else [*history, message]
     model = override or core.model or ""
     config = core.setting.router.config()
-    adapter = core.adapter(config.names.resolve(model) or model) if model else None
+    try:
+        adapter = core.adapter(config.names.resolve(model) or model) if model else None
+    except ValueError:
+        adapter = None  # no name of a model; choosing one says so
     tokens = tokens_said(adapter, whole, core.tools, options) if adapter else 0
     needs = needs_of(whole, core.tools, options, tokens)
     asked = message or last_user_message(history) or Message(Role.USER)
@@ -231,6 +234,7 @@ class TurnCore:
             ),
             cost_usd=cost_of_messages(self.made),
             wall_time_ms=self.elapsed_ms(),
+            gateway_key_id=self.core.setting.gateway_key_id,
             user_id=self.core.setting.user_id,
             team_id=self.core.setting.team_id,
         )

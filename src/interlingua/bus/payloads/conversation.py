@@ -52,6 +52,7 @@ class TurnCompleted(Payload, frozen=True):
     wall_time_ms: Count
     cached_input_tokens: Count = 0
     cache_creation_input_tokens: Count = 0
+    gateway_key_id: str | None = None
     user_id: str | None = None
     team_id: str | None = None
 

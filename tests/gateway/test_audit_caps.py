@@ -1,0 +1,144 @@
+"""Nobody spends more than a key may: what a request only names, several answers, kept histories."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.client.targets import Targets
+from interlingua.gateway.issuing import change
+from interlingua.gateway.sizes import PICTURE, SHORT, most_input, tells_all, window
+from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
+
+URL = "https://pictures.example/a"
+PICTURE_CHAT = [{"type": "image_url", "image_url": {"url": URL + ".png"}}]
+PICTURE_ANTHROPIC = [{"type": "image", "source": {"type": "url", "url": URL + ".png"}}]
+PAPER = [{"type": "document", "source": {"type": "url", "url": URL + ".pdf"}}]
+
+
+def _said(content: Any, model: str = ANTHROPIC, **more: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [{"role": "user", "content": content}], **more}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "cap"),
+    [
+        ("/v1/messages", _said(PAPER, max_tokens=1), "0.50"),
+        ("/v1/chat/completions", _said(PICTURE_CHAT, OPENAI, max_tokens=1), "0.005"),
+        ("/v1/messages", _said(PICTURE_ANTHROPIC, max_tokens=1), "0.01"),
+        (
+            "/v1/responses",
+            {
+                "model": OPENAI,
+                "input": "hi",
+                "max_output_tokens": 1,
+                "previous_response_id": "resp_1",
+            },
+            "0.50",
+        ),
+        ("/v1/chat/completions", asked("hi", OPENAI, max_tokens=1000, n=128), "0.50"),
+        ("/v1/chat/completions", asked("hi", OPENAI, n=128), "3.00"),
+    ],
+    ids=["paper", "picture", "picture of its own", "kept by the provider", "answers", "open ones"],
+)
+def test_what_a_request_only_names_is_set_aside(
+    tmp_path: Path, path: str, body: dict[str, Any], cap: str
+) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        small = key(tmp_path, "small", daily_cap_usd=Decimal(cap)).token
+        async with served(tmp_path) as gateway:
+            status, told, _ = await gateway.ask("POST", path, body, small)
+            assert status == 429, told
+            assert provider.requests == []
+            plain = asked("hi", max_tokens=1)
+            status, told, _ = await gateway.ask("POST", "/v1/chat/completions", plain, small)
+            assert status == 200, told
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
+def test_a_history_that_is_kept_here_is_paid_for(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        issued = key(tmp_path, keep_content=True)
+        token = issued.token
+        async with served(tmp_path) as gateway:
+            long = {"model": ANTHROPIC, "input": "word " * 90_000, "max_output_tokens": 1}
+            status, told, _ = await gateway.ask("POST", "/v1/responses", long, token)
+            assert status == 200, told
+            with il.open_store(str(tmp_path / "gateway.db")) as store:
+                change(store, issued.key.id, daily_cap_usd=Decimal("0.1"))
+            gateway.service.gateway.keys.forget()  # type: ignore[attr-defined]  # what it saw
+            more = {"input": "and?", "previous_response_id": told["id"], "max_output_tokens": 1}
+            status, told, _ = await gateway.ask(
+                "POST", "/v1/responses", {"model": ANTHROPIC, **more}, token
+            )
+            assert status == 429, told
+            assert len(provider.requests) == 1
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
+def test_what_cannot_be_seen_is_as_large_as_it_can_be() -> None:
+    target = Targets(keys={"anthropic": "k"}).find(ANTHROPIC)
+    plain = il.Request(messages=(il.Message.user("hi"),))
+    assert most_input(plain, (target,), b"x" * 100) == 50
+    picture = il.ImageBlock(il.Source("url", URL), "image/png")
+    seen = il.Request(messages=(il.Message.user((picture, picture)),))
+    assert most_input(seen, (target,), b"{}") >= 2 * PICTURE
+    inside = il.ToolResultBlock(
+        "t", (il.DocumentBlock(il.Source("file_id", "f"), "application/pdf"),)
+    )
+    unseen = il.Request(messages=(il.Message(role=il.Role.TOOL, content=(inside,)),))
+    assert most_input(unseen, (target,), b"{}") >= window(ANTHROPIC) > 100_000
+    kept = plain.replace(continues=il.Continues(response_id="r"))
+    assert most_input(kept, (target,), b"{}") >= window(ANTHROPIC)
+    assert window("nobody:knows") > 100_000
+    assert tells_all(b'{"messages":[]}')
+    assert not tells_all(b" " * (SHORT + 1))
+    for name in (b'"image_url"', b'"input_file"', b'"document"', b'"previous_response_id"'):
+        assert not tells_all(b"{%b:1}" % name)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": "hi", "options": {"max_output_tokens": 1000, "n": 100}},
+        {
+            "content": [
+                {
+                    "type": "document",
+                    "source": {"kind": "url", "data": URL},
+                    "media_type": "application/pdf",
+                }
+            ],
+            "options": {"max_output_tokens": 1},
+        },
+    ],
+    ids=["answers", "paper"],
+)
+def test_turns_of_sessions_are_set_aside_in_the_same_way(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        token = key(tmp_path, daily_cap_usd=Decimal("0.5")).token
+        async with served(tmp_path) as gateway:
+            _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, token)
+            path = f"/sessions/{made['id']}/turns"
+            status, told, _ = await gateway.ask("POST", path, said, token)
+            assert (status, told["error"]["code"]) == (429, "quota_exceeded"), told
+            assert provider.requests == []
+            _, page, _ = await gateway.ask("GET", f"/sessions/{made['id']}/messages", token=token)
+            assert page["messages"] == [], "nothing was stored"
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
