@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
+import msgspec
 import pytest
 
 import interlingua as il
@@ -68,3 +70,13 @@ def test_only_frames_with_a_response_are_touched() -> None:
 def test_a_request_that_cannot_be_read_is_answered_all_the_same(body: bytes) -> None:
     filled = Filler("openai-responses", body).whole(answer("openai-responses"))
     assert filled["temperature"] == 1.0
+
+
+def test_chunks_of_chat_have_the_time_and_texts_stay_as_they_are() -> None:
+    said = '{"created":0,"x":1}'
+    frames = [{"id": "c", "created": 0, "choices": [{"delta": {"content": said}}]}]
+    data = b"".join(b"data: %b\n\n" % msgspec.json.encode(frame) for frame in frames)
+    out = Filler("openai-chat", b"{}").frames(data)
+    told = json.loads(out.removeprefix(b"data: "))
+    assert abs(told["created"] - time.time()) < 60
+    assert told["choices"] == frames[0]["choices"]

@@ -42,6 +42,8 @@ _RESPONSE_USAGE: Wire = {
     "input_tokens_details": {"cached_tokens": 0},
     "output_tokens_details": {"reasoning_tokens": 0},
 }
+FRAMES = frozenset({"openai-chat", "openai-responses"})
+"""Dialects whose streams have something to fill in."""
 _RESPONSE_FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
 
 
@@ -134,7 +136,10 @@ class Filler:
         return _message(wire) if self._dialect == "anthropic" else wire
 
     def frames(self, data: bytes) -> bytes:
-        """Frames of a stream: those of the Responses API that hold the response as it is so far."""
+        """Frames of a stream: those of the Responses API that hold the response as it is so far,
+        and the time in those of Chat. No text can look like that: in a text, quotes are escaped."""
+        if self._dialect == "openai-chat":
+            return data.replace(b'"created":0,', b'"created":%d,' % self._now)
         if self._dialect != "openai-responses" or b'"response":{' not in data:
             return data
         return _RESPONSE_FRAME.sub(self._frame, data)

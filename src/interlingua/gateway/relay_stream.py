@@ -12,8 +12,8 @@ from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
 from interlingua.errors import ReadError
 from interlingua.gateway.echo import Echo
-from interlingua.gateway.filled import Filler
-from interlingua.gateway.fronts import RESPONSES, Front
+from interlingua.gateway.filled import FRAMES, Filler
+from interlingua.gateway.fronts import Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.passing import Passing
 from interlingua.gateway.relay import (
@@ -62,7 +62,7 @@ class Translating:
         """Whether nothing can follow."""
         self._exchange = exchange
         self._tells_usage = tells_usage
-        self._filler = Filler(front.dialect, asked) if front is RESPONSES else None
+        self._filler = Filler(front.dialect, asked) if front.dialect in FRAMES else None
         self._converter = StreamConverter(target.dialect.name, front.dialect, None, self._watch)
 
     def _watch(self, event: Event) -> Event | None:
