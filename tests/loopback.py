@@ -14,6 +14,10 @@ STREAM_TYPES = {
 }
 
 
+STOPS_WITHIN = 0.01
+"""Seconds between two looks of a server at whether it is to stop; every test waits for that."""
+
+
 @contextmanager
 def answering(body: bytes, content_type: str = STREAM_TYPES["sse"]) -> Iterator[str]:
     """The base URL of a server that gives `body`, cut into small chunks, to whoever asks."""
@@ -37,7 +41,7 @@ def answering(body: bytes, content_type: str = STREAM_TYPES["sse"]) -> Iterator[
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(STOPS_WITHIN,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

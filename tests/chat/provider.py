@@ -20,6 +20,7 @@ from typing import Any, Self
 
 import interlingua as il
 from interlingua.model.events import TextDelta
+from tests.loopback import STOPS_WITHIN
 
 KEY = "canary-7f1d2c9ab4"
 DIALECTS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai-chat"}
@@ -43,6 +44,7 @@ class Provider:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -58,7 +60,9 @@ class Provider:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(STOPS_WITHIN,), daemon=True
+        )
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:

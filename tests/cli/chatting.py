@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.forked import forks
 from tests.cli.running import SOURCE
 
 TMUX = shutil.which("tmux")
@@ -41,16 +42,8 @@ def chat(
 ) -> subprocess.CompletedProcess[str]:
     """A question, as a script asks it."""
     home.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        input=piped,
-        capture_output=True,
-        text=True,
-        env=variables(home, **more),
-        cwd=home,
-        check=False,
-        timeout=60,
-    )
+    words = ["chat", *map(str, arguments)]
+    return forks().run(words, variables(home, **more), str(home), piped, 60)
 
 
 class Terminal:

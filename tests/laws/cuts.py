@@ -164,7 +164,8 @@ def _told(seen: Sequence[Event], last: Sequence[Event]) -> Told | None:
 
 
 def recorded(wanted: Sequence[str] | None = None) -> Iterator[tuple[str, str, list[Frame]]]:
-    for record in corpus.records():
+    # Where it is one dialect, files of others are not read.
+    for record in corpus.records(wanted[0] if wanted and len(wanted) == 1 else None):
         if record.stream and record.dialect and (not wanted or record.dialect in wanted):
             yield record.dialect, record.id, frames_of(record)
 

@@ -5,7 +5,8 @@ take seconds. `stored=True` gives what a session holds: ids, times and complete 
 `unknown` blocks, which consist of it, are made only with `with_raw=True`, keyed by dialect; their
 keys all begin with `x_`, so that they collide with no wire's own.
 
-Making a strategy costs more than drawing from it, so those that depend on little are cached.
+Making a strategy costs more than drawing from it, so those that depend on little are cached, and
+what depends on more is drawn by a plain function.
 """
 
 from __future__ import annotations
@@ -184,6 +185,24 @@ def _maybe(strategy: SearchStrategy[Any]) -> SearchStrategy[Any]:
     return st.none() | strategy
 
 
+@cache
+def _pick(*values: Any) -> SearchStrategy[Any]:
+    """One of some fixed values."""
+    return st.sampled_from(values)
+
+
+@cache
+def _few(strategy: SearchStrategy[Any], least: int = 0, most: int = 2) -> SearchStrategy[Any]:
+    return st.lists(strategy, min_size=least, max_size=most)
+
+
+@cache
+def _chance() -> SearchStrategy[bool]:
+    """True about one time in eight."""
+    return _rarely(st.just(True), False)
+
+
+@cache
 def _rarely(strategy: SearchStrategy[Any], default: Any = None) -> SearchStrategy[Any]:
     """About one time in eight."""
     return st.one_of([st.just(default)] * 7 + [strategy])
@@ -211,9 +230,9 @@ def caches() -> SearchStrategy[Cache]:
 @st.composite
 def citations(draw: DrawFn, text: str = "", with_raw: bool = False) -> Citation:
     """A citation on a block with this text."""
-    start = draw(_maybe(st.integers(0, len(text))))
+    start = draw(st.integers(0, len(text))) if draw(st.booleans()) else None
     end = None if start is None else draw(st.integers(start, len(text)))
-    where = draw(st.sampled_from(("url", "file", "document")))
+    where = draw(_pick("url", "file", "document"))
     return Citation(
         cited_text=draw(_maybe(texts(1))),
         url=draw(_urls()) if where == "url" else None,
@@ -233,11 +252,11 @@ def text_blocks(
 ) -> TextBlock:
     """`made` text is a model's: it may be signed and may cite."""
     text = draw(texts(min_size))
-    cited = draw(_rarely(st.lists(citations(text, with_raw), min_size=1, max_size=2), ()))
+    count = draw(_rarely(st.integers(1, 2), 0)) if made else 0
     return TextBlock(
         text,
         signature=draw(_rarely(_opaque())) if made else None,
-        citations=tuple(cited) if made else (),
+        citations=tuple([draw(citations(text, with_raw)) for _ in range(count)]),
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
     )
@@ -247,13 +266,18 @@ def text_blocks(
 @st.composite
 def thinking_blocks(draw: DrawFn, with_raw: bool = False) -> ThinkingBlock:
     """Signed, unsigned, or a signature alone."""
-    form = draw(st.sampled_from(("signed", "unsigned", "empty")))
+    form = draw(_pick("signed", "unsigned", "empty"))
     return ThinkingBlock(
         "" if form == "empty" else draw(texts(1)),
         signature=None if form == "unsigned" else draw(_opaque()),
-        id=draw(_rarely(_opaque().map("rs_{}".format))),
+        id=draw(_rarely(_thinking_ids())),
         raw=draw(_raw(with_raw)),
     )
+
+
+@cache
+def _thinking_ids() -> SearchStrategy[str]:
+    return _opaque().map("rs_{}".format)
 
 
 @cache
@@ -284,13 +308,17 @@ def tool_use_blocks(
     with_raw: bool = False,
 ) -> ToolUseBlock:
     """A call of one of the tools named above; now and then of a custom one, free text in."""
-    custom = executor == "client" and draw(_rarely(st.just(True), False))
+    return _tool_use(draw, draw(tool_ids()) if id is None else id, executor, with_raw)
+
+
+def _tool_use(draw: DrawFn, id: str, executor: Executor, with_raw: bool) -> ToolUseBlock:
+    custom = executor == "client" and draw(_chance())
     names = PROVIDER_TOOLS if executor == "provider" else CUSTOM_TOOLS if custom else CLIENT_TOOLS
     given = {"input": draw(texts())} if custom else draw(json_objects())
-    spelled = not custom and draw(_rarely(st.just(True), False))
+    spelled = not custom and draw(_chance())
     return ToolUseBlock(
-        draw(tool_ids()) if id is None else id,
-        draw(st.sampled_from(names)),
+        id,
+        draw(_pick(*names)),
         given,
         raw_arguments=json.dumps(given, indent=1) if spelled else None,
         signature=draw(_rarely(_opaque())),
@@ -306,16 +334,25 @@ def tool_result_blocks(
     draw: DrawFn, call: ToolUseBlock | None = None, with_raw: bool = False
 ) -> ToolResultBlock:
     """The answer to a call: text as a rule, media or nothing at times, or an error."""
+    return _tool_result(draw, call, with_raw)
+
+
+@cache
+def _result_contents(with_raw: bool) -> SearchStrategy[list[ResultBlock]]:
     inside: list[SearchStrategy[Any]] = [text_blocks(1, with_raw=with_raw)] * 3
     inside += [image_blocks(with_raw), document_blocks(with_raw)]
     if with_raw:
         inside.append(unknown_blocks())
-    content: list[ResultBlock] = draw(st.lists(st.one_of(inside), max_size=2))
+    return st.lists(st.one_of(inside), max_size=2)
+
+
+def _tool_result(draw: DrawFn, call: ToolUseBlock | None, with_raw: bool) -> ToolResultBlock:
+    content = draw(_result_contents(with_raw))
     return ToolResultBlock(
         draw(tool_ids()) if call is None else call.id,
         tuple(content),
-        is_error=draw(_rarely(st.just(True), False)),
-        tool_name=draw(_maybe(st.just(call.name))) if call else None,
+        is_error=draw(_chance()),
+        tool_name=draw(_pick(None, call.name)) if call else None,
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
     )
@@ -340,7 +377,7 @@ def _base64() -> SearchStrategy[str]:
 @st.composite
 def sources(draw: DrawFn, suffix: str = "bin") -> Source:
     """The four kinds that all media share."""
-    match draw(st.sampled_from(("base64", "base64", "url", "file_id", "file_ref"))):
+    match draw(_pick("base64", "base64", "url", "file_id", "file_ref")):
         case "base64":
             return Source("base64", draw(_base64()))
         case "url":
@@ -348,7 +385,7 @@ def sources(draw: DrawFn, suffix: str = "bin") -> Source:
         case "file_ref":
             return Source("file_ref", f"media/{draw(words())}.{suffix}")
         case _:
-            provider = draw(st.sampled_from(ORIGINS)).provider
+            provider = draw(_pick(*ORIGINS)).provider
             return Source("file_id", draw(_file_ids()), provider=provider)
 
 
@@ -357,9 +394,9 @@ def sources(draw: DrawFn, suffix: str = "bin") -> Source:
 def image_blocks(draw: DrawFn, with_raw: bool = False) -> ImageBlock:
     return ImageBlock(
         draw(sources("png")),
-        draw(st.sampled_from(("image/png", "image/jpeg", "image/webp", "image/gif"))),
+        draw(_pick("image/png", "image/jpeg", "image/webp", "image/gif")),
         name=draw(_rarely(words())),
-        detail=draw(_rarely(st.sampled_from(("auto", "low", "high")))),
+        detail=draw(_rarely(_pick("auto", "low", "high"))),
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
     )
@@ -370,7 +407,7 @@ def image_blocks(draw: DrawFn, with_raw: bool = False) -> ImageBlock:
 def audio_blocks(draw: DrawFn, made: bool = False, with_raw: bool = False) -> AudioBlock:
     return AudioBlock(
         draw(sources("wav")),
-        draw(st.sampled_from(("audio/wav", "audio/mpeg"))),
+        draw(_pick("audio/wav", "audio/mpeg")),
         name=draw(_rarely(words())),
         transcript=draw(_maybe(texts(1))) if made else None,
         cache=draw(_rarely(caches())),
@@ -383,7 +420,7 @@ def audio_blocks(draw: DrawFn, made: bool = False, with_raw: bool = False) -> Au
 def video_blocks(draw: DrawFn, with_raw: bool = False) -> VideoBlock:
     return VideoBlock(
         draw(sources("mp4")),
-        draw(st.sampled_from(("video/mp4", "video/webm"))),
+        draw(_pick("video/mp4", "video/webm")),
         name=draw(_rarely(words())),
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
@@ -397,8 +434,7 @@ def _document_sources(draw: DrawFn) -> tuple[Source, str | None]:
         case 3:
             return Source("text", draw(texts(1))), "text/plain"
         case 4:
-            inside = st.lists(text_blocks(1), min_size=1, max_size=2)
-            return Source("blocks", content=tuple(draw(inside))), None
+            return Source("blocks", content=tuple(draw(_few(text_blocks(1), 1)))), None
         case _:
             return draw(sources("pdf")), "application/pdf"
 
@@ -427,6 +463,11 @@ def media_blocks(with_raw: bool = False) -> SearchStrategy[MediaBlock]:
         audio_blocks(with_raw=with_raw),
         video_blocks(with_raw),
     )
+
+
+@cache
+def _made_media(with_raw: bool) -> SearchStrategy[MediaBlock]:
+    return image_blocks(with_raw) | audio_blocks(True, with_raw)
 
 
 @cache
@@ -483,7 +524,7 @@ def usages(draw: DrawFn, stored: bool = False, with_raw: bool = False) -> Usage:
         output_tokens=output,
         cached_input_tokens=draw(maybe),
         cache_creation_input_tokens=draw(maybe),
-        reasoning_tokens=draw(_maybe(st.integers(0, output))),
+        reasoning_tokens=draw(st.integers(0, output)) if draw(st.booleans()) else None,
         raw=draw(_raw(with_raw)),
     )
     return _priced(usage, draw(st.integers(0, 60_000))) if stored else usage
@@ -507,14 +548,14 @@ def _priced(usage: Usage, latency_ms: int) -> Usage:
 @cache
 @st.composite
 def routings(draw: DrawFn, model: str) -> RoutingRecord:
-    mode = draw(st.sampled_from(RoutingMode))
+    mode = draw(_pick(*RoutingMode))
     return RoutingRecord(
         mode,
         model,
         draw(texts(1)),
         rule_name=draw(words()) if mode is RoutingMode.RULE else None,
         confidence=draw(st.floats(0, 1)) if mode is RoutingMode.PATTERN else None,
-        alternatives_considered=draw(st.sampled_from(((), ("local:smollm2-135m-instruct",)))),
+        alternatives_considered=draw(_pick((), ("local:smollm2-135m-instruct",))),
     )
 
 
@@ -527,11 +568,16 @@ def _stop_reason(content: Sequence[Block], draw: DrawFn) -> StopReason:
     if not content:
         return StopReason.CONTENT_FILTER
     ends = (StopReason.END_TURN, StopReason.MAX_TOKENS, StopReason.STOP_SEQUENCE)
-    return draw(st.sampled_from(ends))
+    end: StopReason = draw(_pick(*ends))
+    return end
 
 
-@st.composite
-def assistant_metadata(
+@cache
+def _response_ids() -> SearchStrategy[str]:
+    return words().map("msg_{}".format)
+
+
+def _assistant_metadata(
     draw: DrawFn,
     content: Sequence[Block],
     origin: Origin,
@@ -544,12 +590,12 @@ def assistant_metadata(
         model=model if stored else origin.model,
         provider=origin.provider if stored else None,
         protocol=origin.protocol,
-        response_model=draw(_rarely(st.just(origin.model))),
-        response_id=draw(_maybe(words().map("msg_{}".format))),
+        response_model=origin.model if draw(_chance()) else None,
+        response_id=draw(_maybe(_response_ids())),
         routing=draw(routings(model)) if stored else None,
         usage=draw(usages(stored, with_raw)),
         stop_reason=_stop_reason(content, draw),
-        diagnostics=tuple(draw(_rarely(st.lists(_diagnostics(), max_size=1), ()))),
+        diagnostics=tuple(draw(_rarely(_few(_diagnostics(), most=1), ()))),
         user_id=draw(_rarely(words())) if stored else None,
         team_id=draw(_rarely(words())) if stored else None,
         provider_raw=draw(_raw(with_raw)),
@@ -583,14 +629,14 @@ class _Scribe:
         self.started = draw(times()) if stored else _EPOCH
         self.ulids = _fixed_ulids(self.started)
         self.calls = 0
-        self.origins = draw(st.lists(st.sampled_from(ORIGINS), min_size=1, max_size=2))
+        self.origins = draw(_few(_pick(*ORIGINS), 1))
 
     def maybe(self, parts: int = 2) -> bool:
         """True one time in `parts`."""
         return self.draw(st.integers(1, parts)) == parts
 
     def instructions(self) -> Message:
-        role = self.draw(st.sampled_from((Role.SYSTEM, Role.DEVELOPER)))
+        role = self.draw(_pick(Role.SYSTEM, Role.DEVELOPER))
         return self.message(role, [text_blocks(1, with_raw=self.with_raw)])
 
     def user(self) -> Message:
@@ -626,13 +672,13 @@ class _Scribe:
         """The message with its metadata; outside a session at times without."""
         metadata = MessageMetadata()
         if self.stored or self.maybe():
-            origin = self.draw(st.sampled_from(self.origins))
-            metadata = self.draw(assistant_metadata(content, origin, self.stored, self.with_raw))
+            origin = self.draw(_pick(*self.origins))
+            metadata = _assistant_metadata(self.draw, content, origin, self.stored, self.with_raw)
         return Message.assistant(content, metadata)
 
     def thinking(self) -> Iterator[Block]:
         if self.maybe():
-            yield from self.draw(st.lists(thinking_blocks(self.with_raw), min_size=1, max_size=2))
+            yield from self.draw(_few(thinking_blocks(self.with_raw), 1))
             if self.maybe(4):
                 yield self.draw(redacted_thinking_blocks(self.with_raw))
 
@@ -641,38 +687,38 @@ class _Scribe:
         if self.maybe(5):
             call = self.call("provider")
             yield call
-            yield self.draw(tool_result_blocks(call, self.with_raw))
+            yield _tool_result(self.draw, call, self.with_raw)
 
     def answer(self) -> list[Block]:
-        match self.draw(st.sampled_from(("text",) * 5 + ("refusal", "media"))):
+        match self.draw(_pick(*("text",) * 5, "refusal", "media")):
             case "refusal":
                 return [self.draw(refusal_blocks(self.with_raw))]
             case "media":
-                made = image_blocks(self.with_raw) | audio_blocks(True, self.with_raw)
-                return [self.draw(made)]
+                return [self.draw(_made_media(self.with_raw))]
             case _:
                 text = text_blocks(1, made=True, with_raw=self.with_raw)
-                return self.draw(st.lists(text, min_size=1, max_size=2))
+                content: list[Block] = self.draw(_few(text, 1))
+                return content
 
     def call(self, executor: Executor) -> ToolUseBlock:
         self.calls += 1
         id = new_tool_id(self.ulids) if self.stored else self.draw(tool_ids(self.calls))
-        return self.draw(tool_use_blocks(id, executor, self.with_raw))
+        return _tool_use(self.draw, id, executor, self.with_raw)
 
     def result(self, call: ToolUseBlock) -> Message:
-        return Message.of_result(self.draw(tool_result_blocks(call, self.with_raw)))
+        return Message.of_result(_tool_result(self.draw, call, self.with_raw))
 
     def round(self) -> Iterator[Message]:
         """Calls, and their results in any order."""
         message = self.assistant(self.draw(st.integers(1, 3)))
         yield message
         calls = list(_client_calls(message))
-        for call in self.draw(st.permutations(calls)):
-            yield self.result(call)
+        for place in self.draw(_orders(len(calls))):
+            yield self.result(calls[place])
 
     def failed(self) -> Message:
         """A turn that broke off, its last call unanswered."""
-        status = self.draw(st.sampled_from((MessageStatus.ERROR, MessageStatus.CANCELLED)))
+        status = self.draw(_pick(MessageStatus.ERROR, MessageStatus.CANCELLED))
         message = self.assistant(self.draw(st.integers(0, 1)))
         metadata = message.metadata.replace(
             status=status,
@@ -687,7 +733,7 @@ class _Scribe:
         if failures and self.maybe(4):
             yield self.failed()
             yield self.user()
-        for _ in range(self.draw(st.sampled_from((0, 0, 1, 2)))):
+        for _ in range(self.draw(_pick(0, 0, 1, 2))):
             yield from self.round()
         yield self.assistant(0)
 
@@ -702,7 +748,7 @@ class _Scribe:
 
     def ending(self, failures: bool) -> Iterator[Message]:
         """The user's or a tool's word, to be answered, or a turn that is over."""
-        match self.draw(st.sampled_from(("user", "tool", "turn"))):
+        match self.draw(_pick("user", "tool", "turn")):
             case "user":
                 yield self.user()
             case "tool":
@@ -723,6 +769,11 @@ class _Scribe:
         return tuple(kept)
 
 
+@cache
+def _orders(count: int) -> SearchStrategy[list[int]]:
+    return st.permutations(range(count))
+
+
 def _client_calls(message: Message) -> Iterator[ToolUseBlock]:
     for block in message.content:
         if isinstance(block, ToolUseBlock) and block.executor == "client":
@@ -735,6 +786,7 @@ def _fixed_ulids(time: datetime) -> Ulids:
     return Ulids(clock=lambda: ms, random=lambda size: bytes(range(1, size + 1)))
 
 
+@cache
 @st.composite
 def conversations(
     draw: DrawFn, stored: bool = False, with_raw: bool = False, failures: bool = False
@@ -747,13 +799,14 @@ def conversations(
     return scribe.keep(list(scribe.conversation(failures)))
 
 
+@cache
 @st.composite
 def messages(
     draw: DrawFn, role: Role | None = None, stored: bool = False, with_raw: bool = False
 ) -> Message:
     """One message of a role. A tool message stands alone here, its call is elsewhere."""
     scribe = _Scribe(draw, stored, with_raw)
-    match role or draw(st.sampled_from(Role)):
+    match role or draw(_pick(*Role)):
         case Role.USER:
             message = scribe.user()
         case Role.ASSISTANT:
@@ -775,7 +828,7 @@ _SCHEMA_TYPES = ("string", "integer", "number", "boolean")
 def schemas(draw: DrawFn) -> dict[str, Any]:
     """A schema that every provider accepts."""
     names = draw(st.lists(words(), max_size=3, unique=True))
-    kinds = {name: {"type": draw(st.sampled_from(_SCHEMA_TYPES))} for name in names}
+    kinds = {name: {"type": draw(_pick(*_SCHEMA_TYPES))} for name in names}
     return {"type": "object", "properties": kinds, "required": names[:1]}
 
 
@@ -783,7 +836,7 @@ def schemas(draw: DrawFn) -> dict[str, Any]:
 @st.composite
 def tools(draw: DrawFn, name: str | None = None, with_raw: bool = False) -> ToolDefinition:
     """A function as a rule; by its name a custom tool, or one that the provider runs."""
-    name = name or draw(st.sampled_from(CLIENT_TOOLS + CUSTOM_TOOLS + PROVIDER_TOOLS))
+    name = name or draw(_pick(*CLIENT_TOOLS, *CUSTOM_TOOLS, *PROVIDER_TOOLS))
     extra = {"cache": draw(_rarely(caches())), "raw": draw(_raw(with_raw))}
     if name in PROVIDER_TOOLS:
         return ToolDefinition(name, executor="provider", kind=name, **extra)
@@ -794,7 +847,7 @@ def tools(draw: DrawFn, name: str | None = None, with_raw: bool = False) -> Tool
         name,
         described,
         draw(schemas()),
-        side_effects=draw(_maybe(st.sampled_from(SideEffects))),
+        side_effects=draw(_maybe(_pick(*SideEffects))),
         requires_workspace=draw(st.booleans()),
         strict=draw(_maybe(st.booleans())),
         **extra,
@@ -811,7 +864,7 @@ def tool_choices(names: Sequence[str] = ()) -> SearchStrategy[ToolChoice]:
 @cache
 @st.composite
 def response_formats(draw: DrawFn) -> ResponseFormat:
-    plain = draw(st.sampled_from((ResponseFormat(), ResponseFormat("json"), None)))
+    plain: ResponseFormat | None = draw(_pick(ResponseFormat(), ResponseFormat("json"), None))
     if plain is not None:
         return plain
     strict = draw(_maybe(st.booleans()))
@@ -827,6 +880,11 @@ def reasonings() -> SearchStrategy[Reasoning]:
 
 def options(names: Sequence[str] = (), with_raw: bool = False) -> SearchStrategy[Options]:
     """Any of the options; `names` are the tools that may be chosen."""
+    return _options(tuple(names), with_raw)
+
+
+@cache
+def _options(names: tuple[str, ...], with_raw: bool) -> SearchStrategy[Options]:
     fields: dict[str, SearchStrategy[Any]] = {
         "max_output_tokens": st.integers(1, 100_000),
         "temperature": st.floats(0, 1),
@@ -857,34 +915,36 @@ def options(names: Sequence[str] = (), with_raw: bool = False) -> SearchStrategy
     return chosen.map(lambda given: Options(**given))
 
 
+@cache
 @st.composite
 def requests(draw: DrawFn, with_raw: bool = False, failures: bool = False) -> Request:
     """A conversation, the tools it calls and some more, and options."""
     history = draw(conversations(with_raw=with_raw, failures=failures))
     names = {block.name for m in history for block in m.content if isinstance(block, ToolUseBlock)}
-    names |= set(draw(st.lists(st.sampled_from(CLIENT_TOOLS), max_size=1)))
+    names |= set(draw(_few(_pick(*CLIENT_TOOLS), most=1)))
     offered = tuple([draw(tools(name, with_raw)) for name in sorted(names)])
     chosen = [tool.name for tool in offered if tool.executor == "client"]
     return Request(
         history,
-        draw(st.sampled_from(ORIGINS)).model,
+        draw(_pick(*ORIGINS)).model,
         offered,
         draw(options(chosen, with_raw)),
         raw=draw(_raw(with_raw)),
     )
 
 
+@cache
 @st.composite
 def responses(draw: DrawFn, with_raw: bool = False, errors: bool = True) -> Response:
     """What came back: a message, several, or an error."""
-    origin = draw(st.sampled_from(ORIGINS))
-    if errors and draw(_rarely(st.just(True), False)):
+    origin = draw(_pick(*ORIGINS))
+    if errors and draw(_chance()):
         return draw(failures(origin, with_raw))
     scribe = _Scribe(draw, False, with_raw)
 
     def made() -> Message:
-        content = scribe.assistant(draw(st.sampled_from((0, 0, 1, 2)))).content
-        metadata = draw(assistant_metadata(content, origin, False, with_raw))
+        content = scribe.assistant(draw(_pick(0, 0, 1, 2))).content
+        metadata = _assistant_metadata(draw, content, origin, False, with_raw)
         return Message.assistant(content, metadata)
 
     others = [_without_usage(made()) for _ in range(draw(_rarely(st.integers(1, 2), 0)))]
@@ -900,10 +960,10 @@ def _without_usage(message: Message) -> Message:
 def failures(draw: DrawFn, origin: Origin = ORIGINS[0], with_raw: bool = False) -> Response:
     """An error in place of a message."""
     error = ProviderError(
-        draw(st.sampled_from(ErrorKind)),
+        draw(_pick(*ErrorKind)),
         draw(texts(1)),
         draw(_maybe(words())),
-        draw(_maybe(st.sampled_from((400, 401, 404, 429, 500, 529)))),
+        draw(_maybe(_pick(400, 401, 404, 429, 500, 529))),
         draw(_raw(with_raw)),
     )
     metadata = MessageMetadata(
@@ -915,6 +975,7 @@ def failures(draw: DrawFn, origin: Origin = ORIGINS[0], with_raw: bool = False) 
     return Response(Message(Role.ASSISTANT, metadata=metadata), error=error)
 
 
+@cache
 @st.composite
 def events(draw: DrawFn, with_raw: bool = False) -> list[Event]:
     """A stream in the order the events may come, one block after the other."""

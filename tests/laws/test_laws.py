@@ -64,7 +64,8 @@ def test_l2_edits_win(name: str, value: Any, data: st.DataObject) -> None:
     _, _, home = told(value, name)
     every = list(laws.edits(home))
     if every:
-        _, path, changed = data.draw(st.sampled_from(every))
+        # A place in the list: to pick from values, hypothesis would take the digest of each.
+        _, path, changed = every[data.draw(st.integers(0, len(every) - 1))]
         assert laws.edited(il.dialect(name), home, path, changed) == []
 
 
@@ -94,9 +95,8 @@ def test_l1_every_recorded_body_goes_home(name: str) -> None:
     allowed = run.excepted()
     failed = [
         f"{case.record} {case.kind}: {found['L1'][0]}"
-        for case in run.cases()
-        if case.dialect == name
-        and (found := run.examine(case, ["L1"]).problems)
+        for case in run.cases(name)
+        if (found := run.examine(case, ["L1"]).problems)
         and (case.record, case.kind, "L1") not in allowed
     ]
     assert failed == []
@@ -106,7 +106,7 @@ def test_l1_every_recorded_body_goes_home(name: str) -> None:
 def test_all_laws_over_a_part_of_the_recorded_bodies(name: str) -> None:
     corpus_or_skip()
     allowed = run.excepted()
-    part = [case for case in run.cases() if case.dialect == name][::40]
+    part = list(run.cases(name))[::40]
     failed = [
         f"{case.record} {case.kind} {law}: {found[0]}"
         for case in part
