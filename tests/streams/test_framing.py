@@ -130,6 +130,15 @@ def test_a_damaged_aws_message_is_refused() -> None:
         aws.Decoder().feed(bytes(data))
 
 
+@pytest.mark.parametrize("end", ["feed", "close"])
+def test_aws_messages_before_a_damaged_one_are_read_first(end: str) -> None:
+    whole = Frame("messageStart", "{}")
+    decoder = aws.Decoder()
+    assert decoder.feed(aws.encode(whole) + b"this is no message of AWS") == [whole]
+    with pytest.raises(ReadError, match="checksum"):
+        decoder.feed(b"") if end == "feed" else decoder.close()
+
+
 @pytest.mark.parametrize("module", [sse, ndjson, jsonarray])
 def test_a_frame_without_end_is_refused_at_its_limit(module: Any) -> None:
     decoder = module.Decoder(limit=1000)

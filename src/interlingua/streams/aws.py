@@ -25,31 +25,47 @@ class Decoder:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._buffer = bytearray()
+        self._odd: ReadError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
+        """The messages that are whole. What is none is told of after those before it."""
+        if self._odd is not None:
+            raise self._odd
         self._buffer += data
         frames: list[Frame] = []
         at = 0
-        while len(self._buffer) - at >= _PRELUDE.size:
-            total, headers, check = _PRELUDE.unpack_from(self._buffer, at)
-            if crc32(self._buffer[at : at + 8]) != check or total < headers + 16:
-                raise ReadError(WHAT, expected="a message", found="a wrong checksum of its start")
-            if total > self._limit:
-                raise too_large(WHAT, self._limit)
-            if len(self._buffer) - at < total:
-                break
-            frames.append(_frame(bytes(self._buffer[at : at + total]), headers))
-            at += total
+        try:
+            while (size := self._next(at)) is not None:
+                frames.append(_frame(bytes(self._buffer[at : at + size])))
+                at += size
+        except ReadError as odd:
+            if not frames:
+                raise
+            self._odd = odd
         del self._buffer[:at]
         return frames
+
+    def _next(self, at: int) -> int | None:
+        """How long the message is that begins there, if all of it is here."""
+        if len(self._buffer) - at < _PRELUDE.size:
+            return None
+        total, headers, check = _PRELUDE.unpack_from(self._buffer, at)
+        if crc32(self._buffer[at : at + 8]) != check or total < headers + 16:
+            raise ReadError(WHAT, expected="a message", found="a wrong checksum of its start")
+        if total > self._limit:
+            raise too_large(WHAT, self._limit)
+        return int(total) if len(self._buffer) - at >= total else None
 
     def close(self) -> list[Frame]:
         """A message that is cut is no message."""
         self._buffer.clear()
+        if self._odd is not None:
+            raise self._odd
         return []
 
 
-def _frame(message: bytes, headers_size: int) -> Frame:
+def _frame(message: bytes) -> Frame:
+    headers_size = _PRELUDE.unpack_from(message)[1]
     (check,) = struct.unpack(">I", message[-4:])
     if crc32(message[:-4]) != check:
         raise ReadError(WHAT, expected="a message", found="a wrong checksum")
