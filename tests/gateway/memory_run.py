@@ -120,16 +120,21 @@ async def run(home: Path, count: int, seed: int = 7, told: bool = False) -> Seen
                 await load.run(count // SAMPLES)
                 upstream.told.clear()  # which is ours, and grows
                 sizes.append(gateway.rss())
+                if part == SAMPLES // 2 - 1:
+                    half = await asyncio.to_thread(gateway.watched)
                 if told:
                     print(f"{(part + 1) * 100 // SAMPLES:4} %  {sizes[-1] / MEGABYTE:.1f} MB")
             seen = Seen(
                 load.done, time.monotonic() - began, sizes, gateway.peak(), dict(load.kinds)
             )
-            watched = await asyncio.to_thread(gateway.watched)
+            more = Counter((await asyncio.to_thread(gateway.watched))["kinds"])
+            more.subtract(half["kinds"])
+            if told:
+                print(f"objects more than at half of it: {more.most_common(8)}")
             law = f"{seen.peak / MEGABYTE:.0f} MB of memory"
             require(seen.peak <= LIMIT, law)
             most = max(FLOOR, SHARE * sizes[len(sizes) // 2])
-            law = f"it has grown by {seen.growth / MEGABYTE:.1f} MB; {watched['kinds']}"
+            law = f"it has grown by {seen.growth / MEGABYTE:.1f} MB: {more.most_common(12)}"
             require(seen.growth <= most, law)
             code = await asyncio.to_thread(gateway.stop)
             require(code == 0, f"it ended with {code}")

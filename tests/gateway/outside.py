@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -180,13 +179,3 @@ def _status(pid: int, name: str) -> int:
         if line.startswith(name):
             return int(line.split()[1])
     raise WrongError(f"process {pid} is gone")
-
-
-def wait_until(what: Callable[[], bool], seconds: float, pause: float = 0.05) -> bool:
-    """Whether it came true in time."""
-    until = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > until:
-            return False
-        time.sleep(pause)
-    return True

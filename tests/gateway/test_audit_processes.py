@@ -16,7 +16,7 @@ import pytest
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
 from tests.chat.provider import KEY
-from tests.gateway.serving import Upstream, asked
+from tests.gateway.serving import ANTHROPIC, Upstream, asked
 from tests.gateway.test_serve_process import Process, running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
@@ -98,7 +98,8 @@ def test_the_loudest_log_has_no_word_and_no_key(tmp_path: Path) -> None:
     with Upstream() as provider:
         provider.configure(tmp_path)
         told = 'log_level = "debug"\nlog_requests = true\nlog = "json"\n'
-        file.write_text(f"[retry]\nmax_retries = 0\n[telemetry]\n{told}")
+        model = f'default_model = "{ANTHROPIC}"\n[listen]\nnotice_seconds = 0.0\n'
+        file.write_text(f"{model}[retry]\nmax_retries = 0\n[telemetry]\n{told}")
         loud = Process(tmp_path, "--config", str(file))
         outputs: list[str] = []
         try:

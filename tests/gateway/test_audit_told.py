@@ -233,6 +233,27 @@ async def _talk(gateway: Served, id: str) -> None:
             await asyncio.sleep(0.01)
 
 
+def test_a_turn_is_watched_from_another_gateway(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        provider.pace = 0.001
+        async with served(tmp_path) as here, served(tmp_path) as there:
+            _, made, _ = await here.ask("POST", "/sessions", {"workspace_path": "."})
+            talking = asyncio.ensure_future(_talk(here, made["id"]))
+            seen = []
+            async with asyncio.timeout(20):
+                async for number, name, data in _frames(there, made["id"], None, None):
+                    assert number is not None, "pieces are shown where the turn runs"
+                    seen.append((number, name, data))
+                    if sum(name == "turn.completed" for _, name, _ in seen) == 3:
+                        break
+            await talking
+            assert [int(number) for number, _, _ in seen] == list(range(1, len(seen) + 1))
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))
+
+
 def test_nobody_goes_on_from_anothers_events(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from interlingua.gateway.losses import MOST_LOSSES, TOGETHER, Losses
+from interlingua.gateway.state import Exchange
+from interlingua.losses import Report
 from tests.gateway import leave, memory_run, slow
 from tests.gateway.outside import MEGABYTE
 
@@ -44,3 +47,13 @@ def test_a_body_of_gigabytes_is_refused_while_it_comes(tmp_path: Path) -> None:
     found = asyncio.run(slow.giant(tmp_path, 0.25))
     assert [sent.status for sent in found.values()] == [413] * 4
     assert all(sent.bytes < 100 * MEGABYTE for sent in found.values())
+
+
+def test_loss_reports_are_bounded_together() -> None:
+    losses = Losses()
+    report = Report("anthropic")
+    for number in range(MOST_LOSSES):
+        report.add("dropped", f"$.messages[{number}]", "it has no place there")
+    for number in range(3 * TOGETHER // MOST_LOSSES):
+        losses.keep(Exchange(f"req_{number}", "openai-chat", report=report))
+    assert len(losses) == TOGETHER // MOST_LOSSES

@@ -14,9 +14,26 @@ class Patience:
     as much as reading it. When a wait has become too long, `late` says which one, and `give_up` is
     called."""
 
-    __slots__ = ("_first", "_give_up", "_idle", "_since", "_timer", "_until", "began", "late")
+    __slots__ = (
+        "_first",
+        "_give_up",
+        "_idle",
+        "_loop",
+        "_since",
+        "_timer",
+        "_until",
+        "began",
+        "late",
+    )
 
-    def __init__(self, limits: Limits, begun: float, give_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        begun: float,
+        give_up: Callable[[], None],
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._loop = loop or asyncio.get_running_loop()
         self.began = False
         """Whether a first piece was there."""
         self.late: str | None = None
@@ -66,7 +83,7 @@ class Patience:
             self.late = {first: "first_byte", quiet: "idle"}.get(soonest, "total")
             self._give_up()
             return
-        self._timer = asyncio.get_running_loop().call_later(soonest - at + 0.001, self._watch)
+        self._timer = self._loop.call_later(soonest - at + 0.001, self._watch)
 
 
 def least(*values: float | None) -> float | None:

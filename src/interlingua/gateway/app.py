@@ -18,7 +18,7 @@ from interlingua.gateway.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.headers import answer_headers
 from interlingua.gateway.refusals import coded
-from interlingua.gateway.relay import Asked, Told, failed, relay, understood, with_history
+from interlingua.gateway.relay import JSON, Asked, Told, failed, relay, understood, with_history
 from interlingua.gateway.relay_stream import Opened, error_frames, more, opened
 from interlingua.gateway.repeat import KEY, Repeat
 from interlingua.gateway.sizes import most_input, tells_all
@@ -32,8 +32,6 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-JSON = (b"content-type", b"application/json")
 
 
 class App:
@@ -312,7 +310,8 @@ class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
 async def with_client(scope: Scope, receive: Receive, work: Awaitable[None]) -> None:
     """Do the work as long as the client is there; when it leaves, everything is given up. A server
     of ours tells that itself; of any other it has to be asked for."""
-    task = asyncio.current_task()
+    leaving: Leaving | None = scope.get(LEAVING)
+    task = asyncio.current_task(None if leaving is None else leaving.loop)
     assert task is not None
     left = over = False
 
@@ -322,7 +321,6 @@ async def with_client(scope: Scope, receive: Receive, work: Awaitable[None]) -> 
             left = True
             task.cancel()
 
-    leaving: Leaving | None = scope.get(LEAVING)
     asking = None
     if leaving is None:
         asking = asyncio.ensure_future(_gone(receive, leave))

@@ -104,9 +104,10 @@ class Leaving:
     """What our own connections can tell whoever works on a request, without anybody waiting for it:
     that its client has left, and a body that is here already."""
 
-    __slots__ = ("_call", "_cycle", "_has_left")
+    __slots__ = ("_call", "_cycle", "_has_left", "loop")
 
-    def __init__(self, cycle: Any) -> None:
+    def __init__(self, cycle: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self._cycle = cycle
         self._call: Callable[[], None] | None = None
         self._has_left = False
@@ -133,6 +134,41 @@ class Leaving:
             self._call()
 
 
+class Together:
+    """A transport that keeps the beginning of an answer until there is more of it, but no longer
+    than to the next round of the event loop: one write is cheaper than two."""
+
+    __slots__ = ("_first", "_loop", "_transport")
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._first: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        first = self._first
+        if first is None:
+            self._first = data
+            self._loop.call_soon(self._flush)
+            return
+        if first:
+            data, self._first = first + data, b""
+        self._transport.write(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        first = self._first
+        if first:
+            self._first = b""
+            self._transport.write(first)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Told(HttpToolsProtocol):
     """uvicorn tells the newest request of a connection that the client has left, and does not read
     on while one waits behind another, which is how it would hear of that. Where a client has sent
@@ -149,7 +185,8 @@ class Told(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._under_way = cycle
-        cycle.scope[LEAVING] = Leaving(cycle)
+        cycle.scope[LEAVING] = Leaving(cycle, self.loop)
+        cycle.transport = Together(cycle.transport, self.loop)
         super()._start_asgi_task(cycle, app)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -37,13 +37,16 @@ class Desk:
         self._reserves: deque[tuple[Reserve, asyncio.Future[Over | None]]] = deque()
         self._settles: deque[tuple[Settle, Hears]] = deque()
         self._working: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def reserve(self, asked: Reserve) -> Over | None:
         """What stands against it; None: it is set aside. Who is cancelled while waiting has
         nothing set aside in the end."""
         if len(self._reserves) >= WAITING:
             raise BusyError(self._store.where, f"{WAITING} requests wait for their caps already")
-        future: asyncio.Future[Over | None] = asyncio.get_running_loop().create_future()
+        if self._loop is None:  # once: it costs a system call
+            self._loop = asyncio.get_running_loop()
+        future: asyncio.Future[Over | None] = self._loop.create_future()
         self._reserves.append((asked, future))
         self._start()
         try:

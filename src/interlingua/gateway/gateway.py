@@ -82,7 +82,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Everything that waits is written; the store is whoever opened it's to close."""
-        for part in (self.caps, self.memory, self.repeats, self.transport):
+        for part in (self.caps, self.memory, self.repeats, self.responses, self.transport):
             close = getattr(part, "close", None)
             if close is not None:
                 await close()

@@ -9,6 +9,7 @@ from typing import Any
 
 from interlingua.errors import MissingExtraError
 from interlingua.gateway.state import Exchange
+from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import known_models
 
 try:
@@ -28,6 +29,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that tells `prometheus_client` where several workers put their numbers together."""
 MOST_MODELS = 500
+MOST_SERIES = 5000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -38,7 +40,8 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         self._known = frozenset([*known_models(), *models])
         self._names: dict[str, str] = {}
-        self._children: dict[Any, Any] = {}
+        self._series: dict[tuple[str, str | None, int], _Series] = {}
+        self._changed: set[_Series] = set()
         self.requests = Counter(
             "interlingua_requests", "Requests, by how they ended", ("front", "target", "status"),
             registry=registry,
@@ -77,40 +80,43 @@ class Metrics:
         )  # fmt: skip
 
     def finished(self, exchange: Exchange, elapsed_ms: float, cost: Any = None) -> None:
-        front, target = exchange.front, exchange.target
-        name = "none" if target is None else self._name(target.model, target.provider.key)
-        provider = "none" if target is None else target.provider.key
-        self._child(self.requests, front, name, str(exchange.status)).inc()
-        self._child(self.seconds, front, provider).observe(elapsed_ms / 1000)
+        """Counted when `flush` is called, or somebody reads: adding numbers up first is cheaper."""
+        target, status = exchange.target, exchange.status
+        model = None if target is None else target.model
+        series = self._series.get((exchange.front, model, status))
+        if series is None:
+            series = self._new_series(exchange)
+        series.requests += 1
+        series.seconds(elapsed_ms / 1000)
         if exchange.first_byte_ms is not None:
-            self._child(self.first_byte, front, provider).observe(exchange.first_byte_ms / 1000)
-        if exchange.report is not None and exchange.report.losses:
-            self._child(self.losses, front, provider).inc(len(exchange.report.losses))
+            series.first_byte(exchange.first_byte_ms / 1000)
+        if exchange.report is not None:
+            series.losses += len(exchange.report.losses)
         if exchange.error is not None and exchange.attempts:
-            self._child(self.upstream_errors, provider, exchange.error.value).inc()
-        if exchange.usage is not None:
-            self._used(exchange, name)
-        if cost is not None:
-            self._child(self.cost, name).inc(float(cost))
-
-    def _used(self, exchange: Exchange, name: str) -> None:
+            errors = self.upstream_errors.labels(series.provider, exchange.error.value)
+            errors.inc()
         usage = exchange.usage
-        assert usage is not None
-        for kind, count in (
-            ("input", usage.input_tokens),
-            ("cached_input", usage.cached_input_tokens),
-            ("cache_creation_input", usage.cache_creation_input_tokens),
-            ("output", usage.output_tokens),
-        ):
-            if count:
-                self._child(self.tokens, name, kind).inc(count)
+        if usage is not None:
+            series.used(usage)
+        if cost is not None:
+            series.cost += float(cost)
+        self._changed.add(series)
 
-    def _child(self, metric: Any, *labels: str) -> Any:
-        key = (metric, labels)
-        child = self._children.get(key)
-        if child is None:
-            child = self._children[key] = metric.labels(*labels)
-        return child
+    def _new_series(self, exchange: Exchange) -> _Series:
+        front, target, status = exchange.front, exchange.target, exchange.status
+        provider = "none" if target is None else target.provider.key
+        name = "none" if target is None else self._name(target.model, provider)
+        series = _Series(self, front, name, provider, str(status))
+        if len(self._series) >= MOST_SERIES:
+            self._series.clear()  # clients make names up; the numbers themselves are in the metrics
+        self._series[front, None if target is None else target.model, status] = series
+        return series
+
+    def flush(self) -> None:
+        """Put what was added up into the metrics."""
+        for series in self._changed:
+            series.flush()
+        self._changed.clear()
 
     def _name(self, model: str, provider: str) -> str:
         name = self._names.get(model)
@@ -122,8 +128,50 @@ class Metrics:
 
     def text(self) -> bytes:
         """Of all workers, where there are several."""
+        self.flush()
         if not os.environ.get(FOLDER):
             return generate_latest(self.registry)
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
+
+
+_KINDS = ("input", "cached_input", "cache_creation_input", "output")
+
+
+class _Series:
+    """The numbers of requests that have all labels in common."""
+
+    def __init__(self, into: Metrics, front: str, name: str, provider: str, status: str) -> None:
+        self.provider = provider
+        self.requests = 0
+        self.losses = 0
+        self.cost = 0.0
+        self._tokens = [0] * len(_KINDS)
+        self._into = into
+        self._labels = (front, name, status)
+        self.seconds = into.seconds.labels(front, provider).observe
+        self._requests = into.requests.labels(front, name, status)
+
+    def first_byte(self, seconds: float) -> None:
+        self._into.first_byte.labels(self._labels[0], self.provider).observe(seconds)
+
+    def used(self, usage: Usage) -> None:
+        tokens = self._tokens
+        tokens[0] += usage.input_tokens or 0
+        tokens[1] += usage.cached_input_tokens or 0
+        tokens[2] += usage.cache_creation_input_tokens or 0
+        tokens[3] += usage.output_tokens or 0
+
+    def flush(self) -> None:
+        into, (front, name, _) = self._into, self._labels
+        self._requests.inc(self.requests)
+        if self.losses:
+            into.losses.labels(front, self.provider).inc(self.losses)
+        if self.cost:
+            into.cost.labels(name).inc(self.cost)
+        for kind, count in zip(_KINDS, self._tokens, strict=True):
+            if count:
+                into.tokens.labels(name, kind).inc(count)
+        self.requests = self.losses = 0
+        self.cost, self._tokens = 0.0, [0] * len(_KINDS)

@@ -43,6 +43,7 @@ class Passing:
     def __init__(self, dialect: Dialect, without_usage: bool = False) -> None:
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
+        self.response_id: str | None = None
         self.error: ProviderError | None = None
         framing = FRAMING.get(dialect.name, "sse")
         self._marks = _MARKS.get(dialect.name, _USUAL)
@@ -152,6 +153,7 @@ class Passing:
                         metadata = event.response.message.metadata
                         self.usage = metadata.usage or self.usage
                         self.stop_reason = metadata.stop_reason or self.stop_reason
+                        self.response_id = metadata.response_id
                     elif isinstance(event, StreamError):
                         self.error = event.error
         except InterlinguaError:

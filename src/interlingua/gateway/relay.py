@@ -23,6 +23,7 @@ from interlingua.gateway.errors_down import ATTEMPTS, body_down, headers_down
 from interlingua.gateway.filled import Filler
 from interlingua.gateway.fronts import GEMINI, RESPONSES, STATUSES, Front, Match, error_body
 from interlingua.gateway.gateway import Gateway, Way
+from interlingua.gateway.glance import glance
 from interlingua.gateway.headers import answer_headers, forwarded
 from interlingua.gateway.inbound import require_sayable
 from interlingua.gateway.responses_store import keeps
@@ -30,8 +31,10 @@ from interlingua.gateway.sizes import tells_all
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.model.metadata import StopReason, Usage
 from interlingua.retell import retell
 
+JSON = (b"content-type", b"application/json")
 _ERROR_BYTES = 1024 * 1024
 T = TypeVar("T")
 PLAINLY_LIMITED = frozenset({"anthropic", "openai-chat", "openai-responses"})
@@ -48,6 +51,7 @@ class Envelope(msgspec.Struct):
     max_completion_tokens: Any = None
     max_output_tokens: Any = None
     n: Any = None
+    previous_response_id: Any = None
 
     def most_output(self) -> int | None:
         """How long an answer may be, in whichever word the client's dialect has for it; what is no
@@ -138,8 +142,10 @@ def read_request(match: Match, body: bytes) -> Request:
 async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
     """A request of the Responses API with the history that we keep for it. A provider that keeps
     responses itself is asked itself."""
-    if asked.front is not RESPONSES or gateway.responses is None or keeps(asked.way.targets[0]):
+    if asked.front is not RESPONSES or gateway.responses is None:
         return asked
+    if keeps(asked.way.targets[0]):
+        return await _own_only(gateway, exchange, asked)
     if not exchange.principal.keep_content and b'"previous_response_id"' not in asked.body:
         return asked
     said = asked.request or read_request(asked.match, asked.body)
@@ -147,6 +153,25 @@ async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> As
     request = await gateway.responses.expand(said, exchange)
     ours = exchange.principal.keep_content or request is not said
     return asked._replace(request=request, ours=ours)
+
+
+async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
+    """A request to a provider that keeps responses itself: nobody goes on from another's."""
+    previous = asked.envelope.previous_response_id
+    if exchange.principal.key_id is None or gateway.responses is None:
+        return asked
+    if isinstance(previous, str):
+        await gateway.responses.require_own(previous, exchange)
+    if asked.body.count(b"previous_response_id") > 1 or _ESCAPED.search(asked.body) is not None:
+        return asked._replace(body=patched(asked.body, {}))  # only the one that was looked at
+    return asked
+
+
+def note_kept(gateway: Gateway, exchange: Exchange, id: str | None) -> None:
+    """Whose a response is that its provider keeps."""
+    target = exchange.target
+    if gateway.responses is not None and target is not None and keeps(target):
+        gateway.responses.note(id, exchange)
 
 
 async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
@@ -358,6 +383,11 @@ async def answered(
 ) -> Told:
     """A provider's answer as one for the client."""
     target, front = prepared.target, asked.front
+    same = target.dialect.name == front.dialect and not asked.ours
+    seen = glance(front.dialect, body) if same and not exchange.principal.keep_content else None
+    if seen is not None:
+        _note_usage(gateway, exchange, target, *seen)
+        return _passed_on(exchange, asked, target, body, upstream)
     try:
         response = target.dialect.read_response(body)
     except ReadError as odd:
@@ -365,25 +395,45 @@ async def answered(
     if response.error is not None:
         error = failures.of_provider(response.error, upstream, prepared.http.secrets)
         raise placed(error, target)
-    exchange.usage = response.message.metadata.usage
-    exchange.stop_reason = response.message.metadata.stop_reason
-    if gateway.pricer is not None and exchange.usage is not None:
-        exchange.cost = gateway.pricer.cost(exchange.usage, target.model, exchange.at)
+    metadata = response.message.metadata
+    _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
     if exchange.said is not None and gateway.responses is not None:
         await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
-    if target.dialect.name == front.dialect and not asked.ours:
-        out = body
-        if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
-            out = body = Filler(front.dialect, asked.body).body(body)
-        if asked.envelope.model != target.name and asked.match.model is None:
-            out = patched(body, {"model": asked.envelope.model})
-    else:
-        await gateway.memory.keep(response, exchange)
-        out = written(response, exchange, target, asked)
+    if front is RESPONSES:
+        note_kept(gateway, exchange, metadata.response_id)
     if exchange.principal.keep_content:
         exchange.response = response
+    if same:
+        return _passed_on(exchange, asked, target, body, upstream)
+    await gateway.memory.keep(response, exchange)
+    out = written(response, exchange, target, asked)
     headers = answer_headers(exchange, upstream, front, target.dialect.name)
-    return Told(200, [(b"content-type", b"application/json"), *headers], out)
+    return Told(200, [JSON, *headers], out)
+
+
+def _note_usage(
+    gateway: Gateway,
+    exchange: Exchange,
+    target: Target,
+    usage: Usage | None,
+    stop_reason: StopReason | None,
+) -> None:
+    exchange.usage, exchange.stop_reason = usage, stop_reason
+    if gateway.pricer is not None and usage is not None:
+        exchange.cost = gateway.pricer.cost(usage, target.model, exchange.at)
+
+
+def _passed_on(
+    exchange: Exchange, asked: Asked, target: Target, body: bytes, upstream: Mapping[str, str]
+) -> Told:
+    """The provider's own bytes, but for the model's name."""
+    front = asked.front
+    if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
+        body = Filler(front.dialect, asked.body).body(body)
+    if asked.envelope.model != target.name and asked.match.model is None:
+        body = patched(body, {"model": asked.envelope.model})
+    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    return Told(200, [JSON, *headers], body)
 
 
 def written(response: Response, exchange: Exchange, target: Target, asked: Asked) -> bytes:

@@ -22,6 +22,7 @@ from interlingua.gateway.relay import (
     asks_usage,
     echoed,
     given_id,
+    note_kept,
     prepare,
     send,
     tries_of,
@@ -155,6 +156,10 @@ class PassingOn:
         self._exchange.usage = self._passing.usage
         self._exchange.stop_reason = self._passing.stop_reason
 
+    @property
+    def response_id(self) -> str | None:
+        return self._passing.response_id
+
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
     """The end of a stream that cannot go on, in the client's dialect."""
@@ -243,6 +248,10 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | 
 
 async def remember(gateway: Gateway, exchange: Exchange, way: Translating | PassingOn) -> None:
     """Keep an answer that is whole, before the client can know that it is."""
+    if isinstance(way, PassingOn):
+        if way.response_id is not None:
+            note_kept(gateway, exchange, way.response_id)
+        return
     if way.complete is None:
         return
     complete, way.complete = way.complete, None

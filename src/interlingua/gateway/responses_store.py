@@ -18,6 +18,7 @@ from starlette.responses import Response as HttpResponse
 
 from interlingua.client.targets import Target
 from interlingua.gateway.callers import JSON, ApiError, answer, tenant_of
+from interlingua.gateway.owners import Owners
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
@@ -68,6 +69,20 @@ class Responses:
         self._store = store
         self._seconds = days * 86400
         self._kept = 0
+        self.owners = Owners(store, self._seconds)
+
+    async def require_own(self, id: str, exchange: Exchange) -> None:
+        """`Refused` where another tenant has got this response from a provider that keeps it."""
+        if await self.owners.is_anothers(id, exchange.principal):
+            raise _not_found(id)
+
+    def note(self, id: str | None, exchange: Exchange) -> None:
+        """A provider keeps this response, for the one who asked."""
+        if id is not None:
+            self.owners.note(id, exchange.principal)
+
+    async def close(self) -> None:
+        await self.owners.close()
 
     async def expand(self, request: Request, exchange: Exchange) -> Request:
         """The request with the whole conversation, where it goes on from a response that is here.
@@ -88,9 +103,7 @@ class Responses:
         while wanted is not None:
             kept = await self._find(wanted, principal)
             if kept is None or len(chain) >= DEEPEST:
-                text = f"Previous response with id '{wanted[:100]}' not found."
-                code = "previous_response_not_found"
-                raise Refused(400, ErrorKind.INVALID_REQUEST, text, code)
+                raise _not_found(wanted)
             chain.append(kept)
             wanted = kept.previous
         history: list[Message] = []
@@ -168,6 +181,11 @@ class Responses:
             return False
         await self._store.forget_tenant(_place(id, principal).tenant)
         return True
+
+
+def _not_found(id: str) -> Refused:
+    text = f"Previous response with id '{id[:100]}' not found."
+    return Refused(400, ErrorKind.INVALID_REQUEST, text, "previous_response_not_found")
 
 
 def _instructions(request: Request) -> int:

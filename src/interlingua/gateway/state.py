@@ -139,6 +139,12 @@ class Responses(Protocol):
     async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
         """Durable when it returns; False if it was not to be kept."""
 
+    async def require_own(self, id: str, exchange: Exchange) -> None:
+        """`Refused` where a response that its provider keeps is another tenant's."""
+
+    def note(self, id: str | None, exchange: Exchange) -> None:
+        """A provider keeps this response, for the one who asked."""
+
 
 class Trace(Protocol):
     """Hears of every exchange once, when it is over."""

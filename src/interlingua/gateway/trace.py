@@ -159,6 +159,8 @@ class Tracer:
             done += 1
             if done % AT_A_TIME == 0:
                 await asyncio.sleep(0)
+        if self._metrics is not None:
+            self._metrics.flush()
 
     def _tell(self, note: Note) -> None:
         exchange, elapsed = note

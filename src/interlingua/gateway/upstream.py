@@ -129,7 +129,7 @@ class Upstream:
                 reached = await _reached(place.host, place.port)
                 try:
                     _, connection = await loop.create_connection(
-                        lambda: Connection(free, self._open.discard),
+                        lambda: Connection(loop, free, self._open.discard),
                         sock=reached,
                         ssl=secure,
                         server_hostname=place.host if secure is not None else None,
