@@ -8,19 +8,41 @@ import sys
 import time
 from typing import Any
 
+from bench.gateway.upstream import PAUSE
+
 
 class Load:
     """Some connections, each of which asks again when it has its answer."""
 
     def __init__(
-        self, port: int, path: str, model: str, stream: bool, token: str, seconds: float
+        self,
+        port: int,
+        path: str,
+        model: str,
+        stream: bool,
+        token: str,
+        seconds: float,
+        pause: float = 0.0,
+        each: int | None = None,
+        patient: bool = False,
     ) -> None:
+        """For so many seconds, or until each connection has had `each` answers if that is sooner;
+        `pause` is what upstream is to leave between two events of a stream. Who is patient waits
+        for answers that come later, and counts the time that they take: of a slow one, most
+        answers are under way when the time is up."""
         self.port = port
         self.seconds = seconds
+        self.each = each
+        self.patience = 120.0 if patient else 0.5
+        self.open = 0
+        self.last = 0.0
+        self.tasks: set[asyncio.Future[None]] = set()
         self.times: list[float] = []
         self.failed = ""
         self.until = 0.0
         question = "How high is the Zugspitze, and since when is that known? " * 4
+        if pause:
+            question += f"{PAUSE}{pause}."
         wire: dict[str, Any] = {
             "model": model,
             "max_tokens": 100,
@@ -36,16 +58,20 @@ class Load:
         self.request = head.encode() + body
 
     async def run(self, connections: int) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
         self.until = time.perf_counter() + self.seconds
+        self.open = connections
         for _ in range(connections):
-            await loop.create_connection(lambda: Asking(self), "127.0.0.1", self.port)
-        await asyncio.sleep(self.seconds + 0.5)
+            await Asking(self).connect()
+        begun = time.perf_counter()
+        while self.open and time.perf_counter() < self.until + self.patience:
+            await asyncio.sleep(0.05)
+        seconds = max(self.seconds, self.last - begun) if self.patience > 1 else self.seconds
         times = sorted(self.times)
         if not times:
             return {"failed": self.failed or "no answer"}
         return {
-            "per_second": len(times) / self.seconds,
+            "count": len(times),
+            "per_second": len(times) / seconds,
             "p50_ms": times[len(times) // 2] * 1000,
             "p99_ms": times[int(len(times) * 0.99)] * 1000,
             "failed": self.failed,
@@ -57,10 +83,28 @@ class Asking(asyncio.Protocol):
         self.load = load
         self.held = bytearray()
         self.since = 0.0
+        self.left = load.each
+        self.is_done = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: Any = transport
         self.ask()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Some close a connection after each answer; a client comes back then."""
+        if self.is_done:
+            self.load.open -= 1
+        else:
+            self.held.clear()
+            self.load.tasks.add(asyncio.ensure_future(self.connect()))
+
+    async def connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_connection(lambda: self, "127.0.0.1", self.load.port)
+        except OSError as odd:
+            self.load.failed = str(odd)
+            self.load.open -= 1
 
     def ask(self) -> None:
         self.since = time.perf_counter()
@@ -82,15 +126,21 @@ class Asking(asyncio.Protocol):
                 return
         if not head.startswith(b"http/1.1 200"):
             self.load.failed = bytes(self.held[:300]).decode("latin-1")
+            self.is_done = True
             self.transport.close()
             return
+        closes = b"connection: close" in head or b"http/1.0" in head
         now = time.perf_counter()
         self.load.times.append(now - self.since)
+        self.load.last = now
         self.held.clear()
-        if now < self.load.until:
-            self.ask()
-        else:
+        if self.left is not None:
+            self.left -= 1
+        self.is_done = now >= self.load.until or self.left == 0
+        if self.is_done:
             self.transport.close()
+        elif not closes:
+            self.ask()
 
 
 if __name__ == "__main__":

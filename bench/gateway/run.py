@@ -1,29 +1,27 @@
-"""Starts who is needed, asks both in turns, and compares."""
+"""Asks the pass-through and the gateway in turns, and compares."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measure import ROOT, Row
+from bench.gateway.standing import MODEL, Place, asked, bare, ours, upstream
+from bench.gateway.upstream import EVENTS
+from bench.measure import Row
 
 CONNECTIONS = 64
 REQUESTS, STREAMS, SAME = 2.0, 2.5, 1 / 0.7
 """How many times as many the bare pass-through may do: we do at least half, 0.4 and 0.7 of it."""
 SLOWEST = 2.0
 """How many times as long the slowest of a hundred may take."""
-MODEL = "claude-sonnet-4-6"
+PACED, TOGETHER, EVENT = 3.0, 16, 0.005
+"""How many times as much CPU an event may cost when it comes alone: so many streams at a time, so
+many seconds between two events of each."""
+MEMORY = 150.0
+"""Megabytes of the gateway, after all of it."""
 
 
 class Way(NamedTuple):
@@ -40,108 +38,56 @@ WAYS = (
     Way("same dialect", "/v1/messages", MODEL, False, SAME),
     Way("same dialect, streams", "/v1/messages", MODEL, True, SAME),
 )
+BARE = Way("bare", "/v1/messages", MODEL, False, 1.0)
 
 
 def rows(quick: bool) -> Iterator[Row]:
     rounds, seconds = (2, 1.5) if quick else (5, 3.0)
-    with tempfile.TemporaryDirectory() as folder, standing(Path(folder)) as (bare, ours, token):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        upstream() as url,
+        bare(url) as floor,
+        ours(Path(folder), url) as mine,
+    ):
         for way in WAYS:
-            floors, mine = [], []
-            for _ in range(rounds):
-                floors.append(_asked(bare, "/v1/messages", MODEL, way.stream, "x", seconds))
-                mine.append(_asked(ours, way.path, way.model, way.stream, token, seconds))
-            floor = statistics.median(each["per_second"] for each in floors)
-            got = statistics.median(each["per_second"] for each in mine)
-            ratio = statistics.median(
-                a["per_second"] / b["per_second"] for a, b in zip(floors, mine, strict=True)
-            )
-            name = f"{way.name}, bare / ours"
-            yield Row(name, f"{floor:.0f}/s bare, {got:.0f}/s", ratio, way.limit)
-            slowest = statistics.median(
-                b["p99_ms"] / a["p99_ms"] for a, b in zip(floors, mine, strict=True)
-            )
-            yield Row(f"{way.name}, p99", f"{floors[0]['p99_ms']:.0f} ms bare", slowest, SLOWEST)
+            yield from _compared(floor, mine, way, rounds, seconds)
+        yield _paced(floor, mine, rounds)
+        yield Row("memory after all of it", "-", mine.memory(), MEMORY, "MB")
 
 
-def _asked(
-    port: int, path: str, model: str, stream: bool, token: str, seconds: float
-) -> dict[str, Any]:
-    told = {
-        "port": port,
-        "path": path,
-        "model": model,
-        "stream": stream,
-        "token": token,
-        "seconds": seconds,
-        "connections": CONNECTIONS,
-    }
-    command = [*_core(1), sys.executable, "-m", "bench.gateway.load", json.dumps(told)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    seen: dict[str, Any] = json.loads(run.stdout)
-    if seen["failed"]:
-        raise RuntimeError(f"{path}: {seen['failed']}")
-    return seen
+def _compared(floor: Place, mine: Place, way: Way, rounds: int, seconds: float) -> Iterator[Row]:
+    floors, own = [], []
+    for _ in range(rounds):
+        floors.append(_asked(floor, BARE._replace(stream=way.stream), seconds))
+        own.append(_asked(mine, way, seconds))
+    pairs = list(zip(floors, own, strict=True))
+    base = statistics.median(each["per_second"] for each in floors)
+    got = statistics.median(each["per_second"] for each in own)
+    ratio = statistics.median(a["per_second"] / b["per_second"] for a, b in pairs)
+    yield Row(f"{way.name}, bare / ours", f"{base:.0f}/s bare, {got:.0f}/s", ratio, way.limit)
+    slowest = statistics.median(b["p99_ms"] / a["p99_ms"] for a, b in pairs)
+    yield Row(f"{way.name}, p99", f"{floors[0]['p99_ms']:.0f} ms bare", slowest, SLOWEST)
 
 
-@contextmanager
-def standing(folder: Path) -> Iterator[tuple[int, int, str]]:
-    """The ports of the bare pass-through and of the gateway, and a key for it."""
-    upstream, bare, ours = _free(), _free(), _free()
-    known = {
-        **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
-        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
-        "INTERLINGUA_HOME": str(folder),
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{upstream}",
-        "ANTHROPIC_API_KEY": "x",
-        "UPSTREAM": f"http://127.0.0.1:{upstream}",
-    }
-    python = sys.executable
-    issue = [python, "-m", "interlingua", "keys", "issue", "bench", "--daily", "1000", "--json"]
-    made = subprocess.run(issue, env=known, cwd=folder, capture_output=True, text=True, check=True)
-    token = json.loads(made.stdout)["token"]
-    uvicorn = ["-m", "uvicorn", "bench.gateway.bare:app", "--log-level", "error"]
-    commands = [
-        [*_core(1), python, "-m", "bench.gateway.upstream", str(upstream)],
-        [*_core(0), python, *uvicorn, "--no-access-log", "--port", str(bare)],
-        [*_core(0), python, "-m", "interlingua", "serve", "--port", str(ours)],
-    ]
-    quiet = subprocess.DEVNULL
-    running = [
-        subprocess.Popen(command, env=known, cwd=ROOT, stdout=quiet, stderr=quiet)
-        for command in commands
-    ]
-    try:
-        for port in (upstream, bare, ours):
-            _wait(port)
-        yield bare, ours, token
-    finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
+def _asked(place: Place, way: Way, seconds: float) -> dict[str, Any]:
+    told = {"path": way.path, "model": way.model, "stream": way.stream, "seconds": seconds}
+    return asked(place, CONNECTIONS, **told)
 
 
-def _core(number: int) -> list[str]:
-    """Where a process runs, so that who asks does not take the gateway's time."""
-    there = shutil.which("taskset") and (os.cpu_count() or 1) > 1
-    return ["taskset", "-c", str(number)] if there else []
+def _paced(floor: Place, mine: Place, rounds: int) -> Row:
+    """Events that come one by one cannot be taken together, as those of a fast upstream are."""
+    pairs = [(_cpu(floor, BARE), _cpu(mine, WAYS[1])) for _ in range(rounds)]
+    base = statistics.median(a for a, _ in pairs)
+    got = statistics.median(b for _, b in pairs)
+    ratio = statistics.median(b / a for a, b in pairs)
+    shown = f"{base * 1e6:.0f} us bare, {got * 1e6:.0f} us"
+    return Row("CPU of a paced event, ours / bare", shown, ratio, PACED)
 
 
-def _free() -> int:
-    with socket.socket() as open:
-        open.bind(("127.0.0.1", 0))
-        port: int = open.getsockname()[1]
-        return port
-
-
-def _wait(port: int, seconds: float = 30.0) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with socket.socket() as trying:
-            if trying.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise RuntimeError(f"nobody listens on port {port}")
+def _cpu(place: Place, way: Way) -> float:
+    """Seconds of a core for each event."""
+    before = place.cpu()
+    told = {"path": way.path, "model": way.model, "stream": True, "seconds": 60.0}
+    seen = asked(place, TOGETHER, **told, pause=EVENT, each=2)
+    events: int = seen["count"] * EVENTS
+    return (place.cpu() - before) / events

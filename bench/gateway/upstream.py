@@ -1,13 +1,18 @@
-"""A provider that answers from memory: `python -m bench.gateway.upstream PORT`."""
+"""A provider that answers from memory: `python -m bench.gateway.upstream PORT`.
+
+A stream comes as fast as it is read, or an event at a time where the request says `PAUSE` and the
+seconds between two."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from typing import Any
 
 EVENTS = 200
+PAUSE = "seconds between two events: "
 ANSWER = {
     "id": "msg_1",
     "type": "message",
@@ -54,6 +59,7 @@ _WHOLE = (
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(_BODY)
 ) + _BODY
 _BEGIN = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_PAUSE = re.compile(PAUSE.encode() + rb"([0-9.]+)\.")
 _CHUNKS = [b"%x\r\n%b\r\n" % (len(event), event) for event in _stream()]
 
 
@@ -72,13 +78,24 @@ class Answering(asyncio.Protocol):
                 return
             body = self.held[end + 4 : end + 4 + length]
             self.held = self.held[end + 4 + length :]
-            if b'"stream":true' in body:
+            if b'"stream":true' not in body and b'"stream": true' not in body:
+                self.transport.write(_WHOLE)
+            elif said := _PAUSE.search(body):
+                self.transport.write(_BEGIN)
+                self.next(0, float(said.group(1)))
+            else:
                 self.transport.write(_BEGIN)
                 for chunk in _CHUNKS:
                     self.transport.write(chunk)
                 self.transport.write(b"0\r\n\r\n")
-            else:
-                self.transport.write(_WHOLE)
+
+    def next(self, number: int, pause: float) -> None:
+        """One event, and the others later."""
+        if number < len(_CHUNKS):
+            self.transport.write(_CHUNKS[number])
+            asyncio.get_running_loop().call_later(pause, self.next, number + 1, pause)
+        else:
+            self.transport.write(b"0\r\n\r\n")
 
 
 def _length(head: bytes) -> int:

@@ -28,6 +28,7 @@ _RANDOM_BITS = 80
 _LAST_MS = (1 << 48) - 1
 _LAST_ULID = (1 << 128) - 1
 _STEP_BYTES = 6
+_FORTY_BITS = (1 << 40) - 1
 
 _TOOL_PREFIX = "tu_"
 _SYNTHETIC = re.compile("il_[0-9a-f]{16}")
@@ -62,20 +63,17 @@ class Ulids:
     def new(self) -> str:
         """The next id. Raises OverflowError after the greatest ULID there is."""
         with self._lock:
-            value = self._next()
+            ms = self._clock()
+            if not 0 <= ms <= _LAST_MS:
+                ms = min(max(ms, 0), _LAST_MS)
+            if ms > self._last >> _RANDOM_BITS:
+                value = ms << _RANDOM_BITS | int.from_bytes(self._random(_RANDOM_BITS // 8), "big")
+            else:
+                value = self._last + 1 + int.from_bytes(self._random(_STEP_BYTES), "big")
             if value > _LAST_ULID:
                 raise OverflowError("no ULID is left after the last one")
             self._last = value
         return _encode(value)
-
-    def _next(self) -> int:
-        ms = min(max(self._clock(), 0), _LAST_MS)
-        if ms > self._last >> _RANDOM_BITS:
-            return ms << _RANDOM_BITS | self._number(_RANDOM_BITS // 8)
-        return self._last + 1 + self._number(_STEP_BYTES)
-
-    def _number(self, size: int) -> int:
-        return int.from_bytes(self._random(size), "big")
 
 
 def is_ulid(text: str) -> bool:
@@ -192,7 +190,14 @@ def _bytes(text: str) -> bytes:
 
 
 def _encode(value: int) -> str:
-    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
+    high, middle, low = value >> 80, value >> 40 & _FORTY_BITS, value & _FORTY_BITS
+    return (
+        f"{_PAIRS[high >> 40]}{_PAIRS[high >> 30 & 1023]}{_PAIRS[high >> 20 & 1023]}"
+        f"{_PAIRS[high >> 10 & 1023]}{_PAIRS[high & 1023]}{_PAIRS[middle >> 30]}"
+        f"{_PAIRS[middle >> 20 & 1023]}{_PAIRS[middle >> 10 & 1023]}{_PAIRS[middle & 1023]}"
+        f"{_PAIRS[low >> 30]}{_PAIRS[low >> 20 & 1023]}{_PAIRS[low >> 10 & 1023]}"
+        f"{_PAIRS[low & 1023]}"
+    )
 
 
 def _decode(ulid: str) -> int:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from interlingua.gateway.connections import Answered
+from interlingua.gateway.client_connection import ClientConnection
 from tests.gateway.asking import FRONTS, Client, all_of, request
 from tests.gateway.outside import MEGABYTE, Serving, require
 from tests.gateway.scripted import Script, Scripted
@@ -163,7 +163,7 @@ async def senders(home: Path, count: int, limit: float = 5.0) -> Seen:
             kept: list[float] = []
             work = all_of([_trickle(gateway, number, limit, kept) for number in range(count)])
             meanwhile = await others.p99(work)
-            most = limit + min(limit, Answered.leftover_seconds) + SLACK
+            most = limit + min(limit, ClientConnection.leftover_seconds) + SLACK
             require(max(kept) < most, f"one was kept for {max(kept):.1f} s")
             await asyncio.sleep(0.5)
             now = gateway.files() - len(upstream.open)

@@ -120,6 +120,11 @@ class Targets:
                 self._found[model, dialect] = found
         return found
 
+    def starts(self, target: Target) -> bool:
+        """Whether its server may have to be started."""
+        key = target.provider.key
+        return key == LOCAL or callable(self._places.get(key))
+
     async def start(self, target: Target) -> None:
         """Have the server at hand, where it is one that is started when it is needed."""
         key = target.provider.key

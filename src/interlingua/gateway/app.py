@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any
 
 from interlingua.client.errors import CallError
@@ -115,6 +115,7 @@ class App:
                 if exchange.principal.capped:
                     gateway.caps.settle_soon(exchange)
             finally:
+                exchange.asked = ()  # the trace may keep the rest for a moment
                 gateway.trace.finished(exchange)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
@@ -307,10 +308,13 @@ class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
     """The client has gone."""
 
 
-async def with_client(scope: Scope, receive: Receive, work: Awaitable[None]) -> None:
+async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, None]) -> None:
     """Do the work as long as the client is there; when it leaves, everything is given up. A server
     of ours tells that itself; of any other it has to be asked for."""
     leaving: Leaving | None = scope.get(LEAVING)
+    if leaving is not None and leaving.has_left:
+        work.close()
+        raise Left
     task = asyncio.current_task(None if leaving is None else leaving.loop)
     assert task is not None
     left = over = False

@@ -101,7 +101,9 @@ class Caps:
             who.concurrent,
         )
         try:
-            await self._tend()
+            first = self._first
+            if first is None or not first.done():
+                await self._tend()
             over = await self._desk.reserve(asked)
         except StoreError as odd:
             logger.error("caps_unreadable", extra={"request": exchange.id, "why": odd.reason})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from interlingua.client.budget import SHARED, Budget
@@ -38,6 +39,15 @@ class Way(NamedTuple):
     """Where a request may go: the first target, and those that are asked when it fails."""
 
     targets: tuple[Target, ...]
+    models: tuple[str, ...]
+    spoken: str | None
+    """The dialect that all of them speak, if it is one."""
+
+    @classmethod
+    def to(cls, targets: Sequence[Target]) -> Way:
+        dialects = {target.dialect.name for target in targets}
+        spoken = dialects.pop() if len(dialects) == 1 else None
+        return cls(tuple(targets), tuple([target.model for target in targets]), spoken)
 
     def target(self, model: str) -> Target:
         first = self.targets[0]
@@ -115,7 +125,7 @@ class Gateway:
         if route is None:
             route = Route(name if self._is_whole(name, front) else f"{front.provider}:{name}")
         first = self.targets.find(route.model, route.dialect or self._spoken(route.model, front))
-        return Way((first, *[self.targets.find(model) for model in route.fallbacks]))
+        return Way.to([first, *[self.targets.find(model) for model in route.fallbacks]])
 
     def _is_whole(self, name: str, front: Front) -> bool:
         """Whether a name has its provider in it. A colon alone does not say so: Ollama's names have
@@ -144,4 +154,4 @@ class Gateway:
             model = way.targets[0].model
             text = f"this key may not use {model}"
             raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
-        return Way(open)
+        return way if len(open) == len(way.targets) else Way.to(open)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from interlingua.gateway.fronts import Front
 from interlingua.gateway.state import Exchange
@@ -32,24 +33,32 @@ def answer_headers(
     exchange: Exchange, upstream: Mapping[str, str], front: Front, spoken: str
 ) -> list[tuple[bytes, bytes]]:
     """Ours, and those of the provider that may come down."""
-    out = [(b"x-request-id", exchange.id.encode())]
+    id = exchange.id.encode()
+    out = [(b"x-request-id", id)]
     if front.dialect == "anthropic":
-        out.append((b"request-id", exchange.id.encode()))
+        out.append((b"request-id", id))
     if exchange.target is not None:
         out.append((b"x-interlingua-model", exchange.target.model.encode("ascii", "replace")))
     if exchange.report is not None:
-        out.append((b"x-interlingua-losses", str(len(exchange.report.losses)).encode()))
+        out.append((b"x-interlingua-losses", b"%d" % len(exchange.report.losses)))
     if exchange.cost is not None:
         out.append((b"x-interlingua-cost-usd", f"{exchange.cost:f}".encode()))
     if exchange.upstream_id is not None and _is_plain(exchange.upstream_id.encode()):
         out.append((b"x-interlingua-upstream-id", exchange.upstream_id.encode()))
     for name, value in upstream.items():
-        low = name.lower()
-        if low in DOWN or low.startswith(DOWN_PREFIXES):
+        down = _down(name)
+        if down is not None:
             plain = value.encode("latin-1", "replace")
             if _is_plain(plain):
-                out.append((low.encode(), plain))
+                out.append((down, plain))
     return out
+
+
+@lru_cache(maxsize=1000)
+def _down(name: str) -> bytes | None:
+    """The name of a header that may come down."""
+    low = name.lower()
+    return low.encode() if low in DOWN or low.startswith(DOWN_PREFIXES) else None
 
 
 def _is_plain(value: bytes) -> bool:

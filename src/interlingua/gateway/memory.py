@@ -91,8 +91,7 @@ class Memory:
     async def put_back(self, request: Request, exchange: Exchange) -> Request:
         """The request with all that its issuer will want of earlier turns. When the store is away,
         the request goes as it is: what is missing is then in the report of losses."""
-        messages = request.messages
-        exchange.turn = asked_before(messages, len(messages))
+        messages = exchange.asked = request.messages
         place = _place(exchange)
         if place is None or exchange.target is None:
             return request
@@ -148,7 +147,8 @@ class Memory:
                 logger.warning("turn_too_long_to_keep", extra={"request": exchange.id})
                 continue
             calls = [call_key(place, id) for id in client_ids(message, front)]
-            words = turn_key(place, exchange.turn or "", message)
+            before = asked_before(exchange.asked, len(exchange.asked))
+            words = turn_key(place, before, message)
             rows.append(RememberedRow(calls[0] if calls else None, words, data))
             self._recent.put([*calls[:1], words], turn, len(data))
         if not rows:

@@ -66,11 +66,14 @@ def _common(exchange: Exchange) -> dict[str, Any]:
         "provider": target.provider.key,
         "request_id": exchange.id,
         "inbound_shape": exchange.front,
-        "gateway_key_id": principal.key_id,
-        "user_id": principal.user_id,
-        "team_id": principal.team_id,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    if principal.key_id is not None:
+        told["gateway_key_id"] = principal.key_id
+    if principal.user_id is not None:
+        told["user_id"] = principal.user_id
+    if principal.team_id is not None:
+        told["team_id"] = principal.team_id
+    return told
 
 
 def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, Any]) -> EventRow:

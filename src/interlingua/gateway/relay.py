@@ -123,7 +123,7 @@ def understood(
     way = gateway.allow(exchange, gateway.way(said.model, match.front))
     exchange.target = way.targets[0]
     request = None
-    same = all(target.dialect.name == match.front.dialect for target in way.targets)
+    same = way.spoken == match.front.dialect
     counted = exchange.principal.capped and (
         match.front.dialect not in PLAINLY_LIMITED or not tells_all(body)
     )
@@ -205,8 +205,7 @@ async def tries_of(
     once: Callable[[str, Clock], Awaitable[T]],
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Retries and fallbacks, all of them before anything was delivered."""
-    models = tuple([target.model for target in asked.way.targets])
-    call = Call(exchange.id, models, asked.request or _NO_REQUEST, exchange.stream)
+    call = Call(exchange.id, asked.way.models, asked.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
     return await tried(
         call,
@@ -230,7 +229,8 @@ _NO_REQUEST = Request()
 async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
     """The request as it goes up: untouched where both sides speak the same, else retold."""
     exchange.target = target
-    await gateway.targets.start(target)
+    if gateway.targets.starts(target):
+        await gateway.targets.start(target)
     extra = forwarded(asked.headers, asked.front.dialect, target.dialect.name)
     if target.dialect.name == asked.front.dialect and not asked.ours:
         prepared = untouched(gateway, exchange, asked, target)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from interlingua.client.targets import Target
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
+from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
 
 
@@ -65,8 +66,8 @@ class Exchange:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     began: float = field(default_factory=time.perf_counter)
     reservation: Any = None
-    turn: str | None = None
-    """The digest of what was asked last, by which the answer is found again."""
+    asked: tuple[Message, ...] = ()
+    """What was said before the answer, by which it is found again, as long as that may be."""
     said: Request | None = None
     """The request as the client sent it, where its answer may have to be kept."""
     response: Response | None = None

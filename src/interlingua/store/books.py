@@ -42,8 +42,11 @@ class Reserve(NamedTuple):
 
     @property
     def has_rates(self) -> bool:
-        rates = (self.requests_per_minute, self.tokens_per_minute, self.concurrent)
-        return any(rate is not None for rate in rates)
+        return (
+            self.requests_per_minute is not None
+            or self.tokens_per_minute is not None
+            or self.concurrent is not None
+        )
 
     @property
     def minute(self) -> int:

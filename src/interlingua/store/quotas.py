@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from interlingua.model.codec import dumps
+import msgspec
+
 from interlingua.store import gateway_statements
 from interlingua.store.books import (
     Alert,
@@ -26,6 +27,7 @@ from interlingua.store.books import (
 )
 from interlingua.store.steps import Op, Step, Work, now
 
+_encode = msgspec.json.Encoder().encode
 _KEEP_ENTRIES = 100 * 86_400_000_000
 _KEEP_HOLDERS = 86_400_000_000
 
@@ -37,7 +39,7 @@ class Quotas(Work):
 
     def _list(self, texts: Iterable[str]) -> str | list[str]:
         ordered = sorted(set(texts))
-        return dumps(ordered).decode() if self.sql.is_sqlite else ordered
+        return _encode(ordered).decode() if self.sql.is_sqlite else ordered
 
     def _rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Step:
         """A statement for several rows."""
