@@ -32,14 +32,19 @@ def test_memory_does_not_grow_with_requests(tmp_path: Path) -> None:
     assert seen.peak < 150 * MEGABYTE
 
 
+BUSY = 3.0
+"""Seconds that others may take here, where other tests run as well; `python -m tests.gateway.slow`
+is for a quiet machine, and stricter."""
+
+
 def test_clients_that_read_slowly_hold_little_and_are_left_in_the_end(tmp_path: Path) -> None:
-    seen = asyncio.run(slow.readers(tmp_path, 20, 1.6, stalled=3.0))
+    seen = asyncio.run(slow.readers(tmp_path, 20, 1.6, stalled=3.0, floor=BUSY))
     assert seen.peak < 150 * MEGABYTE
     assert seen.seconds < 12
 
 
 def test_clients_that_send_slowly_are_not_waited_for(tmp_path: Path) -> None:
-    seen = asyncio.run(slow.senders(tmp_path, 60, limit=1.0))
+    seen = asyncio.run(slow.senders(tmp_path, 60, limit=1.0, floor=BUSY))
     assert seen.seconds < 4
 
 
