@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from interlingua.gateway.keys import hash_of
+from interlingua.gateway.keys.keys import hash_of
 from interlingua.store.base import Store
 from tests.cli.running import ok, run, told
 

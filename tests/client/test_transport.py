@@ -25,7 +25,7 @@ from interlingua.client.transport import (
     _proxy_of,
 )
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.upstream import Upstream
+from interlingua.gateway.upstream.transport import Upstream
 from tests.client import served
 from tests.client.served import KEYS, MODELS, TEXT, client_of, serving
 

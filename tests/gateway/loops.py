@@ -13,9 +13,9 @@ import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.app import App
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.memory import Memory
+from interlingua.gateway.memory.memory import Memory
+from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import Caps, Keys
 from interlingua.streams.framing import decoder, encoder

@@ -25,7 +25,7 @@ from aiohttp import web
 
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.issuing import Terms, issue
+from interlingua.gateway.keys.issuing import Terms, issue
 from interlingua.store.open import open_store
 from interlingua.streams.framing import encoder
 from tests.gateway.serving import Served, served, settings_in

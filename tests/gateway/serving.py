@@ -16,11 +16,11 @@ import uvicorn
 
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.drain import Server
-from interlingua.gateway.issuing import Issued, Terms, issue
+from interlingua.gateway.keys.issuing import Issued, Terms, issue
+from interlingua.gateway.server.drain import Server
+from interlingua.gateway.server.sockets import bound, place_of, protocol
 from interlingua.gateway.service import Service
 from interlingua.gateway.settings import Limits, Listen, Settings
-from interlingua.gateway.sockets import bound, place_of, protocol
 from interlingua.streams.fold import fold
 from tests.chat.provider import ANTHROPIC, DIALECTS, OPENAI, Provider
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from interlingua.gateway.client_connection import ClientConnection
+from interlingua.gateway.server.client_connection import ClientConnection
 from tests.gateway.asking import FRONTS, Client, all_of, request
 from tests.gateway.outside import MEGABYTE, Serving, require
 from tests.gateway.scripted import Script, Scripted

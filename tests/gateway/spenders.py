@@ -10,8 +10,8 @@ import random
 import sys
 
 from interlingua.client.targets import Targets
-from interlingua.gateway.caps import Caps
-from interlingua.gateway.keys import Keys
+from interlingua.gateway.keys.caps import Caps
+from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage

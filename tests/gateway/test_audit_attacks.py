@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 import interlingua as il
-from interlingua.gateway.fronts import PATHS
-from interlingua.gateway.issuing import add_user, changed_owner, revoke
-from interlingua.gateway.routes import rows
+from interlingua.gateway.keys.issuing import add_user, changed_owner, revoke
+from interlingua.gateway.paths.routes import rows
+from interlingua.gateway.relay.fronts import PATHS
 from tests.chat.provider import KEY
 from tests.gateway.lines import Line
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served

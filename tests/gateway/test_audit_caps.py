@@ -11,8 +11,8 @@ import pytest
 
 import interlingua as il
 from interlingua.client.targets import Targets
-from interlingua.gateway.issuing import change
-from interlingua.gateway.sizes import PICTURE, SHORT, most_input, tells_all, window
+from interlingua.gateway.keys.issuing import change
+from interlingua.gateway.relay.sizes import PICTURE, SHORT, most_input, tells_all, window
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 
 URL = "https://pictures.example/a"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.relay import says_twice
+from interlingua.gateway.relay.patching import says_twice
 from tests.chat.provider import KEY
 from tests.gateway.serving import (
     ANTHROPIC,

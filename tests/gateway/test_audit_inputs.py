@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.registry import dialect
-from interlingua.gateway.passing import Passing
+from interlingua.gateway.relay.passing import Passing
 from interlingua.gateway.settings import Limits
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
 from tests.gateway.test_audit_framing import answers, sent

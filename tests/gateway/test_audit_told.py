@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.echo import Echo
-from interlingua.gateway.issuing import Terms, add_team, add_user, issue
+from interlingua.gateway.keys.issuing import Terms, add_team, add_user, issue
+from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.settings import Limits, Route
 from tests.gateway.serving import (
     ANTHROPIC,

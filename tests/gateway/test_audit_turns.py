@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway import elsewhere
+from interlingua.gateway.sessions import elsewhere
 from tests.gateway.serving import OPENAI, Served, Upstream, served, settings_in
 
 

@@ -28,14 +28,14 @@ from hypothesis.stateful import (
 )
 
 from interlingua.client.targets import Targets
-from interlingua.gateway import issuing
-from interlingua.gateway.caps import Caps, seconds_left
-from interlingua.gateway.fronts import FRONTS, error_body
-from interlingua.gateway.keys import Keys
-from interlingua.gateway.memory import Memory
-from interlingua.gateway.principal import DOLLAR, picodollars, principal_of, usd
+from interlingua.gateway.keys import issuing
+from interlingua.gateway.keys.caps import Caps, seconds_left
+from interlingua.gateway.keys.keys import Keys
+from interlingua.gateway.keys.principal import DOLLAR, picodollars, principal_of, usd
+from interlingua.gateway.keys.tariffs import Tariffs
+from interlingua.gateway.memory.memory import Memory
+from interlingua.gateway.relay.fronts import FRONTS, error_body
 from interlingua.gateway.state import Exchange, Refused
-from interlingua.gateway.tariffs import Tariffs
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.gateway.losses import MOST_LOSSES, TOGETHER, Losses
+from interlingua.gateway.seen.losses import MOST_LOSSES, TOGETHER, Losses
 from interlingua.gateway.state import Exchange
 from interlingua.losses import Report
 from tests.gateway import leave, memory_run, slow

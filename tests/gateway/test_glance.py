@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import interlingua as il
-from interlingua.gateway.glance import glance
+from interlingua.gateway.relay.glance import glance
 from tests.laws import strategies
 
 DIALECTS = ("anthropic", "openai-chat")

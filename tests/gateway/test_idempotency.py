@@ -21,7 +21,7 @@ import pytest
 
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.issuing import Terms, issue
+from interlingua.gateway.keys.issuing import Terms, issue
 from interlingua.gateway.settings import Route
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_store

@@ -15,9 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from interlingua.gateway import issuing
-from interlingua.gateway.fronts import PATHS
-from interlingua.gateway.keys import (
+from interlingua.gateway.keys import issuing
+from interlingua.gateway.keys.keys import (
     MOST,
     SHOWN,
     Keys,
@@ -26,8 +25,9 @@ from interlingua.gateway.keys import (
     is_loopback,
     require_keys,
 )
-from interlingua.gateway.memory import Memory
-from interlingua.gateway.principal import KeyPrincipal
+from interlingua.gateway.keys.principal import KeyPrincipal
+from interlingua.gateway.memory.memory import Memory
+from interlingua.gateway.relay.fronts import PATHS
 from interlingua.gateway.state import ANONYMOUS, Principal, Refused
 from interlingua.ids import is_ulid
 from interlingua.store.base import AsyncStore, Store

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.hidden import digest, merged, turn_of
-from interlingua.gateway.memory import LONGEST, Memory
-from interlingua.gateway.principal import KeyPrincipal
+from interlingua.gateway.keys.principal import KeyPrincipal
+from interlingua.gateway.memory.hidden import digest, merged, turn_of
+from interlingua.gateway.memory.memory import LONGEST, Memory
 from interlingua.gateway.state import Exchange, NoMemory
 from interlingua.gateway.state import Memory as AnyMemory
 from interlingua.model.blocks import (

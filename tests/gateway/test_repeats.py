@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.gateway.replies import (
+from interlingua.gateway.memory.replies import (
     OVERHEAD,
     Recording,
     Reply,

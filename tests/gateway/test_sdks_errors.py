@@ -11,7 +11,7 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.issuing import Terms, issue
+from interlingua.gateway.keys.issuing import Terms, issue
 from tests.gateway.clients import CLIENTS, Client
 from tests.gateway.standing import standing
 from tests.gateway.upstream import ANSWER, BACKS, Upstream, settings, targets

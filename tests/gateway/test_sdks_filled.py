@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.gateway.filled import Filler
+from interlingua.gateway.relay.filled import Filler
 from tests.laws.acceptable import problems
 
 FRONTS = ("openai-chat", "openai-responses", "anthropic")

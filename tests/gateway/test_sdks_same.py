@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.client.targets import Targets
-from interlingua.gateway.fronts import match
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.passing import Passing
-from interlingua.gateway.relay import understood, untouched
+from interlingua.gateway.relay.asked import understood
+from interlingua.gateway.relay.fronts import match
+from interlingua.gateway.relay.passing import Passing
+from interlingua.gateway.relay.sending import untouched
 from interlingua.gateway.state import Exchange
 from tests.gateway.clients import CLIENTS
 from tests.gateway.standing import standing

@@ -18,7 +18,7 @@ from typing import Any
 import openai
 import pytest
 
-from interlingua.gateway.issuing import Terms, issue
+from interlingua.gateway.keys.issuing import Terms, issue
 from interlingua.store.open import open_store
 from tests.gateway.clients import CLIENTS
 from tests.gateway.upstream import CITIES, Upstream

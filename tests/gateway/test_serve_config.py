@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, load, read
+from interlingua.gateway.server.worker import Said
 from interlingua.gateway.settings import Limits, Listen, Route, Settings, Telemetry
 from interlingua.gateway.table import check, table
-from interlingua.gateway.worker import Said
 from interlingua.model.exchange import ErrorKind
 
 FILE = Path("/somewhere/gateway.toml")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interlingua.gateway.patient import Patient
+from interlingua.gateway.paths.patient import Patient
 from interlingua.gateway.settings import Limits
 from tests.gateway.serving import Served, Upstream, asked, served, settings_in
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from interlingua.gateway.fronts import PATHS
-from interlingua.gateway.openapi import SAID, document
-from interlingua.gateway.routes import ROWS, rows
+from interlingua.gateway.paths.openapi import SAID, document
+from interlingua.gateway.paths.routes import ROWS, rows
+from interlingua.gateway.relay.fronts import PATHS
 from tests.gateway.serving import Upstream, key, served
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")

@@ -11,9 +11,9 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.issuing import issue
-from interlingua.gateway.principal import KeyPrincipal
-from interlingua.gateway.responses_store import Responses, keeps
+from interlingua.gateway.keys.issuing import issue
+from interlingua.gateway.keys.principal import KeyPrincipal
+from interlingua.gateway.memory.responses import Responses, keeps
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store

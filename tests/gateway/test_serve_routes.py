@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.gateway.fronts import PATHS
-from interlingua.gateway.guard import host_of
-from interlingua.gateway.issuing import revoke
-from interlingua.gateway.routes import Row, rows
+from interlingua.gateway.keys.issuing import revoke
+from interlingua.gateway.paths.routes import Row, rows
+from interlingua.gateway.relay.fronts import PATHS
+from interlingua.gateway.server.guard import host_of
 from interlingua.ids import Ulids
 from tests.gateway.serving import Served, Upstream, asked, key, served
 

@@ -26,15 +26,15 @@ from interlingua.bus.codec import load_payload
 from interlingua.bus.event import NO_SESSION
 from interlingua.bus.payloads.conversation import LlmCallCompleted
 from interlingua.client.targets import Targets
-from interlingua.gateway import logs
-from interlingua.gateway.losses import Losses
-from interlingua.gateway.metrics import MOST_MODELS, Metrics
-from interlingua.gateway.pricing import Pricer
-from interlingua.gateway.records import completed, event_row, failed
+from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.seen.losses import Losses
+from interlingua.gateway.seen.metrics import MOST_MODELS, Metrics
+from interlingua.gateway.seen.records import completed, event_row, failed
+from interlingua.gateway.seen.spans import Spans
+from interlingua.gateway.seen.trace import Tracer
+from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Telemetry
-from interlingua.gateway.spans import Spans
 from interlingua.gateway.state import Exchange, Principal
-from interlingua.gateway.trace import Tracer
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
@@ -148,7 +148,7 @@ def test_every_exchange_is_in_the_trace_once_with_its_principal(tmp_path: Path) 
     async def run(provider: Upstream) -> None:
         provider.configure(tmp_path)
         with il.open_store(str(tmp_path / "gateway.db")) as store:
-            from interlingua.gateway.issuing import add_user
+            from interlingua.gateway.keys.issuing import add_user
 
             user = add_user(store, "a@b.example")
         made = key(tmp_path, user_id=user.id)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.live import WAITING, Hub, Piece
+from interlingua.gateway.sessions.live import WAITING, Hub, Piece
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, key, served
 
 SSE = {"accept": "text/event-stream"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua.client.budget import Budget
-from interlingua.gateway.metered import Metered
+from interlingua.gateway.sessions.metered import Metered
 from interlingua.gateway.settings import Route
 from interlingua.gateway.state import ANONYMOUS
 from tests.gateway.repeats import main

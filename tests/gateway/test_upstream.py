@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.client.transport import HttpRequest, Limits, TooLarge, TransportError
-from interlingua.gateway import connection
-from interlingua.gateway.connection import Unpacker
-from interlingua.gateway.upstream import Upstream
+from interlingua.gateway.upstream import connection
+from interlingua.gateway.upstream.connection import Unpacker
+from interlingua.gateway.upstream.transport import Upstream
 
 SHORT = Limits(connect=2, first_byte=2, idle=2, total=5)
 PLAIN = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
@@ -285,7 +285,7 @@ def test_nobody_there_and_no_such_host_are_told_apart() -> None:
 
 
 def test_a_request_that_is_cancelled_gives_back_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlingua.gateway.upstream.MOST", 1)
+    monkeypatch.setattr("interlingua.gateway.upstream.transport.MOST", 1)
     provider = Provider(b"")
 
     async def work(upstream: Upstream) -> bytes:
@@ -303,7 +303,7 @@ def test_a_request_that_is_cancelled_gives_back_its_place(monkeypatch: pytest.Mo
 
 
 def test_an_unused_connection_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlingua.gateway.upstream.IDLE", 0.05)
+    monkeypatch.setattr("interlingua.gateway.upstream.transport.IDLE", 0.05)
     provider = Provider(PLAIN)
 
     async def work(upstream: Upstream) -> bytes:

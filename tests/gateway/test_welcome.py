@@ -24,9 +24,9 @@ import pytest
 from google import genai
 
 import interlingua as il
-from interlingua.gateway.issuing import issue
+from interlingua.gateway.keys.issuing import issue
+from interlingua.gateway.server.welcome import Welcome
 from interlingua.gateway.settings import Settings
-from interlingua.gateway.welcome import Welcome
 from interlingua.local.weights import VARIABLE
 from tests.gateway.serving import ANTHROPIC, Upstream
 from tests.local.conftest import weights

@@ -12,7 +12,7 @@ import interlingua as il
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
 from interlingua.dialects.base import encode
-from interlingua.gateway.filled import Filler
+from interlingua.gateway.relay.filled import Filler
 from interlingua.gateway.settings import Route, Settings
 from interlingua.model.events import Event
 from tests.cassettes.cases import IDS, MODELS

@@ -26,7 +26,7 @@ from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import Column, cell, minute, put_json, say, show_table
 
 if TYPE_CHECKING:
-    from interlingua.gateway.issuing import Issued, Terms
+    from interlingua.gateway.keys.issuing import Issued, Terms
     from interlingua.store.base import Store
     from interlingua.store.reference import KeyRow
 
@@ -94,7 +94,7 @@ def issue(
     **options: Any,
 ) -> None:
     from interlingua.bus.payloads.service import KeyIssued
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     terms: Terms = issuing.Terms(**_given(options))
     with opened(address, make=True) as store:
@@ -186,7 +186,7 @@ def state_of(key: KeyRow) -> str:
 @json_option
 @store_option
 def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     with opened(address) as store:
         key = issuing.change(store, find_key(store, id).id, **_given(options))
@@ -203,7 +203,7 @@ def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
 @store_option
 def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) -> None:
     from interlingua.bus.payloads.service import KeyRotated
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     span = timedelta() if isinstance(grace, str) else grace
     with opened(address) as store:
@@ -219,7 +219,7 @@ def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) 
 @store_option
 def revoke(ids: tuple[str, ...], as_json: bool, address: str | None) -> None:
     from interlingua.bus.payloads.service import KeyRevoked
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     with opened(address) as store:
         keys = [find_key(store, id) for id in ids]

@@ -41,12 +41,12 @@ def command(
         import starlette  # noqa: F401  # tried here, used below
         import uvicorn  # noqa: F401
 
-        from interlingua.gateway import logs
-        from interlingua.gateway.serve import serve
-        from interlingua.gateway.welcome import Welcome
+        from interlingua.gateway.server import logs
+        from interlingua.gateway.server.serve import serve
+        from interlingua.gateway.server.welcome import Welcome
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
-    from interlingua.gateway.worker import Said
+    from interlingua.gateway.server.worker import Said
 
     said = Said(None if path is None else str(path.absolute()), host, port, workers)
     settings = said.settings()
@@ -66,8 +66,8 @@ def command(
 
 def _check(said: object) -> None:
     from interlingua.cli.terminal import Column, show_table
+    from interlingua.gateway.server.worker import Said
     from interlingua.gateway.table import check, table
-    from interlingua.gateway.worker import Said
 
     assert isinstance(said, Said)
     settings = said.settings()

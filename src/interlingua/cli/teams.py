@@ -30,7 +30,7 @@ _monthly = click.option("--monthly", type=AMOUNT, help="Dollars a month over all
 @json_option
 @store_option
 def add(name: str, daily: Any, monthly: Any, as_json: bool, address: str | None) -> None:
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     daily, monthly = (None if each == "none" else each for each in (daily, monthly))
     with opened(address, make=True) as store:

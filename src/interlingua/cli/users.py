@@ -40,7 +40,7 @@ def add(
     as_json: bool,
     address: str | None,
 ) -> None:
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     daily, monthly = (None if each == "none" else each for each in (daily, monthly))
     with opened(address, make=True) as store:
@@ -124,7 +124,7 @@ def enable(id: str, address: str | None) -> None:
 
 def save(address: str | None, what: str, id: str, **given: Any) -> None:
     """Change what is given of a user or a team."""
-    from interlingua.gateway import issuing
+    from interlingua.gateway.keys import issuing
 
     names = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd"}
     changes = {

@@ -9,9 +9,9 @@ from interlingua.client.budget import SHARED, Budget
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.fronts import RESPONSES, Front
-from interlingua.gateway.pricing import Pricer
-from interlingua.gateway.repeats import Repeats
+from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.memory.repeats import Repeats
+from interlingua.gateway.relay.fronts import RESPONSES, Front
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
     Caps,
@@ -26,7 +26,7 @@ from interlingua.gateway.state import (
     Responses,
     Trace,
 )
-from interlingua.gateway.upstream import Upstream
+from interlingua.gateway.upstream.transport import Upstream
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.aliases import aliases

@@ -10,24 +10,24 @@ from typing import Any, cast
 
 from interlingua.client.targets import Targets
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.app import App
-from interlingua.gateway.caps import Caps
 from interlingua.gateway.config import ConfigError, load
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.guard import Guard
-from interlingua.gateway.health import Health
-from interlingua.gateway.keys import Keys, NoKeysError, is_loopback
-from interlingua.gateway.losses import Losses
-from interlingua.gateway.memory import Memory
-from interlingua.gateway.metrics import Metrics
-from interlingua.gateway.repeats import Repeats
-from interlingua.gateway.responses_store import Responses
-from interlingua.gateway.routes import application
-from interlingua.gateway.running import Turns
+from interlingua.gateway.keys.caps import Caps
+from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
+from interlingua.gateway.memory.memory import Memory
+from interlingua.gateway.memory.repeats import Repeats
+from interlingua.gateway.memory.responses import Responses
+from interlingua.gateway.paths.routes import application
+from interlingua.gateway.relay.app import App
+from interlingua.gateway.seen.health import Health
+from interlingua.gateway.seen.losses import Losses
+from interlingua.gateway.seen.metrics import Metrics
+from interlingua.gateway.seen.spans import Spans
+from interlingua.gateway.seen.trace import Tracer
+from interlingua.gateway.server.guard import Guard
+from interlingua.gateway.sessions.running import Turns
 from interlingua.gateway.settings import Limits, Settings
-from interlingua.gateway.spans import Spans
 from interlingua.gateway.table import check, targets_of
-from interlingua.gateway.trace import Tracer
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 

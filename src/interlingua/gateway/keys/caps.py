@@ -1,0 +1,295 @@
+"""Caps: nothing goes out that could cost more than is left, whoever else is asking.
+
+Before a request goes out its worst case is set aside; when it is over, what it did cost takes that
+place. Both are one transaction in the store, which all processes and machines share. Requests that
+come at the same time go together, so that many share the price of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from interlingua.bus.payloads.service import QuotaAlert, QuotaExceeded
+from interlingua.client.targets import Target
+from interlingua.gateway.keys.desk import Desk
+from interlingua.gateway.keys.keys import Emit
+from interlingua.gateway.keys.principal import KeyPrincipal, picodollars, usd
+from interlingua.gateway.keys.tariffs import TOKENS_A_SECOND, Tariffs, Worst
+from interlingua.gateway.relay.refusals import CodedRefusal
+from interlingua.gateway.state import Exchange
+from interlingua.ids import Ulids
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.message import micros
+from interlingua.model.metadata import Usage
+from interlingua.prices.table import PriceTable
+from interlingua.store.base import AsyncStore
+from interlingua.store.books import Alert, Over, Reserve, Settle
+from interlingua.store.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 90.0
+"""Seconds of silence after which a process is taken for dead, and what it held is given back."""
+_TOLD = 1000
+
+
+class Reservation(NamedTuple):
+    """What is set aside for a request."""
+
+    asked: Reserve
+    worst: Worst
+
+
+class Caps:
+    """The caps of all keys of a store. `emit` hears of alerts and refusals."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        *,
+        table: PriceTable | None = None,
+        emit: Emit | None = None,
+        patience: float = PATIENCE,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.tariffs = Tariffs(table)
+        self.holder = f"gw_{Ulids().new()}"
+        self._store = store
+        self._emit = emit
+        self._patience = patience
+        self._now = now
+        self._desk = Desk(store, self.holder)
+        self._tending: asyncio.Task[None] | None = None
+        self._first: asyncio.Future[None] | None = None
+        self._told: set[tuple[str, str]] = set()
+
+    async def reserve(
+        self,
+        exchange: Exchange,
+        tokens: int,
+        most_output: int | None,
+        targets: Sequence[Target] = (),
+        times: int = 1,
+    ) -> Reservation | None:
+        """Set aside what the request may cost at most, with any of the targets that may be asked,
+        and `times` answers; `Refused` with 429 where that is more than is left."""
+        who = exchange.principal
+        if not isinstance(who, KeyPrincipal) or not who.capped:
+            return None
+        now = self._now()
+        if not targets and exchange.target is not None:
+            targets = (exchange.target,)
+        worst = self.tariffs.worst(targets, tokens, most_output, now, times)
+        if who.limits and worst.cost is None and not who.allow_unpriced:
+            raise _unpriced(exchange, targets)
+        asked = Reserve(
+            exchange.id,
+            who.account_id,
+            micros(now),
+            now.date().isoformat(),
+            who.limits,
+            worst.cost or 0,
+            tokens + (most_output or 0) * times,
+            who.requests_per_minute,
+            who.tokens_per_minute,
+            who.concurrent,
+        )
+        try:
+            first = self._first
+            if first is None or not first.done():
+                await self._tend()
+            over = await self._desk.reserve(asked)
+        except StoreError as odd:
+            logger.error("caps_unreadable", extra={"request": exchange.id, "why": odd.reason})
+            text = "what this key has spent cannot be looked up at this moment"
+            raise CodedRefusal(
+                exchange.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
+            ) from None
+        if over is not None:
+            self._tell_over(exchange, over, asked.day)
+            raise _refusal(exchange, over, worst, now)
+        reservation = Reservation(asked, worst)
+        exchange.reservation = reservation
+        return reservation
+
+    async def settle(self, exchange: Exchange) -> None:
+        """What it did cost, once, whatever became of it. It is written when this returns."""
+        settle = self._settlement(exchange)
+        if settle is not None:
+            self._tell_alerts(exchange, await self._desk.settle(settle))
+
+    def settle_soon(self, exchange: Exchange) -> None:
+        """The same for who does not wait; it is written before anything is set aside for a request
+        that comes later."""
+        settle = self._settlement(exchange)
+        if settle is not None:
+            self._desk.put(settle, partial(self._tell_alerts, exchange))
+
+    def _settlement(self, exchange: Exchange) -> Settle | None:
+        reservation = exchange.reservation
+        if not isinstance(reservation, Reservation):
+            return None
+        exchange.reservation = None
+        cost, tokens = self._spent(exchange, reservation)
+        return Settle(exchange.id, cost, tokens, reservation.asked.limits)
+
+    def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
+        """Picodollars and tokens. A request that failed before it said anything costs nothing. Of
+        one that broke off, the prompt is paid, and as much of an answer as can have been made."""
+        usage, model = exchange.usage, exchange.target.model if exchange.target else ""
+        is_begun = exchange.status in (200, 499) or usage is not None
+        if exchange.error is not None and not is_begun:
+            return 0, 0
+        if usage is None or exchange.error is not None or usage.output_tokens is None:
+            usage = self._guessed(usage, exchange, reservation.worst)
+            cost = self.tariffs.cost(model, usage, exchange.at)
+        else:
+            cost = exchange.cost
+            if cost is None:
+                cost = exchange.cost = self.tariffs.cost(model, usage, exchange.at)
+        tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
+        if cost is None:
+            return reservation.asked.amount, tokens  # nothing, where there was no price at all
+        return picodollars(cost), tokens
+
+    def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
+        made = int(exchange.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1
+        output = min(made, worst.output_tokens)
+        if usage is None or usage.input_tokens is None:
+            return Usage(input_tokens=worst.input_tokens, output_tokens=output)
+        return usage.replace(output_tokens=max(output, usage.output_tokens or 0))
+
+    # Those who died
+
+    async def _tend(self) -> None:
+        """Be known as alive before anything is held, and from then on."""
+        if self._first is None:
+            loop = asyncio.get_running_loop()
+            self._first = loop.create_future()
+            self._tending = loop.create_task(self._keep_tending(self._first))
+        first = self._first
+        if first.done() and first.exception() is None:
+            return
+        try:
+            await asyncio.shield(first)
+        except StoreError:
+            if self._first is first:
+                self._first = None
+            raise
+
+    async def _keep_tending(self, first: asyncio.Future[None]) -> None:
+        while True:
+            try:
+                given = await self._store.tend_quotas(self.holder, self._patience)
+                if given:
+                    logger.warning("reservations_given_back", extra={"count": given})
+                if not first.done():
+                    first.set_result(None)
+            except StoreError as odd:
+                if not first.done():
+                    first.set_exception(odd)
+                    return
+                logger.error("caps_not_tended", extra={"why": odd.reason})
+            await asyncio.sleep(self._patience / 5)
+
+    async def close(self) -> None:
+        """Settle what waits, and be silent from then on."""
+        await self._desk.close()
+        if self._tending is not None:
+            self._tending.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._tending
+            self._tending = self._first = None
+
+    # Who hears of it
+
+    def _tell_over(self, exchange: Exchange, over: Over, day: str) -> None:
+        """Once for each owner and window, however often it is asked again."""
+        if self._emit is None or not (over.window == "day" or over.window == "month"):
+            return
+        which = (over.owner_id, day if over.window == "day" else day[:7])
+        if which in self._told:
+            return
+        if len(self._told) >= _TOLD:
+            self._told.clear()
+        self._told.add(which)
+        limit, current = usd(over.limit), usd(over.current)
+        who = exchange.principal
+        ids = (who.key_id, who.user_id, who.team_id)
+        payload = QuotaExceeded(over.scope, over.window, limit, current, *ids)
+        self._emit("gateway.quota_exceeded", payload)
+
+    def _tell_alerts(self, exchange: Exchange, alerts: list[Alert]) -> None:
+        for alert in alerts:
+            self._tell_alert(exchange, alert)
+
+    def _tell_alert(self, exchange: Exchange, alert: Alert) -> None:
+        logger.warning("quota_alert", extra={"owner": alert.owner_id, "percent": alert.percent})
+        if self._emit is None:
+            return
+        who = exchange.principal
+        payload = QuotaAlert(
+            alert.scope,
+            alert.window,
+            alert.percent,
+            usd(alert.limit),
+            usd(alert.current),
+            who.key_id,
+            who.user_id,
+            who.team_id,
+        )
+        self._emit("quota.alert", payload)
+
+
+def _unpriced(exchange: Exchange, targets: Sequence[Target]) -> CodedRefusal:
+    models = " or ".join([target.model for target in targets])
+    text = (
+        f"nobody knows what {models} costs, and this key has a cap; ask for a price to"
+        " be added, or for a key that may use models without one"
+    )
+    return CodedRefusal(exchange.front, 403, ErrorKind.AUTH, text, "price_unknown")
+
+
+_WHAT = {"requests": "requests a minute", "tokens": "tokens a minute", "concurrent": "at a time"}
+
+
+def _refusal(exchange: Exchange, over: Over, worst: Worst, now: datetime) -> CodedRefusal:
+    wait = seconds_left(over, now)
+    headers = [("retry-after", str(wait))]
+    facts: dict[str, str] = {"scope": over.scope, "window": over.window}
+    if over.what == "usd":
+        limit, current = str(usd(over.limit)), str(usd(over.current))
+        facts |= {"limit_usd": limit, "current_usd": current}
+        text = (
+            f"the {over.scope}'s cap for this {over.window} is ${limit}; ${current} of it are spent"
+            f" or set aside, and this request may cost ${usd(worst.cost or 0)} with its"
+            f" {worst.output_tokens} tokens of output"
+        )
+        code = "quota_exceeded"
+        headers.append(("x-should-retry", "false"))
+    else:
+        facts |= {"limit": str(over.limit), "current": str(over.current)}
+        text = f"this key may have {over.limit} {_WHAT[over.what]}, found {over.current}"
+        code = "rate_limit_exceeded"
+    return CodedRefusal(
+        exchange.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers)
+    )
+
+
+def seconds_left(over: Over, now: datetime) -> int:
+    """Whole seconds until the window that is full is over."""
+    if over.window == "now":
+        return 1
+    if over.window == "minute":
+        return 60 - now.second
+    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    if over.window == "month":
+        end = (end - timedelta(days=1)).replace(day=28) + timedelta(days=4)
+        end = end.replace(day=1)
+    return max(1, int((end - now).total_seconds()) + 1)

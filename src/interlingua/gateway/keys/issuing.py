@@ -1,0 +1,192 @@
+"""Keys made, replaced and revoked: for whoever has the store at hand, never over the network."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.keys.keys import hash_of
+from interlingua.gateway.keys.principal import MOST_USD
+from interlingua.ids import Ulids
+from interlingua.models.aliases import resolve
+from interlingua.models.names import model_name
+from interlingua.store.base import Store
+from interlingua.store.reference import KeyRow, TeamRow, UserRow
+
+TOKEN = "gw_"
+GRACE = timedelta(hours=24)
+"""How long a key that was replaced still opens, unless somebody says otherwise."""
+_ULIDS = Ulids()
+
+
+class TermsError(InterlinguaError):
+    """A key that cannot be as it is asked for."""
+
+
+class Issued(NamedTuple):
+    """A new key, and its token, which nobody can show again."""
+
+    key: KeyRow
+    token: str
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a key may do. Everything that is None is not limited."""
+
+    allowed_models: tuple[str, ...] | None = None
+    daily_cap_usd: Decimal | None = None
+    monthly_cap_usd: Decimal | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrent: int | None = None
+    refuse_losses: bool = False
+    keep_content: bool = False
+    allow_unpriced: bool = False
+    expires_at: datetime | None = None
+
+
+def issue(
+    store: Store,
+    name: str,
+    workspace_path: str,
+    terms: Terms | None = None,
+    *,
+    user_id: str | None = None,
+    team_id: str | None = None,
+) -> Issued:
+    """Make a key. The token is in what comes back, and nowhere else."""
+    terms = _sound(terms or Terms())
+    if not name.strip():
+        raise TermsError("a key needs a name by which its owner knows it")
+    if user_id is not None:
+        store.user(user_id)
+    if team_id is not None:
+        store.team(team_id)
+    token = TOKEN + secrets.token_urlsafe(32)
+    key = KeyRow(
+        f"gk_{_ULIDS.new()}",
+        hash_of(token),
+        name,
+        workspace_path,
+        _now(),
+        user_id=user_id,
+        team_id=team_id,
+        **msgspec.structs.asdict(terms),
+    )
+    store.save_keys([key])
+    return Issued(key, token)
+
+
+def change(store: Store, id: str, **terms: Any) -> KeyRow:
+    """Other terms for a key: those that are given, by the names of `Terms`."""
+    old = store.key(id)
+    now = {name: getattr(old, name) for name in Terms.__struct_fields__}
+    unchanged = {**now, "expires_at": None} if "expires_at" not in terms else now
+    sound = msgspec.structs.asdict(_sound(Terms(**{**unchanged, **terms})))
+    key = msgspec.structs.replace(old, **{name: sound[name] for name in terms})
+    store.save_keys([key])
+    return key
+
+
+def rotate(store: Store, id: str, grace: timedelta = GRACE) -> Issued:
+    """Replace a key by a new one with the same owner, terms and spending; the old one still opens
+    for a while."""
+    old = store.key(id)
+    if old.status == "revoked":
+        raise TermsError(f"key {id} was revoked already; a new one is issued, not rotated")
+    now, token = _now(), TOKEN + secrets.token_urlsafe(32)
+    new = msgspec.structs.replace(
+        old,
+        id=f"gk_{_ULIDS.new()}",
+        secret_hash=hash_of(token),
+        created_at=now,
+        account_id=old.account_id or old.id,
+    )
+    until = now + grace if grace > timedelta() else None
+    ended = msgspec.structs.replace(old, status="revoked", revoked_at=now, grace_period_until=until)
+    store.save_keys([new, ended])
+    return Issued(new, token)
+
+
+def revoke(store: Store, id: str) -> KeyRow:
+    """Make a key void, also one that still had some grace."""
+    old = store.key(id)
+    at = old.revoked_at or _now()
+    ended = msgspec.structs.replace(old, status="revoked", revoked_at=at, grace_period_until=None)
+    store.save_keys([ended])
+    return ended
+
+
+def add_user(
+    store: Store,
+    email: str | None = None,
+    name: str | None = None,
+    daily_cap_usd: Decimal | None = None,
+    monthly_cap_usd: Decimal | None = None,
+) -> UserRow:
+    """A new user."""
+    caps = _cap("daily", daily_cap_usd), _cap("monthly", monthly_cap_usd)
+    user = UserRow(f"usr_{_ULIDS.new()}", _now(), email, name, "active", *caps)
+    store.save_user(user)
+    return user
+
+
+def add_team(
+    store: Store,
+    name: str,
+    daily_cap_usd: Decimal | None = None,
+    monthly_cap_usd: Decimal | None = None,
+) -> TeamRow:
+    """A new team."""
+    caps = _cap("daily", daily_cap_usd), _cap("monthly", monthly_cap_usd)
+    team = TeamRow(f"team_{_ULIDS.new()}", name, _now(), "active", *caps)
+    store.save_team(team)
+    return team
+
+
+Owner = TypeVar("Owner", UserRow, TeamRow)
+
+
+def changed_owner(owner: Owner, **changes: Any) -> Owner:
+    """A user or a team with something else in some fields, to be saved."""
+    for name in ("daily", "monthly"):
+        _cap(name, changes.get(f"{name}_cap_usd"))
+    return msgspec.structs.replace(owner, **changes)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _sound(terms: Terms) -> Terms:
+    """The terms, with models under their own ids; `TermsError` where they make no sense."""
+    for name in ("requests_per_minute", "tokens_per_minute", "concurrent"):
+        count = getattr(terms, name)
+        if count is not None and not 0 < count < 2**53:
+            raise TermsError(f"{name} is a number of at least 1, found {count}")
+    _cap("daily", terms.daily_cap_usd)
+    _cap("monthly", terms.monthly_cap_usd)
+    if terms.expires_at is not None and terms.expires_at <= _now():
+        raise TermsError("a key that has expired already opens nothing")
+    if terms.allowed_models is None:
+        return terms
+    return msgspec.structs.replace(terms, allowed_models=_models(terms.allowed_models))
+
+
+def _models(models: Sequence[str]) -> tuple[str, ...]:
+    ids = [resolve(model) for model in models]
+    for id in ids:
+        model_name(id)
+    return tuple(ids)
+
+
+def _cap(window: str, usd: Decimal | None) -> Decimal | None:
+    if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
+        raise TermsError(f"a {window} cap is between 0 and {MOST_USD:,} dollars, found {usd}")
+    return usd

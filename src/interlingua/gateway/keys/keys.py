@@ -1,0 +1,210 @@
+"""Finds out who is asking: a token is hashed before anything else is done with it, and only its
+hash is ever looked up, compared or kept.
+
+What was found is believed for a short time, in each process for itself, so that a key that was
+revoked is void everywhere within seconds. Tokens that open nothing cost the same work as others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from interlingua.bus.payloads.base import Payload
+from interlingua.bus.payloads.service import AuthFailed
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.keys.principal import principal_of
+from interlingua.gateway.relay.refusals import CODE_HEADER
+from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.model.exchange import ErrorKind
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.reference import KeyRow
+
+logger = logging.getLogger(__name__)
+
+LIFE = 2.0
+"""Seconds for which a lookup is believed."""
+MOST = 10_000
+"""Lookups that are kept at a time."""
+SHOWN = 8
+"""Hex digits of a hash that a log may have."""
+_NOTHING = "0" * 64
+
+Emit = Callable[[str, Payload], object]
+
+
+class NoKeysError(InterlinguaError):
+    """The gateway would be open to everybody."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        super().__init__(
+            f"no keys are defined, so {host or 'every address'} would be open to anybody; make one"
+            " with `interlingua keys issue`, or listen on 127.0.0.1"
+        )
+
+
+class Verdict(NamedTuple):
+    """What came of a token, until `until` by the process's clock."""
+
+    until: float
+    principal: Principal | None = None
+    code: str = "invalid_key"
+    key_id: str | None = None
+
+
+TEXTS = {
+    "missing_key": "no key was given",
+    "invalid_key": "this key is not known",
+    "key_revoked": "this key was revoked",
+    "key_expired": "this key has expired",
+    "owner_disabled": "the user or the team of this key is disabled",
+}
+"""What a client is told, by code."""
+
+
+def hash_of(token: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Keys:
+    """The keys of a store. Where none is defined and `open_allowed`, everybody is let in as the
+    anonymous principal: for loopback alone. A key that was revoked is still one that is defined."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        *,
+        open_allowed: bool = True,
+        life: float = LIFE,
+        emit: Emit | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._open_allowed = open_allowed
+        self._life = life
+        self._emit = emit
+        self._clock = clock
+        self._now = now
+        self._known: dict[str, Verdict] = {}
+        self._asking: dict[str, asyncio.Future[Verdict]] = {}
+        self._open: tuple[float, bool] = (0.0, False)
+
+    async def find(self, token: str | None) -> Principal:
+        """Who came with this token; `Refused` with 401 for one that opens nothing."""
+        hashed = hash_of(token or "")
+        verdict = self._known.get(hashed)
+        if verdict is None or verdict.until <= self._clock():
+            verdict = await self._ask(hashed)
+        if verdict.principal is not None:
+            return verdict.principal
+        code = verdict.code if token else "missing_key"
+        headers = (("www-authenticate", "Bearer"), (CODE_HEADER, code))
+        raise Refused(401, ErrorKind.AUTH, TEXTS[code], code, headers)
+
+    async def open_to_all(self) -> bool:
+        """Whether there are no keys, and everybody may come in."""
+        if not self._open_allowed:
+            return False
+        until, is_open = self._open
+        if until <= self._clock():
+            is_open = not await self._store.keys(limit=1)
+            self._open = (self._clock() + self._life, is_open)
+        return is_open
+
+    def forget(self) -> None:
+        """Believe nothing of what was found so far."""
+        self._known.clear()
+        self._open = (0.0, False)
+
+    async def _ask(self, hashed: str) -> Verdict:
+        """Look a hash up, once for all who ask for it at this moment."""
+        under_way = self._asking.get(hashed)
+        if under_way is None:
+            under_way = asyncio.ensure_future(self._look_up(hashed))
+            self._asking[hashed] = under_way
+            under_way.add_done_callback(lambda done: self._asked(hashed, done))
+        try:
+            return await asyncio.shield(under_way)
+        except StoreError as odd:
+            logger.error("keys_unreadable", extra={"why": odd.reason})
+            text = "keys cannot be looked up at this moment"
+            raise Refused(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
+
+    def _asked(self, hashed: str, done: asyncio.Future[Verdict]) -> None:
+        del self._asking[hashed]
+        if done.cancelled() or done.exception() is not None:
+            return
+        self._known.pop(hashed, None)
+        self._known[hashed] = done.result()
+        while len(self._known) > MOST:
+            del self._known[next(iter(self._known))]
+
+    async def _look_up(self, hashed: str) -> Verdict:
+        row = await self._store.key_by_hash(hashed)
+        is_known = hmac.compare_digest(row.secret_hash if row is not None else _NOTHING, hashed)
+        is_open = await self.open_to_all()
+        if row is not None and is_known:
+            verdict = self._judged(row)
+        elif is_open:
+            return Verdict(self._clock() + self._life, ANONYMOUS)
+        else:
+            verdict = Verdict(self._clock() + self._life)
+        if verdict.principal is None:
+            self._note(verdict, hashed)
+        return verdict
+
+    def _judged(self, row: KeyRow) -> Verdict:
+        now, life = self._now(), timedelta(seconds=self._life)
+        ends = [now + life]
+        code = None
+        if row.expires_at is not None:
+            ends.append(row.expires_at)
+            if row.expires_at <= now:
+                code = "key_expired"
+        if row.status == "revoked":
+            if row.grace_period_until is None or row.grace_period_until <= now:
+                code = "key_revoked"
+            else:
+                ends.append(row.grace_period_until)
+        if row.owner_disabled and code is None:
+            code = "owner_disabled"
+        if code is not None:
+            return Verdict(self._clock() + self._life, None, code, row.id)
+        seconds = (min(ends) - now).total_seconds()
+        return Verdict(self._clock() + seconds, principal_of(row), key_id=row.id)
+
+    def _note(self, verdict: Verdict, hashed: str) -> None:
+        """A log entry and an event, neither with more of the hash than may be seen."""
+        extra = {"code": verdict.code, "key": verdict.key_id, "hash": hashed[:SHOWN]}
+        logger.warning("auth_failed", extra=extra)
+        if self._emit is not None:
+            payload = AuthFailed(verdict.code, None, verdict.key_id, hashed[:SHOWN])
+            self._emit("gateway.auth_failed", payload)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can reach an address. A name is believed only if it is
+    `localhost`; the empty one means every address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]").partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+async def require_keys(keys: Keys, host: str) -> None:
+    """Raise `NoKeysError` where listening on `host` would let everybody in."""
+    if not is_loopback(host) and await keys.open_to_all():
+        raise NoKeysError(host)

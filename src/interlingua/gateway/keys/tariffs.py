@@ -1,0 +1,128 @@
+"""What a request may cost at most, before it goes out, and what it did cost afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from math import ceil
+from typing import NamedTuple
+
+from interlingua.client.targets import Target
+from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.keys.principal import picodollars
+from interlingua.model.metadata import Usage
+from interlingua.models.capabilities import capabilities
+from interlingua.prices.table import PriceTable, Rates, bundled
+
+MARGIN = 1.2
+"""Estimates of a prompt's tokens are taken to be this much too small."""
+FEW_TOKENS = 16
+MOST_OUTPUT = 65_536
+"""Of an answer for which neither the request nor the model has a limit."""
+TOKENS_A_SECOND = 250
+"""What a fast model makes; tells what an answer cost of which nobody heard the end."""
+_MODELS = 1000
+_A_MILLION = 1_000_000
+
+
+class Worst(NamedTuple):
+    """The worst case of a request: its cost, and the tokens of prompt and answer."""
+
+    cost: int | None
+    """In picodollars; None where nobody knows the price."""
+    input_tokens: int
+    output_tokens: int
+
+
+class _Tariff(NamedTuple):
+    """Picodollars for a token of a prompt larger than `above`, and of its answer."""
+
+    above: int
+    input: int
+    output: int
+
+
+class Tariffs:
+    """Prices of models as whole numbers, looked up once a day."""
+
+    def __init__(self, table: PriceTable | None = None) -> None:
+        self.table = table or bundled()
+        self._pricer = Pricer(self.table)
+        self._day = date.min
+        self._known: dict[str, tuple[_Tariff, ...] | None] = {}
+        self._outputs: dict[str, int | None] = {}
+
+    def worst(
+        self,
+        targets: Sequence[Target],
+        input_tokens: int,
+        most_output: int | None,
+        at: datetime,
+        times: int = 1,
+    ) -> Worst:
+        """The worst case among the models that may be asked, with so many answers. Without a limit
+        for an answer it is the model's own, or the one that has to be sent along."""
+        prompt = ceil(input_tokens * MARGIN) + FEW_TOKENS
+        cost: int | None = 0
+        output = 0
+        for target in targets:
+            most = most_output
+            if most is None and target.dialect.name == "anthropic":
+                most = DEFAULT_MAX_TOKENS
+            answer = self._output(target.model, most) * times
+            output = max(output, answer)
+            tariffs = self._tariffs(target.model, at)
+            if tariffs is None:
+                cost = None
+            elif cost is not None:
+                reached = [each for each in tariffs if prompt > each.above]
+                worst = [each.input * prompt + each.output * answer for each in reached]
+                cost = max(cost, *worst)
+        return Worst(cost, prompt, output)
+
+    def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
+        """The exact cost in dollars; None where it cannot be known."""
+        return self._pricer.cost(usage, model, at)
+
+    def _output(self, model: str, most: int | None) -> int:
+        if model not in self._outputs:
+            if len(self._outputs) >= _MODELS:
+                self._outputs.clear()
+            try:
+                self._outputs[model] = capabilities(model).max_output_tokens
+            except InterlinguaError:
+                self._outputs[model] = None
+        of_model = self._outputs[model]
+        if most is None:
+            return MOST_OUTPUT if of_model is None else of_model
+        return most if of_model is None else min(most, of_model)
+
+    def _tariffs(self, model: str, at: datetime) -> tuple[_Tariff, ...] | None:
+        day = (at if at.tzinfo is UTC else at.astimezone(UTC)).date()
+        if day != self._day or len(self._known) >= _MODELS:
+            self._day = day
+            self._known.clear()
+        if model in self._known:
+            return self._known[model]
+        found: tuple[_Tariff, ...] | None = None
+        if model in self.table and (period := self.table[model].period(day)) is not None:
+            rates: list[tuple[int, Rates]] = [(-1, period)]
+            rates += [(-1, each) for each in period.hours]
+            rates += [(tier.above_prompt_tokens, tier) for tier in period.tiers]
+            found = tuple([_tariff(above, each) for above, each in rates])
+        self._known[model] = found
+        return found
+
+
+def _tariff(above: int, rates: Rates) -> _Tariff:
+    """The dearest kind of prompt token: some cost more because they are written to a cache."""
+    kinds = (rates.input, rates.cached_read, rates.cache_write, rates.cache_write_1h)
+    dearest = max([rate for rate in kinds if rate is not None])
+    return _Tariff(above, _of_token(dearest), _of_token(rates.output))
+
+
+def _of_token(rate: Decimal) -> int:
+    return picodollars(rate / _A_MILLION)

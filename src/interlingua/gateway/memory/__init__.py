@@ -1,0 +1,1 @@
+"""What is kept between requests: signatures, responses, answers to repeat."""

@@ -1,0 +1,261 @@
+"""What the client's dialect cannot carry is remembered, and put back when its turn comes again.
+
+It is kept in the store, so that a restart or another machine makes no difference: under the tenant,
+the issuer and the model, and found by a tool call's id as the client knows it, or by the words of
+the turn and of what was asked before it. It expires, there is room for so much and no more, and
+nobody but its issuer and its tenant ever gets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from interlingua.client.targets import Target
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.keys.principal import KeyPrincipal
+from interlingua.gateway.memory.hidden import (
+    Turn,
+    asked_before,
+    calls_in,
+    client_ids,
+    digest,
+    merged,
+    turn_of,
+    words_of,
+)
+from interlingua.gateway.state import Exchange
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.models.capabilities import capabilities
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.remembered import Place, RememberedRow
+
+logger = logging.getLogger(__name__)
+
+HOURS = 24.0
+MOST = 64 * 1024 * 1024
+"""Bytes for one tenant."""
+MOST_OF_ALL = 1024 * 1024 * 1024
+LONGEST = 4 * 1024 * 1024
+"""Bytes of one turn; a longer one is not kept."""
+RECENT = 1000
+RECENT_BYTES = 16 * 1024 * 1024
+TIDY_EVERY = 256
+"""Turns that are kept before the next look at how much there is."""
+TURNS = 1000
+"""Of a history, from its end, that are looked for."""
+
+RESPONSES = "openai-responses"
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Turn).decode
+
+
+class _Keys(NamedTuple):
+    """What a turn may be found by: its calls, or its words where there are no ids to go by."""
+
+    calls: tuple[str, ...]
+    turn: str | None
+
+
+class Memory:
+    """What is remembered in a store."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        *,
+        hours: float = HOURS,
+        most: int = MOST,
+        most_of_all: int = MOST_OF_ALL,
+    ) -> None:
+        self._store = store
+        self._seconds = hours * 3600
+        self._most = most
+        self._most_of_all = most_of_all
+        self._recent = Recent(self._seconds)
+        self._kept = 0
+        self._tenants: set[str] = set()
+        self._tidying: asyncio.Task[None] | None = None
+
+    # The way up
+
+    async def put_back(self, request: Request, exchange: Exchange) -> Request:
+        """The request with all that its issuer will want of earlier turns. When the store is away,
+        the request goes as it is: what is missing is then in the report of losses."""
+        messages = exchange.asked = request.messages
+        place = _place(exchange)
+        if place is None or exchange.target is None:
+            return request
+        request = asking(request, exchange.target)
+        wanted = _wanted(messages, place, dialect_of(exchange.front).traits.optional_ids)
+        if not wanted:
+            return request
+        try:
+            found = await self._find(place, wanted)
+        except StoreError as odd:
+            logger.error("memory_unreadable", extra={"request": exchange.id, "why": odd.reason})
+            return request
+        changed = list(messages)
+        for index, turn in found.items():
+            new = merged(messages[index], turn, exchange.target.dialect.name)
+            if new is not None:
+                changed[index] = new
+        return request.replace(messages=tuple(changed)) if found else request
+
+    async def _find(self, place: Place, wanted: dict[int, _Keys]) -> dict[int, Turn]:
+        found = {index: self._recent.get(keys) for index, keys in wanted.items()}
+        missing = [keys for index, keys in wanted.items() if found[index] is None]
+        if missing:
+            calls = [key for keys in missing for key in keys.calls]
+            turns = [keys.turn for keys in missing if keys.turn is not None]
+            rows = await self._store.remembered(place, calls, turns)
+            by_call = {row.call_key: row.turn for row in rows if row.call_key is not None}
+            by_turn = {row.turn_key: row.turn for row in rows}
+            for index, keys in wanted.items():
+                if found[index] is None:
+                    data = next((by_call[key] for key in keys.calls if key in by_call), None)
+                    if data is None and keys.turn is not None:
+                        data = by_turn.get(keys.turn)
+                    found[index] = None if data is None else _decode(data)
+        return {index: turn for index, turn in found.items() if turn is not None}
+
+    # The way down
+
+    async def keep(self, response: Response, exchange: Exchange) -> None:
+        """Keep what the client's dialect cannot carry of an answer. It is durable when this
+        returns; the answer goes on to the client even where it could not be kept."""
+        place = _place(exchange)
+        if place is None:
+            return
+        front = dialect_of(exchange.front)
+        rows: list[RememberedRow] = []
+        for message in (response.message, *response.alternatives):
+            turn = turn_of(message, front)
+            if turn is None:
+                continue
+            data = _encode(turn)
+            if len(data) > LONGEST:
+                logger.warning("turn_too_long_to_keep", extra={"request": exchange.id})
+                continue
+            calls = [call_key(place, id) for id in client_ids(message, front)]
+            before = asked_before(exchange.asked, len(exchange.asked))
+            words = turn_key(place, before, message)
+            rows.append(RememberedRow(calls[0] if calls else None, words, data))
+            self._recent.put([*calls[:1], words], turn, len(data))
+        if not rows:
+            return
+        try:
+            await self._store.remember(place, rows, self._seconds)
+        except StoreError as odd:
+            logger.error("turn_not_kept", extra={"request": exchange.id, "why": odd.reason})
+            return
+        self._tenants.add(place.tenant)
+        self._kept += len(rows)
+        if self._kept >= TIDY_EVERY and (self._tidying is None or self._tidying.done()):
+            self._tidying = asyncio.ensure_future(self.tidy())
+
+    async def tidy(self) -> None:
+        """Let go of what has expired, and of the oldest where there is too much."""
+        tenants, self._tenants, self._kept = self._tenants, set(), 0
+        try:
+            await self._store.forget_remembered(sorted(tenants), self._most, self._most_of_all)
+        except StoreError as odd:
+            self._tenants |= tenants
+            logger.error("memory_not_tidied", extra={"why": odd.reason})
+
+    async def close(self) -> None:
+        if self._tidying is not None:
+            await asyncio.wait({self._tidying}, timeout=5)
+
+
+class Recent:
+    """The last turns that this process has kept itself, so that it need not ask for them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._turns: OrderedDict[str, tuple[float, Turn, int]] = OrderedDict()
+        self._size = 0
+
+    def put(self, keys: list[str], turn: Turn, size: int) -> None:
+        until = asyncio.get_running_loop().time() + self._seconds
+        for key in keys:
+            old = self._turns.pop(key, None)
+            self._size += size - (old[2] if old is not None else 0)
+            self._turns[key] = (until, turn, size)
+        while len(self._turns) > RECENT or self._size > RECENT_BYTES:
+            self._size -= self._turns.popitem(last=False)[1][2]
+
+    def get(self, keys: _Keys) -> Turn | None:
+        for key in (*keys.calls, keys.turn):
+            found = None if key is None else self._turns.get(key)
+            if found is not None and found[0] > asyncio.get_running_loop().time():
+                return found[1]
+        return None
+
+
+def asking(request: Request, target: Target) -> Request:
+    """A request that asks for what is to be remembered, where that is not given unasked: the
+    Responses API gives its sealed reasoning to those who keep the history themselves."""
+    if target.dialect.name != RESPONSES or not _thinks(target.model):
+        return request
+    raw = {"include": ["reasoning.encrypted_content"], "store": False}
+    return request.replace(raw={**(request.raw or {}), RESPONSES: raw})
+
+
+@lru_cache(maxsize=1000)
+def _thinks(model: str) -> bool:
+    """Models that do not think refuse to be asked for their thinking."""
+    try:
+        return capabilities(model, RESPONSES).supports_thinking
+    except InterlinguaError:
+        return False
+
+
+def _place(exchange: Exchange) -> Place | None:
+    """Whose turns these are, and who may have them back; None where there is no need to keep any:
+    nobody signs, or the client's dialect carries the signatures of that family itself."""
+    target = exchange.target
+    if target is None:
+        return None
+    family = target.dialect.traits.family
+    if family is None or family == dialect_of(exchange.front).traits.family:
+        return None
+    return Place(_tenant(exchange), family, target.model)
+
+
+def _tenant(exchange: Exchange) -> str:
+    who = exchange.principal
+    return who.account_id if isinstance(who, KeyPrincipal) else who.key_id or ""
+
+
+def _wanted(messages: tuple[Message, ...], place: Place, optional_ids: bool) -> dict[int, _Keys]:
+    wanted: dict[int, _Keys] = {}
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.role is not Role.ASSISTANT:
+            continue
+        ids = [block.id for block in calls_in(message)]
+        words = None
+        if optional_ids or not ids:
+            words = turn_key(place, asked_before(messages, index), message)
+        wanted[index] = _Keys(tuple([call_key(place, id) for id in ids]), words)
+        if len(wanted) >= TURNS:
+            break
+    return wanted
+
+
+def call_key(place: Place, id: str) -> str:
+    return digest(*place, "call", id)
+
+
+def turn_key(place: Place, asked: str, message: Message) -> str:
+    return digest(*place, "turn", asked, *words_of(message))

@@ -1,0 +1,93 @@
+"""Whose a response is that its provider keeps. All keys of a gateway share one account there, so
+the provider itself would let every one of them go on from every other's conversation.
+
+What is noted is a digest of the response's id and the tenant. An id that nobody has noted is none
+of this gateway's, and is the provider's to judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+
+from interlingua.gateway.paths.callers import tenant_of
+from interlingua.gateway.state import Principal
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.remembered import Place, RememberedRow
+
+logger = logging.getLogger(__name__)
+
+RECENT = 10_000
+"""Responses that are known without asking the store."""
+WAITING = 10_000
+PAUSE = 0.05
+_PLACE = Place("response-owners", "responses", "")
+
+
+class Owners:
+    """Notes are in memory at once, and in the store a moment later, many together."""
+
+    def __init__(self, store: AsyncStore, seconds: float) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._waiting: list[RememberedRow] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    def note(self, response_id: str, principal: Principal) -> None:
+        """This tenant has got this response."""
+        tenant = tenant_of(principal)
+        if tenant is None:
+            return  # a gateway without keys has one tenant
+        key = _key(response_id)
+        if key in self._known:
+            return
+        self._keep(key, tenant)
+        if len(self._waiting) >= WAITING:
+            logger.error("response_owner_dropped")
+            return
+        self._waiting.append(RememberedRow(key, tenant, b"{}"))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.ensure_future(self._write(PAUSE))
+
+    async def is_anothers(self, response_id: str, principal: Principal) -> bool:
+        """Whether another tenant has got it; also where the store cannot be asked."""
+        tenant, key = tenant_of(principal), _key(response_id)
+        owner = self._known.get(key)
+        if owner is None:
+            try:
+                rows = await self._store.remembered(_PLACE, [key], [])
+            except StoreError as odd:
+                logger.error("response_owner_unreadable", extra={"why": odd.reason})
+                return True
+            if not rows:
+                return False
+            owner = rows[0].turn_key
+            self._keep(key, owner)
+        return owner != tenant
+
+    def _keep(self, key: str, tenant: str) -> None:
+        self._known.setdefault(key, tenant)
+        while len(self._known) > RECENT:
+            self._known.popitem(last=False)
+
+    async def _write(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        while self._waiting:
+            rows, self._waiting = self._waiting, []
+            try:
+                await self._store.remember(_PLACE, rows, self._seconds)
+            except StoreError as odd:
+                logger.error("response_owners_not_kept", extra={"why": odd.reason})
+
+    async def close(self) -> None:
+        """Write what waits."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=5)
+
+
+def _key(response_id: str) -> str:
+    return hashlib.sha256(response_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,141 @@
+"""One request with an `Idempotency-Key`, on its way: answered again, or recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from interlingua.gateway.memory.repeats import Landed, Repeats, not_kept, refusal
+from interlingua.gateway.memory.replies import Recording, Reply, is_whole_stream
+from interlingua.gateway.paths.callers import tenant_of
+from interlingua.gateway.state import Exchange
+from interlingua.ids import Ulids
+from interlingua.store.repeats import Claim
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+KEY = b"idempotency-key"
+LONGEST_KEY = 255
+RECORDING = 64 * 1024 * 1024
+"""Bytes of answers that are under way, all together."""
+PIECE = 64 * 1024
+_LARGE = 256 * 1024
+"""Bytes that are worked on in another thread."""
+_IDS = Ulids()
+
+
+class Repeat:
+    """One request with a key: `begin`, then `send` in place of the client's own, then `end`."""
+
+    def __init__(
+        self, repeats: Repeats, exchange: Exchange, path: str, key: bytes, body: bytes, send: Send
+    ) -> None:
+        self.answered = False
+        """Whether the client has its answer: nothing else is to be done."""
+        self._repeats = repeats
+        self._exchange = exchange
+        self._asked = (path, key, body)
+        self._send = send
+        self._claim: Claim | None = None
+        self._recording = Recording(repeats.longest)
+
+    async def begin(self) -> None:
+        """Give the answer that was given before, if there is one, and wait for one that is under
+        way. `Refused` where the key was used for another request, or the answer cannot be had."""
+        exchange, (path, key, body) = self._exchange, self._asked
+        if not 0 < len(key) <= LONGEST_KEY or not all(32 < byte < 127 for byte in key):
+            text = f"an idempotency key is 1 to {LONGEST_KEY} visible ASCII characters"
+            raise refusal(exchange, 400, text, "idempotency_key_invalid")
+        self._asked = ("", b"", b"")
+        tenant = tenant_of(exchange.principal) or ""
+        if len(body) > _LARGE:
+            claim = await asyncio.to_thread(_claim, tenant, path, key, body)
+        else:
+            claim = _claim(tenant, path, key, body)
+        reply = await self._repeats.take(exchange, claim)
+        if reply is None:
+            self._claim = claim
+            return
+        if reply.body is None:
+            raise not_kept(exchange)
+        self.answered = True
+        await self._replay(reply, reply.body)
+
+    async def _replay(self, reply: Reply, body: bytes) -> None:
+        exchange, send = self._exchange, self._send
+        exchange.status = reply.status
+        own = [(b"x-request-id", exchange.id.encode())]
+        if exchange.front == "anthropic":
+            own.append((b"request-id", exchange.id.encode()))
+        headers = reply.told(own)
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        for at in range(0, len(body), PIECE):
+            piece = body[at : at + PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """To the client, and noted."""
+        repeats, recording = self._repeats, self._recording
+        repeats.recording += recording.take(message)
+        if repeats.recording > RECORDING:
+            repeats.recording += recording.drop()
+        await self._send(message)
+
+    def end(self) -> None:
+        """Whatever became of it. Nobody has to wait for what is still to be done."""
+        claim, self._claim = self._claim, None
+        if claim is not None:
+            self._repeats.work(self._end(claim, self._repeats.over(claim)))
+
+    async def _end(self, claim: Claim, waiting: Landed) -> None:
+        """An answer that is whole and good is kept; one that is not goes to those who have waited
+        for it, unless it is a refusal of our own."""
+        exchange, recording = self._exchange, self._recording
+        reply: Reply | None = None
+        good = False
+        try:
+            if recording.is_whole and exchange.status != 499:
+                reply = Reply(
+                    claim.print,
+                    exchange.id,
+                    recording.status,
+                    recording.headers,
+                    recording.body(),
+                    exchange.stream and recording.status == 200,
+                )
+                good = recording.status == 200 and exchange.error is None
+                good = good and await _is_whole(exchange.front, reply)
+        finally:
+            self._repeats.recording += recording.drop()
+            waiting.set_result(reply if good or exchange.attempts else None)
+            if good and reply is not None:
+                await self._repeats.keep(exchange, claim, reply)
+            else:
+                await self._repeats.give_up(claim)
+
+
+async def _is_whole(dialect: str, reply: Reply) -> bool:
+    if not reply.is_stream or reply.body is None:
+        return True
+    if len(reply.body) < _LARGE:
+        return is_whole_stream(dialect, reply.body)
+    return await asyncio.to_thread(is_whole_stream, dialect, reply.body)
+
+
+def _claim(tenant: str, path: str, key: bytes, body: bytes) -> Claim:
+    """No other tenant's key leads to the same row; and nobody who reads the row can find out what
+    was asked by guessing, without the key."""
+    id = _digest(tenant.encode("utf-8", "surrogatepass"), key)
+    asked = _digest(tenant.encode("utf-8", "surrogatepass"), key, path.encode(), body)
+    return Claim(id, tenant, asked, _IDS.new())
+
+
+def _digest(*parts: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(b"%d:" % len(part))
+        whole.update(part)
+    return whole.hexdigest()

@@ -1,0 +1,226 @@
+"""Responses that are kept for clients of OpenAI's Responses API: `store`, `previous_response_id`,
+and fetching or deleting one.
+
+A provider that keeps them itself is asked itself. For all others they are in our store, where the
+key allows that content is kept; where it does not, a client hears that there is no such response,
+in the dialect's own words. Each is one row, which deleting removes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response as HttpResponse
+
+from interlingua.client.targets import Target
+from interlingua.gateway.memory.owners import Owners
+from interlingua.gateway.paths.callers import JSON, ApiError, answer, tenant_of
+from interlingua.gateway.state import Exchange, Principal, Refused
+from interlingua.model.codec import dumps, loads
+from interlingua.model.exchange import ErrorKind, Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.retell import retell
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.remembered import Place, RememberedRow
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+logger = logging.getLogger(__name__)
+
+DIALECT = "openai-responses"
+KEEPERS = frozenset({"openai", "azure"})
+"""Providers that keep responses themselves."""
+DAYS = 30
+"""As long as OpenAI keeps them."""
+LONGEST = 8 * 1024 * 1024
+"""Bytes of one; a longer one is not kept."""
+MOST_OF_ALL = 1024 * 1024 * 1024
+DEEPEST = 1000
+"""Responses that one may go back by."""
+TIDY_EVERY = 256
+
+
+class Kept(msgspec.Struct):
+    """One response: what it went on from, what was said, and the answer."""
+
+    id: str
+    previous: str | None
+    said: tuple[Message, ...]
+    answer: Response
+    source: str
+    """The dialect that the answer was read from."""
+
+
+def keeps(target: Target) -> bool:
+    """Whether the provider is to be asked for its responses."""
+    return target.provider.key in KEEPERS and target.dialect.name == DIALECT
+
+
+class Responses:
+    """The responses in a store."""
+
+    def __init__(self, store: AsyncStore, days: float = DAYS) -> None:
+        self._store = store
+        self._seconds = days * 86400
+        self._kept = 0
+        self.owners = Owners(store, self._seconds)
+
+    async def require_own(self, id: str, exchange: Exchange) -> None:
+        """`Refused` where another tenant has got this response from a provider that keeps it."""
+        if await self.owners.is_anothers(id, exchange.principal):
+            raise _not_found(id)
+
+    def note(self, id: str | None, exchange: Exchange) -> None:
+        """A provider keeps this response, for the one who asked."""
+        if id is not None:
+            self.owners.note(id, exchange.principal)
+
+    async def close(self) -> None:
+        await self.owners.close()
+
+    async def expand(self, request: Request, exchange: Exchange) -> Request:
+        """The request with the whole conversation, where it goes on from a response that is here.
+        Instructions of earlier requests do not hold for this one."""
+        goes_on = request.continues
+        if goes_on is None or goes_on.response_id is None:
+            return request
+        earlier = await self._history(goes_on.response_id, exchange.principal)
+        rest = goes_on.replace(response_id=None)
+        is_empty = rest == type(rest)()
+        at = _instructions(request)
+        messages = (*request.messages[:at], *earlier, *request.messages[at:])
+        return request.replace(messages=messages, continues=None if is_empty else rest)
+
+    async def _history(self, id: str, principal: Principal) -> list[Message]:
+        chain: list[Kept] = []
+        wanted: str | None = id
+        while wanted is not None:
+            kept = await self._find(wanted, principal)
+            if kept is None or len(chain) >= DEEPEST:
+                raise _not_found(wanted)
+            chain.append(kept)
+            wanted = kept.previous
+        history: list[Message] = []
+        for kept in reversed(chain):
+            history += [*kept.said, kept.answer.message]
+        return history
+
+    async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
+        """Keep a response, if the client and its key want that. `request` is as the client sent
+        it, not expanded. False if it was not kept."""
+        id = response.message.metadata.response_id
+        wants = (request.raw or {}).get(DIALECT, {}).get("store") is not False
+        if not (wants and exchange.principal.keep_content and id) or response.error is not None:
+            return False
+        previous = None if request.continues is None else request.continues.response_id
+        target = exchange.target
+        source = DIALECT if target is None else target.dialect.name
+        said = request.messages[_instructions(request) :]
+        data = msgspec.json.encode(
+            {
+                "id": id,
+                "previous": previous,
+                "said": [msgspec.Raw(dumps(message)) for message in said],
+                "answer": msgspec.Raw(dumps(response)),
+                "source": source,
+            }
+        )
+        if len(data) > LONGEST:
+            logger.warning("response_too_long_to_keep", extra={"request": exchange.id})
+            return False
+        place = _place(id, exchange.principal)
+        try:
+            await self._store.remember(
+                place, [RememberedRow(None, place.tenant, data)], self._seconds
+            )
+        except StoreError as odd:
+            logger.error("response_not_kept", extra={"request": exchange.id, "why": odd.reason})
+            return False
+        self._kept += 1
+        if self._kept % TIDY_EVERY == 0:
+            await self._store.forget_remembered([], 0, MOST_OF_ALL)
+        return True
+
+    async def _find(self, id: str, principal: Principal) -> Kept | None:
+        place = _place(id, principal)
+        rows = await self._store.remembered(place, [], [place.tenant])
+        if not rows:
+            return None
+        plain: dict[str, Any] = msgspec.json.decode(rows[-1].turn)
+        return Kept(
+            plain["id"],
+            plain["previous"],
+            tuple([loads(msgspec.json.encode(each), Message) for each in plain["said"]]),
+            loads(msgspec.json.encode(plain["answer"]), Response),
+            plain["source"],
+        )
+
+    async def wire(self, id: str, principal: Principal) -> bytes | None:
+        """A response as the client was told it; None if there is none."""
+        kept = await self._find(id, principal)
+        if kept is None:
+            return None
+        told = retell(kept.answer, DIALECT, source=kept.source)
+        from interlingua.dialects.registry import dialect
+
+        written = dialect(DIALECT).write_response(told.value, told.scribe)
+        wire: dict[str, Any] = dict(written.wire)
+        wire.setdefault("previous_response_id", kept.previous)
+        wire.setdefault("store", True)
+        return msgspec.json.encode(wire)
+
+    async def remove(self, id: str, principal: Principal) -> bool:
+        """False if there is none."""
+        if await self._find(id, principal) is None:
+            return False
+        await self._store.forget_tenant(_place(id, principal).tenant)
+        return True
+
+
+def _not_found(id: str) -> Refused:
+    text = f"Previous response with id '{id[:100]}' not found."
+    return Refused(400, ErrorKind.INVALID_REQUEST, text, "previous_response_not_found")
+
+
+def _instructions(request: Request) -> int:
+    """How many messages at the start are the request's instructions, which are its own alone."""
+    first = request.messages[0] if request.messages else None
+    if first is None or first.role is not Role.SYSTEM:
+        return 0
+    raw = (first.metadata.provider_raw or {}).get(DIALECT, {})
+    form = raw.get("$form") if isinstance(raw, dict) else None
+    return 0 if isinstance(form, dict) and "place" in form else 1
+
+
+def _place(id: str, principal: Principal) -> Place:
+    """Each response has a place of its own, which no other tenant's key leads to."""
+    whole = f"{tenant_of(principal) or ''}\0{id}".encode("utf-8", "surrogatepass")
+    return Place(f"response:{hashlib.sha256(whole).hexdigest()}", "responses", "")
+
+
+# GET and DELETE
+
+
+async def show(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
+    wire = await service.responses.wire(request.path_params["id"], principal)
+    if wire is None:
+        raise _missing(request)
+    return HttpResponse(wire, media_type=JSON, headers={"cache-control": "no-store"})
+
+
+async def remove(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
+    id = request.path_params["id"]
+    if not await service.responses.remove(id, principal):
+        raise _missing(request)
+    return answer({"id": id, "object": "response", "deleted": True})
+
+
+def _missing(request: HttpRequest) -> ApiError:
+    id = request.path_params["id"][:100]
+    return ApiError(404, "not_found", f"Response with id '{id}' not found.")

@@ -1,0 +1,154 @@
+"""What clients of our own paths send: bounded, in time, and checked before anything is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+
+from interlingua.errors import ReadError
+from interlingua.gateway.paths.callers import ApiError
+from interlingua.gateway.settings import Limits
+from interlingua.model.codec import convert
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message
+from interlingua.model.rules import validate
+from interlingua.model.walk import walk
+
+T = TypeVar("T", bound=msgspec.Struct)
+TEXT = 100_000
+"""Characters of a name, a path or a prompt."""
+
+
+class NewSession(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /sessions`."""
+
+    workspace_path: str
+    name: str | None = None
+    active_model: str | None = None
+    system: str | None = None
+
+
+class ChangedSession(msgspec.Struct, forbid_unknown_fields=True):
+    """`PATCH /sessions/{id}`: null goes back to the session's default."""
+
+    active_model: str | None
+
+
+class NewTurn(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /sessions/{id}/turns`: canonical blocks, or text."""
+
+    content: Any
+    per_message_override: str | None = None
+    options: dict[str, Any] | None = None
+
+
+class Rules(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /routing/check`: the text of a rules file."""
+
+    rules: str
+
+
+class ShownModel(msgspec.Struct):
+    """`POST /api/show` of Ollama. Older clients say `name`; what else they say changes nothing."""
+
+    model: str | None = None
+    name: str | None = None
+
+
+async def read(request: Request, kind: type[T], limits: Limits) -> T:
+    """The body as what it should be."""
+    data = await _bytes(request, limits)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
+        raise ApiError(400, "invalid_request", f"the body: {odd}"[:500]) from None
+
+
+async def _bytes(request: Request, limits: Limits) -> bytes:
+    said = request.headers.get("content-length", "")
+    if said.isascii() and said.isdigit() and int(said) > limits.body:
+        raise _too_long(limits)
+    pieces, size = [], 0
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for piece in request.stream():
+                pieces.append(piece)
+                size += len(piece)
+                if size > limits.body:
+                    raise _too_long(limits)
+    except TimeoutError:
+        raise ApiError(408, "request_timeout", "the body did not arrive") from None
+    except ClientDisconnect:
+        raise ApiError(499, "client_gone", "the client has left") from None
+    return b"".join(pieces)
+
+
+def _too_long(limits: Limits) -> ApiError:
+    return ApiError(413, "request_too_large", f"the body has more than {limits.body} bytes")
+
+
+def user_message(content: Any) -> Message:
+    """What a user says, from text or canonical blocks. Files of this machine cannot be named: a
+    client says what it wants to say itself."""
+    if isinstance(content, str):
+        if not content.strip() or "\x00" in content:
+            raise ApiError(400, "invalid_content", "a turn begins with something said")
+        return Message.user(content)
+    if not isinstance(content, list) or not content:
+        raise ApiError(400, "invalid_content", "content: expected text or a list of blocks")
+    try:
+        message = convert({"role": "user", "content": content}, Message)
+    except ReadError as odd:
+        raise ApiError(400, "invalid_content", str(odd)) from None
+    for _, _, block in walk([message]):
+        source = getattr(block, "source", None)
+        if source is not None and source.kind == "file_ref":
+            text = "file_ref: files of the gateway's machine cannot be named"
+            raise ApiError(400, "invalid_content", text)
+    broken = validate(message)
+    if broken:
+        raise ApiError(400, "invalid_content", str(broken[0]))
+    return message
+
+
+def options_of(plain: dict[str, Any] | None) -> Options | None:
+    if plain is None:
+        return None
+    try:
+        return convert(plain, Options)
+    except ReadError as odd:
+        raise ApiError(400, "invalid_request", f"options: {odd}") from None
+
+
+def text_of(value: str, name: str) -> str:
+    """A short text: something, without control characters."""
+    bad = any(ord(mark) < 32 and mark not in "\n\t" for mark in value)
+    if not value or len(value) > TEXT or bad:
+        raise ApiError(400, "invalid_request", f"{name}: expected a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ApiError(400, "invalid_request", f"{name}: expected Unicode text") from None
+    return value
+
+
+def number(query: Mapping[str, str], name: str, usual: int, least: int, most: int) -> int:
+    """A number of a query."""
+    said = query.get(name)
+    if said is None:
+        return usual
+    if not (said.isascii() and said.isdigit()) or not least <= int(said[:12]) <= most:
+        text = f"{name}: expected a number from {least} to {most}"
+        raise ApiError(400, "invalid_request", text)
+    return int(said)
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    said = query.get(name, "false")
+    if said not in ("true", "false"):
+        raise ApiError(400, "invalid_request", f"{name}: expected true or false")
+    return said == "true"

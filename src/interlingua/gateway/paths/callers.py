@@ -1,0 +1,72 @@
+"""Who asks on the gateway's own paths, and how they are told what went wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.fronts import token_of
+from interlingua.gateway.state import Principal, Refused
+
+__all__ = ["ApiError", "answer", "error_answer", "principal_of", "tenant_of"]
+
+_encode = msgspec.json.Encoder().encode
+JSON = "application/json"
+
+
+class ApiError(Exception):
+    """An answer in place of what was asked for: `{"error": {"code", "message", "details"?}}`."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        details: Any = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+        self.headers = headers
+
+
+def tenant_of(principal: Principal) -> str | None:
+    """Whose things are whose: a user's, over all keys of that user; else those of the key and of
+    the keys that replace it. None on a gateway without keys."""
+    account: str | None = getattr(principal, "account_id", None)
+    return principal.user_id or account or principal.key_id
+
+
+async def principal_of(gateway: Gateway, request: Request) -> Principal:
+    """Who asks; decided by the key alone, before anything else of the request is looked at."""
+    token = token_of(dict(request.scope["headers"]), request.scope["query_string"])
+    try:
+        return await gateway.keys.find(token)
+    except Refused as refused:
+        code = refused.error.code or ("unauthorized" if refused.status == 401 else "refused")
+        headers = dict(refused.headers)
+        if refused.status == 401:
+            headers.setdefault("www-authenticate", "Bearer")
+        raise ApiError(
+            refused.status, code, refused.error.message, headers=headers or None
+        ) from None
+
+
+def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON answer. Nobody on the way may keep it: it is one caller's."""
+    told = {"cache-control": "no-store", **(headers or {})}
+    return Response(_encode(value), status, told, media_type=JSON)
+
+
+def error_answer(odd: ApiError) -> Response:
+    error: dict[str, Any] = {"code": odd.code, "message": odd.message}
+    if odd.details is not None:
+        error["details"] = odd.details
+    return answer({"error": error}, odd.status, odd.headers)

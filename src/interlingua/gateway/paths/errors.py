@@ -1,0 +1,57 @@
+"""What goes wrong inside, as an answer for clients of our own paths. Clients go by `code`."""
+
+from __future__ import annotations
+
+from interlingua.client.errors import CallError
+from interlingua.errors import InterlinguaError, ReadError
+from interlingua.gateway.paths.callers import ApiError
+from interlingua.gateway.sessions.running import BusyError, FullError
+from interlingua.models.names import UnknownModelError
+from interlingua.providers.errors import ProviderSetupError
+from interlingua.routing.errors import (
+    NoModelError,
+    OverrideError,
+    RoutingError,
+    SwapError,
+)
+from interlingua.sessions.errors import SessionError, TurnError
+from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+
+
+def api_error(odd: InterlinguaError) -> ApiError:
+    """The answer for an error of ours."""
+    match odd:
+        case BusyError():
+            return ApiError(409, "turn_in_flight", str(odd))
+        case FullError():
+            return ApiError(503, "too_many_turns", str(odd), headers={"retry-after": "1"})
+        case NoModelError():
+            tried = [
+                {"model": step.candidate_model, "reason": step.reason}
+                for step in odd.decision.chain
+                if step.candidate_model is not None
+            ]
+            return ApiError(503, "routing_failed", str(odd), {"tried": tried})
+        case SwapError():
+            return ApiError(409, "swap_refused", str(odd))
+        case OverrideError() | UnknownModelError():
+            return ApiError(400, "unknown_model", str(odd))
+        case RoutingError():
+            return ApiError(503, "routing_failed", str(odd), {"tried": []})
+        case ProviderSetupError():
+            return ApiError(503, "provider_not_set_up", str(odd))
+        case TurnError():
+            return ApiError(409, "turn_in_flight", str(odd))
+        case SessionError() | ReadError():
+            return ApiError(400, "invalid_content", str(odd))
+        case NotFoundError():
+            return ApiError(404, "not_found", f"there is no such {odd.what}")
+        case ConflictError():
+            return ApiError(409, "conflict", "somebody else has changed this; read it again")
+        case StoreError():
+            text = f"the store cannot do this now ({odd.reason})"
+            return ApiError(503, "store_unavailable", text, headers={"retry-after": "1"})
+        case CallError():
+            return ApiError(502, "upstream_failed", odd.problem)
+        case _:
+            return ApiError(500, "internal_error", "the gateway itself failed; see its log")

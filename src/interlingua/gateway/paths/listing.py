@@ -1,0 +1,218 @@
+"""Which models there are, as each dialect lists them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interlingua import __version__
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, Front
+from interlingua.gateway.state import Principal, Refused
+from interlingua.model.exchange import ErrorKind
+from interlingua.models.capabilities import Capabilities, capabilities, known_models
+from interlingua.models.names import model_name
+from interlingua.providers.credentials import credentials
+
+LONG_AGO = "1970-01-01T00:00:00Z"
+"""Nobody has told us when models were made; this is what Anthropic's own list says of such."""
+MOST = 1000
+"""On one page."""
+OLLAMA_VERSION = "0.12.0"
+"""Clients of Ollama look whether the server is new enough; this is the API that we speak."""
+
+
+class Listed:
+    """One model that can be asked for, by the name to ask with."""
+
+    def __init__(self, name: str, model: str) -> None:
+        self.name = name
+        self.model = model
+        self.provider = model_name(model).provider
+        self.can: Capabilities | None
+        try:
+            self.can = capabilities(model)
+        except InterlinguaError:
+            self.can = None
+
+
+def models(gateway: Gateway, principal: Principal) -> list[Listed]:
+    """Names of the gateway's own, then known models whose provider can be asked, as far as this
+    key may use them."""
+    providers = gateway.targets.providers
+    good: dict[str, bool] = {}
+    found: dict[str, str] = {}
+    for name, route in gateway.settings.routes.items():
+        try:
+            found[name] = gateway.targets.find(route.model).model
+        except InterlinguaError:
+            continue
+    for model in known_models():
+        key = model_name(model).provider
+        if key not in good:
+            good[key] = key in providers and _has_key(gateway, key)
+        if good[key]:
+            found.setdefault(model, model)
+    allowed = principal.allowed_models
+    return [
+        Listed(name, model) for name, model in found.items() if allowed is None or model in allowed
+    ]
+
+
+def _has_key(gateway: Gateway, key: str) -> bool:
+    targets = gateway.targets
+    if key in targets._keys or key in targets._places:  # given to this gateway by its program
+        return True
+    try:
+        credentials(targets.providers[key], os.environ)
+    except InterlinguaError:
+        return False
+    return True
+
+
+def front_of(path: str, headers: Mapping[str, str]) -> Front:
+    """Whose list is asked for: `/v1/models` is OpenAI's and Anthropic's."""
+    if path.startswith("/v1beta/"):
+        return GEMINI
+    if path.startswith("/api/"):
+        return OLLAMA
+    return ANTHROPIC if "anthropic-version" in headers else CHAT
+
+
+def whose(path: str, headers: Mapping[str, str]) -> Front | None:
+    """Whose client asks at a path where nothing is; None where that could be anybody's. OpenAI's
+    reads an error in our own words."""
+    if path.startswith(("/v1beta/", "/api/")):
+        return front_of(path, headers)
+    is_anthropic = path.startswith("/v1/messages/") or "anthropic-version" in headers
+    return ANTHROPIC if is_anthropic and path.startswith("/v1/") else None
+
+
+def page(front: Front, listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+    """The list, or the part of it that was asked for."""
+    if front is ANTHROPIC:
+        return _anthropic_page(listed, query)
+    if front is GEMINI:
+        return _gemini_page(listed, query)
+    if front is OLLAMA:
+        return {"models": [one(front, each) for each in listed]}
+    return {"object": "list", "data": [one(front, each) for each in listed]}
+
+
+def one(front: Front, listed: Listed) -> dict[str, Any]:
+    """One model in the dialect's words."""
+    can = listed.can
+    if front is ANTHROPIC:
+        return {
+            "type": "model",
+            "id": listed.name,
+            "display_name": listed.name,
+            "created_at": LONG_AGO,
+        }
+    if front is GEMINI:
+        return {
+            "name": f"models/{listed.name}",
+            "displayName": listed.name,
+            "version": "1",
+            "inputTokenLimit": (can.max_context_tokens if can else None) or 0,
+            "outputTokenLimit": (can.max_output_tokens if can else None) or 0,
+            "supportedGenerationMethods": [
+                "generateContent",
+                "streamGenerateContent",
+                "countTokens",
+            ],
+        }
+    if front is OLLAMA:
+        return {
+            "name": listed.name,
+            "model": listed.name,
+            "modified_at": LONG_AGO,
+            "size": 0,
+            "digest": "",
+            "details": {"format": "remote", "family": listed.provider, "families": None},
+        }
+    return {"id": listed.name, "object": "model", "created": 0, "owned_by": listed.provider}
+
+
+def find(listed: Sequence[Listed], name: str, front: Front) -> Listed:
+    """One model by the name that a client uses for it."""
+    name = name.removeprefix("models/")
+    for meant in (name, f"{front.provider}:{name}"):
+        for each in listed:
+            if each.name == meant:
+                return each
+    text = f"model {name[:200]!r} is not in the list"
+    raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
+
+
+def shown(listed: Listed) -> dict[str, Any]:
+    """What `/api/show` tells clients of Ollama, which ask it how long a prompt may be and whether
+    tools can be offered."""
+    can = listed.can
+    able = {
+        "completion": True,
+        "tools": can is None or can.supports_tools,
+        "vision": can is not None and can.supports_images,
+        "thinking": can is not None and can.supports_thinking,
+    }
+    info: dict[str, Any] = {"general.architecture": listed.provider}
+    if can is not None and can.max_context_tokens is not None:
+        info[f"{listed.provider}.context_length"] = can.max_context_tokens
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": one(OLLAMA, listed)["details"],
+        "model_info": info,
+        "capabilities": [name for name, yes in able.items() if yes],
+        "modified_at": LONG_AGO,
+    }
+
+
+def version() -> dict[str, Any]:
+    """What `/api/version` tells clients of Ollama."""
+    return {"version": OLLAMA_VERSION, "interlingua": __version__}
+
+
+def _size(query: Mapping[str, str], name: str, usual: int) -> int:
+    said = query.get(name, str(usual))
+    if not (said.isascii() and said.isdigit()) or not 1 <= int(said[:9]) <= MOST:
+        text = f"{name}: expected a number from 1 to {MOST}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text)
+    return int(said)
+
+
+def _anthropic_page(listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+    size = _size(query, "limit", 20)
+    names = [each.name for each in listed]
+    before, after = query.get("before_id"), query.get("after_id")
+    for name in (before, after):
+        if name is not None and name not in names:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, f"no model {name[:200]!r} to page from")
+    if before is not None:
+        end = names.index(before)
+        start, more = max(0, end - size), end > size
+    else:
+        start = 0 if after is None else names.index(after) + 1
+        end, more = start + size, start + size < len(names)
+    part = listed[start:end]
+    return {
+        "data": [one(ANTHROPIC, each) for each in part],
+        "has_more": more,
+        "first_id": part[0].name if part else None,
+        "last_id": part[-1].name if part else None,
+    }
+
+
+def _gemini_page(listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+    size = _size(query, "pageSize", 50)
+    said = query.get("pageToken", "0")
+    start = int(said[:9]) if said.isascii() and said.isdigit() else -1
+    if not 0 <= start <= len(listed):
+        raise Refused(400, ErrorKind.INVALID_REQUEST, "pageToken: none of ours")
+    told: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
+    if start + size < len(listed):
+        told["nextPageToken"] = str(start + size)
+    return told

@@ -1,0 +1,215 @@
+"""Our own paths as an OpenAPI document. Those that speak a provider's dialect are described by that
+provider; of them, the lists of models are here, since we answer them ourselves."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua import __version__
+from interlingua.gateway.paths.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
+
+_ID = re.compile(r"\{(\w+)(?::path)?\}")
+Json = dict[str, Any]
+Refs = dict[type[msgspec.Struct], Json]
+
+ERROR: Json = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "details": {"type": "object"},
+            },
+        }
+    },
+}
+SESSION: Json = {
+    "type": "object",
+    "required": ["id", "workspace_path", "message_count", "created_at", "updated_at"],
+    "properties": {
+        "id": {"type": "string"},
+        "workspace_path": {"type": "string"},
+        "name": {"type": ["string", "null"]},
+        "active_model": {"type": ["string", "null"]},
+        "message_count": {"type": "integer"},
+        "created_at": {"type": "string", "format": "date-time"},
+        "updated_at": {"type": "string", "format": "date-time"},
+        "parent_id": {"type": ["string", "null"]},
+        "turn_in_flight": {"type": "boolean"},
+        "swap_queued": {"type": "boolean"},
+    },
+}
+_SESSION_REF: Json = {"$ref": "#/components/schemas/Session"}
+_ANY: Json = {"type": "object"}
+
+
+def _page(name: str, item: Json) -> Json:
+    properties = {name: {"type": "array", "items": item}, "has_more": {"type": "boolean"}}
+    return {"type": "object", "required": [name, "has_more"], "properties": properties}
+
+
+def _query(name: str, kind: Json) -> Json:
+    return {"name": name, "in": "query", "required": False, "schema": kind}
+
+
+_LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 200})
+_TEXT: Json = {"type": "string"}
+_CURSOR: Json = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The number of the last event that was seen.",
+}
+
+
+class Said(NamedTuple):
+    """What the document says of one path, beside what the table of paths says."""
+
+    summary: str
+    answer: Json = _ANY
+    status: int = 200
+    body: type[msgspec.Struct] | None = None
+    parameters: tuple[Json, ...] = ()
+    errors: tuple[int, ...] = ()
+    kind: str = "application/json"
+
+
+SAID: dict[tuple[str, str], Said] = {
+    ("GET", "/"): Said("That somebody is here."),
+    ("GET", "/health/live"): Said("Whether the process lives."),
+    ("GET", "/health/ready"): Said("Whether requests may be sent.", errors=(503,)),
+    ("GET", "/health"): Said("The same.", errors=(503,)),
+    ("GET", "/openapi.json"): Said("This document."),
+    ("GET", "/metrics"): Said("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
+    ("GET", "/losses/{id}"): Said("What a request could not say.", errors=(404,)),
+    ("GET", "/server/version"): Said("Versions of the program and of what it keeps."),
+    ("GET", "/routing/policy"): Said("The rules in force."),
+    ("POST", "/routing/check"): Said("Whether rules could be used.", body=Rules),
+    ("GET", "/models"): Said("Models, with what they can do."),
+    ("GET", "/v1/models"): Said("Models, as OpenAI or Anthropic list them.", errors=(400,)),
+    ("GET", "/v1/models/{model:path}"): Said("One model.", errors=(404,)),
+    ("GET", "/v1beta/models"): Said("Models, as Gemini lists them.", errors=(400,)),
+    ("GET", "/v1beta/models/{model:path}"): Said("One model.", errors=(404,)),
+    ("GET", "/api/tags"): Said("Models, as Ollama lists them."),
+    ("GET", "/api/version"): Said("The version of Ollama's API."),
+    ("POST", "/api/show"): Said("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
+    ("GET", "/v1/responses/{id}"): Said("A response that was stored.", errors=(404,)),
+    ("DELETE", "/v1/responses/{id}"): Said("Delete a response.", errors=(404,)),
+    ("POST", "/sessions"): Said(
+        "Make a session.", _SESSION_REF, 201, NewSession, errors=(403, 503)
+    ),
+    ("GET", "/sessions"): Said(
+        "The caller's sessions, the last changed first.",
+        _page("sessions", _SESSION_REF),
+        parameters=(_LIMIT, _query("before", _TEXT)),
+        errors=(400, 404),
+    ),
+    ("GET", "/sessions/{id}"): Said("One session.", _SESSION_REF, errors=(404,)),
+    ("PATCH", "/sessions/{id}"): Said(
+        "Change the model; null goes back to the default.",
+        _SESSION_REF,
+        body=ChangedSession,
+        errors=(404, 409, 503),
+    ),
+    ("DELETE", "/sessions/{id}"): Said(
+        "End a session; with `purge=true` delete all of it.",
+        parameters=(_query("purge", {"type": "boolean"}),),
+        errors=(400, 404),
+    ),
+    ("POST", "/sessions/{id}/turns"): Said(
+        "Begin a turn, which goes on in the background.",
+        status=202,
+        body=NewTurn,
+        errors=(403, 404, 409, 429, 503),
+    ),
+    ("POST", "/sessions/{id}/cancel"): Said("Stop the turn under way.", status=202, errors=(404,)),
+    ("GET", "/sessions/{id}/messages"): Said(
+        "Messages, in order: the last ones, or those before or after one.",
+        _page("messages", _ANY),
+        parameters=(_LIMIT, _query("before", _TEXT), _query("after", _TEXT)),
+        errors=(400, 404),
+    ),
+    ("GET", "/sessions/{id}/events"): Said(
+        "The trace; with `Accept: text/event-stream`, as it happens.",
+        _page("events", _ANY),
+        parameters=(
+            _query("after", {"type": "integer", "minimum": 0}),
+            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _query("types", _TEXT),
+            _query("snapshot", {"type": "boolean"}),
+            _CURSOR,
+        ),
+        errors=(400, 404, 410),
+    ),
+}
+
+
+@cache
+def document() -> Json:
+    """The whole document."""
+    from interlingua.gateway.paths.routes import rows
+
+    schemas: Json = {"Error": ERROR, "Session": SESSION}
+    bodies = [said.body for said in SAID.values() if said.body is not None]
+    made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    schemas.update(parts)
+    refs = dict(zip(bodies, made, strict=True))
+    paths: Json = {}
+    for row in rows():
+        said = SAID.get((row.method, row.path)) or SAID[row.method, row.path.removeprefix("/v1")]
+        operation = _operation(said, row.path, row.open, row.dialect, refs)
+        paths.setdefault(_ID.sub(r"{\1}", row.path), {})[row.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "interlingua gateway", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(said: Said, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
+    inside: Json = {} if said.kind != "application/json" else {"schema": said.answer}
+    told: Json = {
+        "summary": said.summary,
+        "responses": {
+            str(said.status): {"description": "As asked.", "content": {said.kind: inside}}
+        },
+        "security": [] if open else [{"key": []}],
+    }
+    if path.endswith("/events"):
+        told["responses"]["200"]["content"]["text/event-stream"] = {}
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in _ID.findall(path)
+    ]
+    if parameters or said.parameters:
+        told["parameters"] = [*parameters, *said.parameters]
+    errors = set(said.errors)
+    if said.body is not None:
+        told["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": refs[said.body]}},
+        }
+        errors |= {400, 408, 413}
+    if not open:
+        errors |= {401, 503}
+    schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ERROR_REF
+    for status in sorted(errors):
+        what = {"description": "Not so.", "content": {"application/json": {"schema": schema}}}
+        told["responses"][str(status)] = what
+    return told
+
+
+_ERROR_REF: Json = {"$ref": "#/components/schemas/Error"}

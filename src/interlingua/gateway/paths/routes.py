@@ -1,0 +1,152 @@
+"""Every path of the gateway's own, in one table, and the application made of it.
+
+Whether a caller may ask is decided on the row that matched, never on a text of the request; a row
+that does not say `open` asks for a key."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.memory import responses as responses_store
+from interlingua.gateway.paths import told as own
+from interlingua.gateway.paths.callers import ApiError, answer, error_answer, principal_of
+from interlingua.gateway.paths.errors import api_error
+from interlingua.gateway.paths.listing import front_of, whose
+from interlingua.gateway.relay.fronts import RESPONSES, error_body
+from interlingua.gateway.sessions import api as sessions_api
+from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.model.exchange import ErrorKind, ProviderError
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[["Service", Request, Principal], Awaitable[Response]]
+
+
+class Row(NamedTuple):
+    """One path. `both`: it is there with `/v1` before it, too. `dialect`: its errors are in the
+    words of a provider's dialect."""
+
+    method: str
+    path: str
+    handler: Handler
+    open: bool = False
+    both: bool = False
+    dialect: bool = False
+
+
+ROWS: tuple[Row, ...] = (
+    Row("GET", "/", own.here, open=True),
+    Row("GET", "/health/live", own.live, open=True),
+    Row("GET", "/health/ready", own.ready, open=True),
+    Row("GET", "/health", own.ready, open=True, both=True),
+    Row("GET", "/openapi.json", own.api_document, open=True),
+    Row("GET", "/metrics", own.metrics),
+    Row("GET", "/losses/{id}", own.losses, both=True),
+    Row("GET", "/server/version", own.version, both=True),
+    Row("GET", "/routing/policy", own.policy, both=True),
+    Row("POST", "/routing/check", own.check_rules, both=True),
+    Row("GET", "/models", own.models, dialect=True),
+    Row("GET", "/v1/models", own.models, dialect=True),
+    Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
+    Row("GET", "/v1beta/models", own.models, dialect=True),
+    Row("GET", "/v1beta/models/{model:path}", own.model, dialect=True),
+    Row("GET", "/api/tags", own.models, dialect=True),
+    Row("GET", "/api/version", own.ollama_version, dialect=True),
+    Row("POST", "/api/show", own.ollama_show, dialect=True),
+    Row("GET", "/v1/responses/{id}", responses_store.show, dialect=True),
+    Row("DELETE", "/v1/responses/{id}", responses_store.remove, dialect=True),
+    Row("POST", "/sessions", sessions_api.create, both=True),
+    Row("GET", "/sessions", sessions_api.listing, both=True),
+    Row("GET", "/sessions/{id}", sessions_api.show, both=True),
+    Row("PATCH", "/sessions/{id}", sessions_api.change, both=True),
+    Row("DELETE", "/sessions/{id}", sessions_api.remove, both=True),
+    Row("POST", "/sessions/{id}/turns", sessions_api.turn, both=True),
+    Row("POST", "/sessions/{id}/cancel", sessions_api.cancel, both=True),
+    Row("GET", "/sessions/{id}/messages", sessions_api.messages, both=True),
+    Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
+)
+
+
+def rows() -> list[Row]:
+    """All of them, each with its own path."""
+    return [*ROWS, *[row._replace(path=f"/v1{row.path}") for row in ROWS if row.both]]
+
+
+def application(service: Service) -> Starlette:
+    """The application of these paths."""
+    routes = [
+        StarletteRoute(row.path, _endpoint(service, row), methods=[row.method]) for row in rows()
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_here})
+    app.router.redirect_slashes = False
+    return app
+
+
+def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            principal = ANONYMOUS
+            if not row.open:
+                principal = await principal_of(service.gateway, request)
+            return await row.handler(service, request, principal)
+        except ApiError as odd:
+            return _told(row, request, odd)
+        except Refused as refused:
+            code = refused.error.code or "refused"
+            headers = dict(refused.headers)
+            made = ApiError(refused.status, code, refused.error.message, headers=headers)
+            return _told(row, request, made)
+        except InterlinguaError as inner:
+            made = api_error(inner)
+            if made.status == 500:
+                why = type(inner).__name__
+                logger.error("request_failed", extra={"path": row.path, "why": why})
+            return _told(row, request, made)
+        except Exception as inner:
+            why = type(inner).__name__
+            logger.error("request_failed", extra={"path": row.path, "why": why})
+            text = "the gateway itself failed; see its log"
+            return _told(row, request, ApiError(500, "internal_error", text))
+
+    return endpoint
+
+
+def _told(row: Row, request: Request, odd: ApiError) -> Response:
+    """An error in our words, or in those of the dialect whose path it is."""
+    if not row.dialect:
+        return error_answer(odd)
+    is_response = "/responses/" in row.path
+    front = RESPONSES if is_response else front_of(request.url.path, request.headers)
+    kind = ErrorKind.AUTH if odd.status in (401, 403) else ErrorKind.INVALID_REQUEST
+    if odd.status >= 500:
+        kind = ErrorKind.SERVER_ERROR
+    said = ProviderError(kind, odd.message, odd.code, odd.status)
+    return Response(error_body(front, said), odd.status, odd.headers, media_type="application/json")
+
+
+async def _not_here(request: Request, odd: Exception) -> Response:
+    """No such path, or not with this method."""
+    status = odd.status_code if isinstance(odd, HTTPException) else 404
+    code = "method_not_allowed" if status == 405 else "not_found"
+    text = "this path does not take this method" if status == 405 else "nothing is here"
+    allowed = None
+    if status == 405:
+        here = [each for each in request.app.routes if each.path_regex.match(request.url.path)]
+        allowed = {"allow": ", ".join(sorted({m for each in here for m in each.methods}))}
+    front = whose(request.url.path, request.headers)
+    if front is None:
+        return answer({"error": {"code": code, "message": text}}, status, allowed)
+    said = ProviderError(ErrorKind.INVALID_REQUEST, text, code, status)
+    return Response(error_body(front, said), status, allowed, media_type="application/json")

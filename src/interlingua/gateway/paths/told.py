@@ -1,0 +1,145 @@
+"""The gateway's other paths: what it tells of itself, its models in each dialect, loss reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua import __version__
+from interlingua.gateway.paths import listing
+from interlingua.gateway.paths.bodies import Rules, ShownModel, read
+from interlingua.gateway.paths.callers import JSON, ApiError, answer
+from interlingua.gateway.paths.openapi import document
+from interlingua.gateway.relay.fronts import OLLAMA, error_body
+from interlingua.gateway.seen.metrics import CONTENT_TYPE
+from interlingua.gateway.state import Principal, Refused
+from interlingua.model.exchange import ErrorKind
+from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
+from interlingua.routing.policy import PolicyReader, Scope
+from interlingua.store.migrations import VERSION as STORE_VERSION
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+
+async def here(service: Service, request: Request, principal: Principal) -> Response:
+    """Clients look whether anybody is there before they ask for anything."""
+    return answer({"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"})
+
+
+async def live(service: Service, request: Request, principal: Principal) -> Response:
+    return answer({"status": "live"})
+
+
+async def ready(service: Service, request: Request, principal: Principal) -> Response:
+    good, said = await service.health.ready()
+    return answer(said, 200 if good else 503)
+
+
+async def metrics(service: Service, request: Request, principal: Principal) -> Response:
+    if service.metrics is None:
+        raise ApiError(404, "not_found", "metrics are switched off")
+    service.count_in_flight()
+    return Response(service.metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+
+async def losses(service: Service, request: Request, principal: Principal) -> Response:
+    kept = await service.losses.find(request.path_params["id"], principal)
+    if kept is None:
+        text = "there is no report of this request; one without losses has none"
+        raise ApiError(404, "report_not_found", text)
+    return answer(kept.told())
+
+
+async def version(service: Service, request: Request, principal: Principal) -> Response:
+    schemas = {"message": 1, "store": STORE_VERSION, "rules": RULES_VERSION, "events": 1}
+    return answer({"name": "interlingua", "version": __version__, "schema_versions": schemas})
+
+
+async def api_document(service: Service, request: Request, principal: Principal) -> Response:
+    return answer(document())
+
+
+async def policy(service: Service, request: Request, principal: Principal) -> Response:
+    """The rules that hold for the caller's workspace, and how they were read."""
+    now = service.turns.router.config()
+    here = now.policy.scope(principal.workspace_path)
+    return answer(
+        {
+            "version": now.policy.version,
+            "global_default": now.global_default,
+            "workspace": _scope(here),
+            "everywhere": _scope(now.policy.everywhere),
+            "aliases": dict(now.policy.aliases),
+            "problems": len(service.turns.rules.problems),
+        }
+    )
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    rules = [{"name": rule.name, "use": rule.model} for rule in scope.rules]
+    return {"default": scope.default, "rules": rules}
+
+
+async def check_rules(service: Service, request: Request, principal: Principal) -> Response:
+    """Whether the text of a rules file could be used. Nothing is changed."""
+    said = await read(request, Rules, service.limits)
+    reader = PolicyReader(service.turns.registry)
+    try:
+        reader.read(said.rules.encode())
+    except UnicodeEncodeError:
+        raise ApiError(400, "invalid_request", "rules: expected Unicode text") from None
+    problems = [{"path": each.path, "message": each.message} for each in reader.problems[:100]]
+    return answer({"valid": not problems, "problems": problems})
+
+
+# Lists of models, in the words of each dialect, errors included.
+
+
+async def models(service: Service, request: Request, principal: Principal) -> Response:
+    front = listing.front_of(request.url.path, request.headers)
+    try:
+        listed = listing.models(service.gateway, principal)
+        said = listing.page(front, listed, request.query_params)
+        if request.url.path == "/models":
+            for each, row in zip(listed, said["data"], strict=True):
+                row["model"] = each.model
+                row["capabilities"] = None if each.can is None else msgspec.to_builtins(each.can)
+        return answer(said)
+    except Refused as refused:
+        return _in_dialect(front, refused)
+
+
+async def model(service: Service, request: Request, principal: Principal) -> Response:
+    front = listing.front_of(request.url.path, request.headers)
+    try:
+        listed = listing.models(service.gateway, principal)
+        found = listing.find(listed, request.path_params["model"], front)
+        return answer(listing.one(front, found))
+    except Refused as refused:
+        return _in_dialect(front, refused)
+
+
+async def ollama_version(service: Service, request: Request, principal: Principal) -> Response:
+    return answer(listing.version())
+
+
+async def ollama_show(service: Service, request: Request, principal: Principal) -> Response:
+    said = await read(request, ShownModel, service.limits)
+    try:
+        name = said.model or said.name
+        if name is None:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, "the body names no model")
+        listed = listing.models(service.gateway, principal)
+        return answer(listing.shown(listing.find(listed, name, OLLAMA)))
+    except Refused as refused:
+        return _in_dialect(OLLAMA, refused)
+
+
+def _in_dialect(front: Any, refused: Refused) -> Response:
+    return Response(
+        error_body(front, refused.error), refused.status, dict(refused.headers), media_type=JSON
+    )

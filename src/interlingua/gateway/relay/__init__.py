@@ -1,0 +1,1 @@
+"""One request on its way: understood, asked, answered in the client's dialect."""

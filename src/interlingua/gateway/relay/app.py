@@ -1,0 +1,292 @@
+"""Requests in, answers out: plain ASGI, so that the way of a request is short.
+
+Paths of the providers' dialects are served here; all others by the application that is given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from interlingua.client.errors import CallError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.memory.repeat import KEY, Repeat
+from interlingua.gateway.relay.asked import JSON, Asked, Told, understood, with_history
+from interlingua.gateway.relay.client import Left, Line, Receive, Scope, Send, with_client
+from interlingua.gateway.relay.counting import count
+from interlingua.gateway.relay.errors_down import ATTEMPTS
+from interlingua.gateway.relay.fronts import Front, Match, error_body, match, token_of
+from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.refusals import coded
+from interlingua.gateway.relay.sizes import most_input, tells_all
+from interlingua.gateway.relay.stream import Opened, error_frames, more, opened
+from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
+from interlingua.gateway.relay.whole import failed, relay
+from interlingua.gateway.server.connections import LEAVING, Leaving
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.model.exchange import ErrorKind, ProviderError
+
+logger = logging.getLogger(__name__)
+
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class App:
+    """The ASGI application of a gateway. `others` serves every other path."""
+
+    def __init__(self, gateway: Gateway, others: Asgi | None = None) -> None:
+        self.gateway = gateway
+        self._others = others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            found = match(scope["path"])
+            if found is not None:
+                await self._serve(found, scope, receive, send)
+                return
+        if self._others is not None:
+            await self._others(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _lifespan(receive, send, self.gateway)
+        else:
+            await _plain(send, Told(404, [JSON], b'{"error":{"code":"not_found"}}'))
+
+    async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
+        gateway = self.gateway
+        exchange = Exchange(gateway.new_id(), found.front.dialect)
+        headers = dict(scope["headers"])
+        asked: Asked | None = None
+        repeat: Repeat | None = None
+        try:
+            token = token_of(headers, scope["query_string"])
+            exchange.principal = await gateway.keys.find(token)
+            if found.action == "nothing":
+                raise Refused(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
+            leaving: Leaving | None = scope.get(LEAVING)
+            body = None if leaving is None else leaving.body()
+            if body is None:
+                body = await self._body(headers, receive)
+            elif len(body) > gateway.settings.limits.body:
+                raise too_long(gateway.settings.limits.body)
+            if found.action == "count_tokens":
+                await _plain(send, await count(gateway, exchange, found, body, headers))
+                return
+            asked = understood(gateway, exchange, found, body, headers)
+            if KEY in headers:
+                repeat = Repeat(gateway.repeats, exchange, scope["path"], headers[KEY], body, send)
+                await with_client(scope, receive, repeat.begin())
+                if repeat.answered:
+                    return
+                send = repeat.send
+            asked = await with_history(gateway, exchange, asked)
+            await with_client(scope, receive, self._work(exchange, asked, send))
+        except Refused as refused:
+            exchange.status, exchange.error = refused.status, refused.error.kind
+            await _plain(send, refusal(exchange, found.front, refused))
+        except asyncio.CancelledError:  # the gateway goes, and has told the client
+            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+            raise
+        except Left:
+            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+        except UNAVAILABLE as odd:
+            no = unavailable(exchange, odd)
+            if exchange.status:  # the client was told that a stream begins
+                frames = error_frames(found.front, no.error)
+                await send({"type": "http.response.body", "body": frames})
+            else:
+                await _plain(send, refusal(exchange, found.front, no))
+            exchange.status, exchange.error = no.status, no.error.kind
+        except Exception as odd:
+            logger.error(
+                "request_failed", extra={"request": exchange.id, "why": type(odd).__name__}
+            )
+            exchange.status, exchange.error = 500, ErrorKind.OTHER
+            told = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
+            await _plain(send, refusal(exchange, found.front, told))
+            if gateway.settings.raises:
+                raise
+        finally:
+            if repeat is not None:
+                repeat.end()
+            try:
+                if exchange.principal.capped:
+                    gateway.caps.settle_soon(exchange)
+            finally:
+                exchange.asked = ()  # the trace may keep the rest for a moment
+                gateway.trace.finished(exchange)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+        """The whole body; one that is too long is refused before it is read."""
+        limits = self.gateway.settings.limits
+        said = headers.get(b"content-length", b"")
+        if said.isdigit() and int(said) > limits.body:
+            raise too_long(limits.body)
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                message = await receive()
+                if not message.get("more_body"):
+                    if message["type"] == "http.disconnect":
+                        raise Left
+                    return bytes(message.get("body", b""))
+                pieces, size = [message.get("body", b"")], len(message.get("body", b""))
+                while message.get("more_body"):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Left
+                    pieces.append(message.get("body", b""))
+                    size += len(pieces[-1])
+                    if size > limits.body:
+                        raise too_long(limits.body)
+        except TimeoutError:
+            raise Refused(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
+        return b"".join(pieces)
+
+    async def _reserve(self, exchange: Exchange, asked: Asked) -> None:
+        """Set aside what the request may cost at most. Of a short one we count bytes, which is more
+        than it has tokens, and quick."""
+        said, request, targets = asked.envelope, asked.request, asked.way.targets
+        tokens = len(asked.body) // 2
+        if request is None:
+            most, times = said.most_output(), said.answers()
+        else:
+            options = request.options
+            most, times = options.max_output_tokens, options.n or 1
+            if asked.ours or not tells_all(asked.body):
+                tokens = most_input(request, targets, asked.body)
+        exchange.reservation = await self.gateway.caps.reserve(
+            exchange, tokens, most, targets, times
+        )
+
+    async def _work(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        """Caps may take a moment, and nothing is asked for a client that leaves in it."""
+        if exchange.principal.capped:
+            await self._reserve(exchange, asked)
+        if exchange.stream:
+            await self._stream(exchange, asked, send)
+        else:
+            await self._whole(exchange, asked, send)
+
+    async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        await _plain(send, await relay(self.gateway, exchange, asked))
+
+    async def _stream(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+        gateway, limits = self.gateway, self.gateway.settings.limits
+        raw: list[Told] = []
+        opening = asyncio.ensure_future(opened(gateway, exchange, asked, raw))
+        try:
+            await asyncio.wait({opening}, timeout=limits.first_event)
+            if not opening.done():
+                await self._begin(exchange, asked, send)
+                await self._keep_alive(opening, asked.front, send)
+            try:
+                stream = opening.result()
+            except CallError as odd:
+                await self._not_opened(exchange, asked, odd, raw, send)
+                return
+            if not exchange.status:
+                await self._begin(exchange, asked, send, stream)
+        except BaseException:
+            opening.cancel()
+            opening.add_done_callback(_unwanted)
+            raise
+        await self._pump(exchange, asked, stream, send)
+
+    async def _not_opened(
+        self, exchange: Exchange, asked: Asked, odd: CallError, raw: list[Told], send: Send
+    ) -> None:
+        """A plain error, or the end of a stream that the client was told had begun."""
+        begun = bool(exchange.status)
+        told = failed(exchange, asked, odd, raw)
+        if not begun:
+            await _plain(send, told)
+            return
+        error = ProviderError(odd.kind, odd.problem, odd.code, told.status)
+        await send({"type": "http.response.body", "body": error_frames(asked.front, error)})
+
+    async def _begin(
+        self, exchange: Exchange, asked: Asked, send: Send, stream: Opened | None = None
+    ) -> None:
+        exchange.status = 200
+        target = exchange.target
+        upstream = stream.reply.headers if stream is not None else {}
+        spoken = target.dialect.name if target is not None else ""
+        headers = [
+            (b"content-type", asked.front.stream_type.encode()),
+            (b"cache-control", b"no-cache"),
+            (b"x-accel-buffering", b"no"),
+            *answer_headers(exchange, upstream, asked.front, spoken),
+        ]
+        if exchange.attempts > 1:
+            headers.append((ATTEMPTS, b"%d" % exchange.attempts))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def _keep_alive(self, waiting: asyncio.Future[Any], front: Front, send: Send) -> None:
+        """Signs of life until there is something to say."""
+        limits = self.gateway.settings.limits
+        while not waiting.done():
+            if front.keep_alive is not None:
+                sign = {"type": "http.response.body", "body": front.keep_alive, "more_body": True}
+                await send(sign)
+            await asyncio.wait({waiting}, timeout=limits.keep_alive)
+
+    async def _pump(self, exchange: Exchange, asked: Asked, stream: Opened, send: Send) -> None:
+        """Bytes as they come. Sending waits for a slow client, and so does reading upstream."""
+        limits = self.gateway.settings.limits
+        line = Line(send, asked.front.keep_alive, limits.keep_alive)
+        out: bytes | None = stream.first
+        try:
+            while out is not None:
+                if out:
+                    await line.say(out)
+                if stream.way.over:
+                    break
+                out = await more(self.gateway, exchange, stream)
+        finally:
+            line.close()
+            stream.way.end()
+            stream.reply.close()
+        await line.end()
+
+
+def _unwanted(opening: asyncio.Future[Opened]) -> None:
+    """A stream that came when its client had just left."""
+    if not opening.cancelled() and opening.exception() is None:
+        stream = opening.result()
+        stream.way.end()
+        stream.reply.close()
+
+
+def too_long(limit: int) -> Refused:
+    text = f"the body has more than {limit} bytes"
+    return Refused(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
+
+
+def refusal(exchange: Exchange, front: Front, refused: Refused) -> Told:
+    spoken = exchange.target.dialect.name if exchange.target else front.dialect
+    headers = [(name.encode(), value.encode()) for name, value in refused.headers]
+    error = refused.error if refused.error.raw else coded(front.dialect, refused.error)
+    body = error_body(front, error)
+    return Told(
+        refused.status, [JSON, *answer_headers(exchange, {}, front, spoken), *headers], body
+    )
+
+
+async def _plain(send: Send, told: Told) -> None:
+    length = (b"content-length", b"%d" % len(told.body))
+    headers = [*told.headers, length]
+    await send({"type": "http.response.start", "status": told.status, "headers": headers})
+    await send({"type": "http.response.body", "body": told.body})
+
+
+async def _lifespan(receive: Receive, send: Send, gateway: Gateway) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await gateway.close()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

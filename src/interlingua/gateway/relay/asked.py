@@ -1,0 +1,154 @@
+"""What a client asks: understood as far as that has to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.errors import ReadError
+from interlingua.gateway.gateway import Gateway, Way
+from interlingua.gateway.memory.responses import keeps
+from interlingua.gateway.relay.fronts import RESPONSES, Front, Match
+from interlingua.gateway.relay.patching import ESCAPED, patched
+from interlingua.gateway.relay.sizes import tells_all
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.model.exchange import ErrorKind, Request
+
+JSON = (b"content-type", b"application/json")
+PLAINLY_LIMITED = frozenset({"anthropic", "openai-chat", "openai-responses"})
+"""Dialects that say at the top how long an answer may be."""
+
+
+class Envelope(msgspec.Struct):
+    """What we have to know of every request's body, whatever else it says."""
+
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    max_tokens: Any = None
+    max_completion_tokens: Any = None
+    max_output_tokens: Any = None
+    n: Any = None
+    previous_response_id: Any = None
+
+    def most_output(self) -> int | None:
+        """How long an answer may be, in whichever word the client's dialect has for it; what is no
+        number is for the provider to refuse."""
+        said = (self.max_completion_tokens, self.max_output_tokens, self.max_tokens)
+        return max([count for count in said if type(count) is int and count > 0], default=None)
+
+    def answers(self) -> int:
+        """How many of them."""
+        return self.n if type(self.n) is int and self.n > 0 else 1
+
+
+_envelope = msgspec.json.Decoder(Envelope)
+
+
+class Told(NamedTuple):
+    """An answer for a client."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Asked(NamedTuple):
+    """A request that is understood: what it says, and who is to answer."""
+
+    match: Match
+    body: bytes
+    headers: Mapping[bytes, bytes]
+    envelope: Envelope
+    way: Way
+    request: Request | None
+    """None where the body goes on as it is."""
+    ours: bool = False
+    """Whether the conversation is kept here, so that nothing of it can go on as it is."""
+
+    @property
+    def front(self) -> Front:
+        return self.match.front
+
+
+def envelope_of(match: Match, body: bytes) -> Envelope:
+    try:
+        said = _envelope.decode(body)
+    except (msgspec.DecodeError, UnicodeError) as odd:
+        text = f"the body is no request: {odd}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    except RecursionError:
+        text = "the body is nested too deeply"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    said.model = match.model or said.model
+    if match.stream is not None:
+        said.stream = match.stream
+    elif said.stream is None:
+        said.stream = match.front.streams_by_default
+    return said
+
+
+def understood(
+    gateway: Gateway,
+    exchange: Exchange,
+    match: Match,
+    body: bytes,
+    headers: Mapping[bytes, bytes],
+) -> Asked:
+    """Who is to answer, and what is asked, as far as that has to be known."""
+    said = envelope_of(match, body)
+    exchange.client_model, exchange.stream = said.model, bool(said.stream)
+    way = gateway.allow(exchange, gateway.way(said.model, match.front))
+    exchange.target = way.targets[0]
+    request = None
+    same = way.spoken == match.front.dialect
+    counted = exchange.principal.capped and (
+        match.front.dialect not in PLAINLY_LIMITED or not tells_all(body)
+    )
+    if not same or counted:
+        request = read_request(match, body)
+    return Asked(match, body, headers, said, way, request)
+
+
+def read_request(match: Match, body: bytes) -> Request:
+    try:
+        return match.front.codec().read_request(body, match.model, match.stream)
+    except ReadError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+
+
+async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
+    """A request of the Responses API with the history that we keep for it. A provider that keeps
+    responses itself is asked itself."""
+    if asked.front is not RESPONSES or gateway.responses is None:
+        return asked
+    if keeps(asked.way.targets[0]):
+        return await _own_only(gateway, exchange, asked)
+    if not exchange.principal.keep_content and b'"previous_response_id"' not in asked.body:
+        return asked
+    said = asked.request or read_request(asked.match, asked.body)
+    exchange.said = said
+    request = await gateway.responses.expand(said, exchange)
+    ours = exchange.principal.keep_content or request is not said
+    return asked._replace(request=request, ours=ours)
+
+
+async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
+    """A request to a provider that keeps responses itself: nobody goes on from another's."""
+    previous = asked.envelope.previous_response_id
+    if exchange.principal.key_id is None or gateway.responses is None:
+        return asked
+    if isinstance(previous, str):
+        await gateway.responses.require_own(previous, exchange)
+    if asked.body.count(b"previous_response_id") > 1 or ESCAPED.search(asked.body) is not None:
+        return asked._replace(body=patched(asked.body, {}))  # only the one that was looked at
+    return asked
+
+
+def note_kept(gateway: Gateway, exchange: Exchange, id: str | None) -> None:
+    """Whose a response is that its provider keeps."""
+    target = exchange.target
+    if gateway.responses is not None and target is not None and keeps(target):
+        gateway.responses.note(id, exchange)

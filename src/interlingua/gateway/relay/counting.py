@@ -1,0 +1,107 @@
+"""How many tokens a prompt has, for clients that ask: the provider's own count where it has one,
+else our estimate, and a header that says which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from interlingua.client import counting, failures
+from interlingua.client.client import placed
+from interlingua.client.errors import CallError
+from interlingua.client.targets import Target
+from interlingua.client.tries import Clock
+from interlingua.errors import ReadError, WriteError
+from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.asked import Asked, Told, read_request, understood
+from interlingua.gateway.relay.fronts import ANTHROPIC, GEMINI, Match
+from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.sending import send, tries_of
+from interlingua.gateway.relay.whole import failed, whole
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.model.exchange import ErrorKind, Request
+
+FIELDS = {ANTHROPIC.dialect: "input_tokens", GEMINI.dialect: "totalTokens"}
+"""What the answer calls the count."""
+DOES_NOT_COUNT = frozenset({404, 405, 501})
+"""How a server says that it has no such path: many speak a dialect without this part of it."""
+
+
+async def count(
+    gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
+) -> Told:
+    """The answer to a request for a count. Nothing is generated, so nothing is reserved."""
+    body = request_of(match, body)
+    asked = understood(gateway, exchange, match, body, headers)
+    exchange.stream = False
+    request = asked.request or read_request(match, body)
+    target = asked.way.targets[0]
+    try:
+        tokens, source = await _count(gateway, exchange, asked, request, target)
+    except CallError as odd:
+        return failed(exchange, asked, odd, [])
+    exchange.status = 200
+    told = [
+        (b"content-type", b"application/json"),
+        (b"x-interlingua-count", source.encode()),
+        *answer_headers(exchange, {}, match.front, target.dialect.name),
+    ]
+    return Told(200, told, msgspec.json.encode({FIELDS[match.front.dialect]: tokens}))
+
+
+def request_of(match: Match, body: bytes) -> bytes:
+    """The request that is to be counted. Gemini may wrap it."""
+    if match.front is not GEMINI:
+        return body
+    try:
+        wire: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
+        text = f"the body is no request: {odd}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    inner = wire.get("generateContentRequest") if isinstance(wire, dict) else None
+    if not isinstance(inner, dict):
+        return body
+    inner.pop("model", None)  # the path has said it already
+    return msgspec.json.encode(inner)
+
+
+async def _count(
+    gateway: Gateway, exchange: Exchange, asked: Asked, request: Request, target: Target
+) -> tuple[int, str]:
+    def estimate() -> int:
+        return estimate_input_tokens(request.messages, request.tools, target.model, request.options)
+
+    if not counting.can_count(target):
+        return estimate(), "estimate"
+
+    async def once(model: str, clock: Clock) -> int:
+        await gateway.targets.start(target)
+        try:
+            prepared = counting.prepare(request, target, gateway.targets)
+        except WriteError as odd:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+        reply = await send(gateway, prepared, clock, stream=False)
+        body = await whole(gateway, reply, target)
+        try:
+            return counting.read(body, target)
+        except ReadError as odd:
+            raise placed(failures.unreadable(odd, reply.headers), target) from None
+
+    try:
+        tokens, tries = await tries_of(gateway, exchange, asked, once)
+    except CallError as odd:
+        if not _does_not_count(odd, target):
+            raise
+        exchange.attempts = len(odd.attempts)
+        return estimate(), "estimate"
+    exchange.attempts = len(tries)
+    return tokens, "provider"
+
+
+def _does_not_count(odd: CallError, target: Target) -> bool:
+    """Whether it is the path that is not there, and not the model."""
+    about_model = odd.code in failures.UNKNOWN_MODEL or target.name in odd.problem
+    return odd.status in DOES_NOT_COUNT and not about_model

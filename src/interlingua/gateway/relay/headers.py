@@ -1,0 +1,65 @@
+"""Which headers go up, which come down, and those that are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from interlingua.gateway.relay.fronts import Front
+from interlingua.gateway.state import Exchange
+
+UP: dict[str, frozenset[bytes]] = {
+    "anthropic": frozenset({b"anthropic-beta", b"anthropic-version"}),
+    "openai-chat": frozenset({b"openai-beta"}),
+    "openai-responses": frozenset({b"openai-beta"}),
+}
+"""What a client may tell a provider of its own dialect; nothing else of its headers goes up."""
+DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
+DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
+"""What a provider may tell the client. Ids come under a name of ours."""
+
+
+def forwarded(headers: Mapping[bytes, bytes], front: str, spoken: str) -> dict[str, str]:
+    if front != spoken or front not in UP:
+        return {}
+    return {
+        name.decode("latin-1"): headers[name].decode("latin-1")
+        for name in UP[front]
+        if name in headers and _is_plain(headers[name])
+    }
+
+
+def answer_headers(
+    exchange: Exchange, upstream: Mapping[str, str], front: Front, spoken: str
+) -> list[tuple[bytes, bytes]]:
+    """Ours, and those of the provider that may come down."""
+    id = exchange.id.encode()
+    out = [(b"x-request-id", id)]
+    if front.dialect == "anthropic":
+        out.append((b"request-id", id))
+    if exchange.target is not None:
+        out.append((b"x-interlingua-model", exchange.target.model.encode("ascii", "replace")))
+    if exchange.report is not None:
+        out.append((b"x-interlingua-losses", b"%d" % len(exchange.report.losses)))
+    if exchange.cost is not None:
+        out.append((b"x-interlingua-cost-usd", f"{exchange.cost:f}".encode()))
+    if exchange.upstream_id is not None and _is_plain(exchange.upstream_id.encode()):
+        out.append((b"x-interlingua-upstream-id", exchange.upstream_id.encode()))
+    for name, value in upstream.items():
+        down = _down(name)
+        if down is not None:
+            plain = value.encode("latin-1", "replace")
+            if _is_plain(plain):
+                out.append((down, plain))
+    return out
+
+
+@lru_cache(maxsize=1000)
+def _down(name: str) -> bytes | None:
+    """The name of a header that may come down."""
+    low = name.lower()
+    return low.encode() if low in DOWN or low.startswith(DOWN_PREFIXES) else None
+
+
+def _is_plain(value: bytes) -> bool:
+    return len(value) <= 4096 and not any(mark in value for mark in (b"\r", b"\n", b"\0"))

@@ -1,0 +1,166 @@
+"""A request on its way up: as it is or retold, tried again, or with the next model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from interlingua.client import failures
+from interlingua.client.answer import Attempt
+from interlingua.client.client import placed
+from interlingua.client.middleware import Call
+from interlingua.client.targets import Prepared, Target
+from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
+from interlingua.client.transport import Limits as HttpLimits
+from interlingua.client.tries import Clock, tried
+from interlingua.errors import LossError, WriteError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.asked import Asked, Told, read_request
+from interlingua.gateway.relay.errors_down import body_down, headers_down
+from interlingua.gateway.relay.headers import forwarded
+from interlingua.gateway.relay.inbound import require_sayable
+from interlingua.gateway.relay.patching import patched, says_twice
+from interlingua.gateway.state import Exchange, Refused
+from interlingua.losses import Report
+from interlingua.model.exchange import ErrorKind, Request
+
+_ERROR_BYTES = 1024 * 1024
+T = TypeVar("T")
+
+
+async def tries_of(
+    gateway: Gateway,
+    exchange: Exchange,
+    asked: Asked,
+    once: Callable[[str, Clock], Awaitable[T]],
+) -> tuple[T, tuple[Attempt, ...]]:
+    """Retries and fallbacks, all of them before anything was delivered."""
+    call = Call(exchange.id, asked.way.models, asked.request or _NO_REQUEST, exchange.stream)
+    settings = gateway.settings
+    return await tried(
+        call,
+        once,
+        settings.retry,
+        settings.fallback_on,
+        asyncio.sleep,
+        gateway.budget,
+        provider_in,
+    )
+
+
+def provider_in(model: str) -> str:
+    """The provider in the id of a target."""
+    return model.partition(":")[0]
+
+
+_NO_REQUEST = Request()
+
+
+async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+    """The request as it goes up: untouched where both sides speak the same, else retold."""
+    exchange.target = target
+    if gateway.targets.starts(target):
+        await gateway.targets.start(target)
+    extra = forwarded(asked.headers, asked.front.dialect, target.dialect.name)
+    if target.dialect.name == asked.front.dialect and not asked.ours:
+        prepared = untouched(gateway, exchange, asked, target)
+    else:
+        prepared = await translated(gateway, exchange, asked, target)
+    if not extra:
+        return prepared
+    http = prepared.http
+    headers = {**http.headers, **extra}
+    return Prepared(target, msgspec.structs.replace(http, headers=headers), prepared.report)
+
+
+async def translated(
+    gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
+) -> Prepared:
+    request = asked.request or read_request(asked.match, asked.body)
+    require_sayable(request)
+    request = await gateway.memory.put_back(request, exchange)
+    source = asked.front.dialect
+    try:
+        prepared = gateway.targets.prepare(request, target, exchange.stream, source)
+    except LossError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd), "lossy_request") from None
+    except WriteError as odd:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+    exchange.report = prepared.report
+    if exchange.principal.refuse_losses and prepared.report:
+        text = f"this key takes no losses: {prepared.report.losses[0]}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+    return prepared
+
+
+def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+    """The client's own bytes, but for the model's name, which some providers want elsewhere, what
+    the provider's address asks for, and what we must ask for to be able to count."""
+    body = asked.body
+    paths = target.provider.dialects[target.dialect.name]
+    changes: dict[str, Any] = dict(paths.body) if paths.body else {}
+    if asked.match.model is None:
+        if not paths.model_in_body:
+            changes["model"] = msgspec.UNSET
+        elif asked.envelope.model != target.name:
+            changes["model"] = target.name
+    if asks_usage(asked):
+        changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
+    if changes or (exchange.principal.limited and says_twice(body)):
+        body = patched(body, changes)
+    address = gateway.targets.address(target, {}, "request", exchange.stream)
+    report = exchange.report = Report(target.dialect.name)
+    http = HttpRequest(address.url, address.headers, body, address.secrets)
+    return Prepared(target, http, report)
+
+
+def asks_usage(asked: Asked) -> bool:
+    """Whether a stream's usage has to be asked for in the client's place."""
+    if asked.front.dialect != "openai-chat" or not asked.envelope.stream:
+        return False
+    return not (asked.envelope.stream_options or {}).get("include_usage")
+
+
+async def send(
+    gateway: Gateway,
+    prepared: Prepared,
+    clock: Clock,
+    stream: bool,
+    raw: list[Told] | None = None,
+) -> Reply:
+    """A reply of status 200; else the error that it tells. What the provider said itself is kept in
+    `raw`, for clients that speak its dialect."""
+    target = prepared.target
+    usual = target.provider.timeouts
+    limits = HttpLimits(
+        usual.connect,
+        usual.first_byte if stream else None,
+        usual.idle if stream else None,
+        None if stream else usual.total,
+    )
+    secrets = prepared.http.secrets
+    try:
+        reply = await gateway.transport.send(prepared.http, limits)
+        if reply.status == 200:
+            return reply
+        body = await _error_body(reply)
+        if raw is not None:
+            kind = reply.headers.get("content-type", "application/json").encode("latin-1")
+            down = [(b"content-type", kind), *headers_down(reply.headers, secrets)]
+            raw[:] = [Told(reply.status, down, body_down(body, secrets))]
+        error = failures.of_reply(reply.status, reply.headers, body, target.dialect, secrets)
+    except TransportError as odd:
+        error = failures.of_transport(odd, secrets)
+    raise placed(error, target)
+
+
+async def _error_body(reply: Reply) -> bytes:
+    try:
+        return await reply.body(_ERROR_BYTES)
+    except (TooLarge, TransportError):
+        return b""
+    finally:
+        reply.close()

@@ -1,0 +1,254 @@
+"""One request through the gateway, answered as a stream."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlingua.client import failures
+from interlingua.client.client import placed
+from interlingua.client.errors import CallError
+from interlingua.client.targets import Target
+from interlingua.client.transport import Reply, TransportError
+from interlingua.client.tries import Clock
+from interlingua.errors import ReadError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.asked import Asked, Told, note_kept
+from interlingua.gateway.relay.echo import Echo
+from interlingua.gateway.relay.filled import FRAMES, Filler
+from interlingua.gateway.relay.fronts import Front
+from interlingua.gateway.relay.passing import Passing
+from interlingua.gateway.relay.sending import asks_usage, prepare, send, tries_of
+from interlingua.gateway.relay.whole import echoed, given_id
+from interlingua.gateway.state import Exchange
+from interlingua.model.events import (
+    Event,
+    MessageComplete,
+    MessageStart,
+    Stop,
+    StreamError,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.streams.convert import StreamConverter
+from interlingua.streams.framing import encoder
+
+
+class Opened(NamedTuple):
+    """A stream whose first bytes are there."""
+
+    reply: Reply
+    target: Target
+    way: Translating | PassingOn
+    first: bytes
+
+
+class Translating:
+    """A stream from another dialect."""
+
+    def __init__(
+        self, exchange: Exchange, target: Target, front: Front, tells_usage: bool, asked: bytes
+    ) -> None:
+        self.error: ProviderError | None = None
+        self.complete: Response | None = None
+        self.began = False
+        self.over = False
+        """Whether nothing can follow."""
+        self._exchange = exchange
+        self._tells_usage = tells_usage
+        self._filler = Filler(front.dialect, asked) if front.dialect in FRAMES else None
+        self._converter = StreamConverter(target.dialect.name, front.dialect, None, self._watch)
+
+    def _watch(self, event: Event) -> Event | None:
+        kind = type(event)
+        exchange = self._exchange
+        if kind is MessageStart:
+            self.began = True
+            id = event.response_id or given_id(exchange)  # type: ignore[union-attr]  # by its kind
+            return event.replace(model=exchange.client_model, response_id=id)
+        if kind is UsageUpdate:
+            exchange.usage = event.usage  # type: ignore[union-attr]  # by its kind
+            return event if self._tells_usage else None
+        if kind is Stop:
+            return event.replace(raw_stop_reason=None)  # the provider's word, see `echoed`
+        if kind is MessageComplete:
+            self.complete = event.response  # type: ignore[union-attr]  # by its kind
+            exchange.usage = self.complete.message.metadata.usage or exchange.usage
+            exchange.stop_reason = self.complete.message.metadata.stop_reason
+            return MessageComplete(self._told(self.complete), choice=event.choice)
+        if kind is StreamError:
+            self.error = event.error  # type: ignore[union-attr]  # by its kind
+            self.over = True
+        return event
+
+    def _told(self, response: Response) -> Response:
+        told = echoed(response, self._exchange)
+        if self._tells_usage:
+            return told
+        metadata = told.message.metadata.replace(usage=None)
+        return told.replace(message=told.message.replace(metadata=metadata))
+
+    def feed(self, data: bytes) -> bytes:
+        out = self._converter.feed(data)
+        return out if self._filler is None else self._filler.frames(out)
+
+    def close(self) -> bytes:
+        out = self._converter.close()
+        return out if self._filler is None else self._filler.frames(out)
+
+    def fail(self, error: CallError) -> bytes:
+        self.over = True
+        out = self._converter.fail(error)
+        return out if self._filler is None else self._filler.frames(out)
+
+    def end(self) -> None:
+        report = self._exchange.report
+        if report is not None:
+            report.extend(self._converter.report)
+
+
+class PassingOn:
+    """A stream of the client's own dialect."""
+
+    complete: Response | None = None
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        target: Target,
+        front: Front,
+        without: bool,
+        echo: Echo | None = None,
+    ) -> None:
+        self._exchange = exchange
+        self._echo = echo
+        self._front = front
+        self._passing = Passing(target.dialect, without)
+        self.began = False
+        self.over = False
+
+    @property
+    def error(self) -> ProviderError | None:
+        return self._passing.error
+
+    def feed(self, data: bytes) -> bytes:
+        self.began = True
+        out = self._passing.feed(data)
+        return out if self._echo is None else self._echo(out)
+
+    def close(self) -> bytes:
+        out = self._passing.close()
+        return out if self._echo is None else self._echo(out)
+
+    def fail(self, error: CallError) -> bytes:
+        self.over = True
+        told = ProviderError(ErrorKind.NETWORK, error.problem)
+        return error_frames(self._front, told)
+
+    def end(self) -> None:
+        self._exchange.usage = self._passing.usage
+        self._exchange.stop_reason = self._passing.stop_reason
+
+    @property
+    def response_id(self) -> str | None:
+        return self._passing.response_id
+
+
+def error_frames(front: Front, error: ProviderError) -> bytes:
+    """The end of a stream that cannot go on, in the client's dialect."""
+    writer = front.codec().stream_writer()
+    encode = encoder(front.dialect)
+    frames = [*writer.feed(StreamError(error)), *writer.close()]
+    return b"".join([encode(frame) for frame in frames])
+
+
+async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[Told]) -> Opened:
+    """The stream, once its first bytes are there. What fails before that may be tried again, since
+    nobody has seen anything of it."""
+
+    async def once(model: str, clock: Clock) -> Opened:
+        target = asked.way.target(model)
+        raw.clear()
+        prepared = await prepare(gateway, exchange, asked, target)
+        reply = await send(gateway, prepared, clock, stream=True, raw=raw)
+        exchange.upstream_id = failures.request_id(reply.headers)
+        way = way_of(exchange, asked, target)
+        try:
+            first = b""
+            while not first:
+                chunk = await reply.chunk()
+                first = way.feed(chunk) if chunk else way.close()
+                if way.error is not None and not way.began:
+                    raise placed(
+                        failures.of_provider(way.error, reply.headers, prepared.http.secrets),
+                        target,
+                    )
+                if not chunk:
+                    break
+            await remember(gateway, exchange, way)
+        except TransportError as odd:
+            reply.close()
+            raise placed(failures.of_transport(odd, prepared.http.secrets), target) from None
+        except ReadError as odd:
+            reply.close()
+            raise placed(failures.unreadable(odd, reply.headers), target) from None
+        except BaseException:
+            reply.close()
+            raise
+        return Opened(reply, target, way, first)
+
+    stream, tries = await tries_of(gateway, exchange, asked, once)
+    exchange.attempts = len(tries)
+    exchange.first_byte_ms = exchange.elapsed_ms()
+    return stream
+
+
+def way_of(exchange: Exchange, asked: Asked, target: Target) -> Translating | PassingOn:
+    front = asked.front
+    if target.dialect.name == front.dialect and not asked.ours:
+        said = asked.envelope.model
+        renamed = said is not None and said != target.name and asked.match.model is None
+        echo = Echo(said, target.name) if renamed and said is not None else None
+        return PassingOn(exchange, target, front, asks_usage(asked), echo)
+    tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
+    return Translating(exchange, target, front, tells_usage, asked.body)
+
+
+async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | None:
+    """The next bytes for the client, perhaps none yet; None at the end. What has to be remembered
+    is, before the client can know that the answer is whole."""
+    way = stream.way
+    try:
+        chunk = await stream.reply.chunk()
+        out = way.feed(chunk) if chunk else way.close()
+    except (TransportError, ReadError) as odd:
+        error = (
+            failures.of_transport(odd)
+            if isinstance(odd, TransportError)
+            else failures.unreadable(odd, stream.reply.headers)
+        )
+        exchange.error = error.kind
+        out = way.fail(placed(error, stream.target))
+        await remember(gateway, exchange, way)  # the end may have come before the break
+        return out or None
+    await remember(gateway, exchange, way)
+    if way.error is not None:
+        exchange.error = way.error.kind
+    if not chunk and not out:
+        return None
+    return out
+
+
+async def remember(gateway: Gateway, exchange: Exchange, way: Translating | PassingOn) -> None:
+    """Keep an answer that is whole, before the client can know that it is."""
+    if isinstance(way, PassingOn):
+        if way.response_id is not None:
+            note_kept(gateway, exchange, way.response_id)
+        return
+    if way.complete is None:
+        return
+    complete, way.complete = way.complete, None
+    await gateway.memory.keep(complete, exchange)
+    if exchange.said is not None and gateway.responses is not None:
+        await gateway.responses.keep(exchange.said, echoed(complete, exchange), exchange)
+    if exchange.principal.keep_content:
+        exchange.response = complete

@@ -1,0 +1,186 @@
+"""One request through the gateway, answered in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from interlingua.client import failures
+from interlingua.client.client import placed
+from interlingua.client.errors import CallError, TooLargeError
+from interlingua.client.targets import LOCAL, Prepared, Target
+from interlingua.client.transport import Reply, TooLarge, TransportError
+from interlingua.client.tries import Clock
+from interlingua.errors import ReadError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
+from interlingua.gateway.relay.errors_down import ATTEMPTS
+from interlingua.gateway.relay.filled import Filler
+from interlingua.gateway.relay.fronts import GEMINI, RESPONSES, STATUSES, error_body
+from interlingua.gateway.relay.glance import glance
+from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.patching import patched
+from interlingua.gateway.relay.sending import prepare, send, tries_of
+from interlingua.gateway.state import Exchange
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.metadata import StopReason, Usage
+from interlingua.retell import retell
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
+    """The answer, in the client's dialect."""
+    raw: list[Told] = []
+
+    async def once(model: str, clock: Clock) -> Told:
+        target = asked.way.target(model)
+        raw.clear()
+        prepared = await prepare(gateway, exchange, asked, target)
+        reply = await send(gateway, prepared, clock, stream=False, raw=raw)
+        body = await whole(gateway, reply, target)
+        exchange.upstream_id = failures.request_id(reply.headers)
+        return await answered(gateway, exchange, asked, prepared, body, reply.headers)
+
+    try:
+        told, tries = await tries_of(gateway, exchange, asked, once)
+    except CallError as odd:
+        return failed(exchange, asked, odd, raw)
+    exchange.attempts = len(tries)
+    exchange.status = told.status
+    if len(tries) > 1:
+        told.headers.append((ATTEMPTS, b"%d" % len(tries)))
+    return told
+
+
+async def whole(gateway: Gateway, reply: Reply, target: Target) -> bytes:
+    limit = gateway.settings.limits.answer
+    try:
+        return await reply.body(limit)
+    except TooLarge:
+        error: CallError = TooLargeError(f"an answer of more than {limit} bytes")
+    except TransportError as odd:
+        error = failures.of_transport(odd)
+    finally:
+        reply.close()
+    raise placed(error, target)
+
+
+async def answered(
+    gateway: Gateway,
+    exchange: Exchange,
+    asked: Asked,
+    prepared: Prepared,
+    body: bytes,
+    upstream: Mapping[str, str],
+) -> Told:
+    """A provider's answer as one for the client."""
+    target, front = prepared.target, asked.front
+    same = target.dialect.name == front.dialect and not asked.ours
+    seen = glance(front.dialect, body) if same and not exchange.principal.keep_content else None
+    if seen is not None:
+        _note_usage(gateway, exchange, target, *seen)
+        return _passed_on(exchange, asked, target, body, upstream)
+    try:
+        response = target.dialect.read_response(body)
+    except ReadError as odd:
+        raise placed(failures.unreadable(odd, upstream), target) from None
+    if response.error is not None:
+        error = failures.of_provider(response.error, upstream, prepared.http.secrets)
+        raise placed(error, target)
+    metadata = response.message.metadata
+    _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
+    if exchange.said is not None and gateway.responses is not None:
+        await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
+    if front is RESPONSES:
+        note_kept(gateway, exchange, metadata.response_id)
+    if exchange.principal.keep_content:
+        exchange.response = response
+    if same:
+        return _passed_on(exchange, asked, target, body, upstream)
+    await gateway.memory.keep(response, exchange)
+    out = written(response, exchange, target, asked)
+    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    return Told(200, [JSON, *headers], out)
+
+
+def _note_usage(
+    gateway: Gateway,
+    exchange: Exchange,
+    target: Target,
+    usage: Usage | None,
+    stop_reason: StopReason | None,
+) -> None:
+    exchange.usage, exchange.stop_reason = usage, stop_reason
+    if gateway.pricer is not None and usage is not None:
+        exchange.cost = gateway.pricer.cost(usage, target.model, exchange.at)
+
+
+def _passed_on(
+    exchange: Exchange, asked: Asked, target: Target, body: bytes, upstream: Mapping[str, str]
+) -> Told:
+    """The provider's own bytes, but for the model's name."""
+    front = asked.front
+    if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
+        body = Filler(front.dialect, asked.body).body(body)
+    if asked.envelope.model != target.name and asked.match.model is None:
+        body = patched(body, {"model": asked.envelope.model})
+    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    return Told(200, [JSON, *headers], body)
+
+
+def written(response: Response, exchange: Exchange, target: Target, asked: Asked) -> bytes:
+    front = asked.front
+    response = echoed(response, exchange)
+    told = retell(response, front.dialect, source=target.dialect.name)
+    said = front.codec().write_response(told.value, told.scribe)
+    if said.report and exchange.report is not None:
+        exchange.report.extend(said.report)
+    return _encode(Filler(front.dialect, asked.body).whole(said.wire))
+
+
+def given_id(exchange: Exchange) -> str | None:
+    """An id for an answer whose provider has none, where a client may expect one and the dialect
+    makes none of its own."""
+    return exchange.id if exchange.front == GEMINI.dialect else None
+
+
+def echoed(response: Response, exchange: Exchange) -> Response:
+    """The answer under the name that the client knows the model by. The word that the provider has
+    for its end stays behind: in the client's dialect the same word may say something else."""
+    metadata = response.message.metadata
+    metadata = metadata.replace(
+        response_model=exchange.client_model,
+        response_id=metadata.response_id or given_id(exchange),
+        raw_stop_reason=None,
+    )
+    return response.replace(message=response.message.replace(metadata=metadata))
+
+
+def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) -> Told:
+    """An error in the client's dialect; in the provider's own words where they are the same. But
+    what a provider has against our key is no business of the client, whose own key is good."""
+    exchange.error = error.kind
+    exchange.attempts = len(error.attempts)
+    target = exchange.target
+    headers: list[tuple[bytes, bytes]] = []
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+    if exchange.attempts > 1:
+        headers.append((ATTEMPTS, b"%d" % exchange.attempts))
+    if target is not None:
+        headers += answer_headers(exchange, {}, asked.front, target.dialect.name)
+    same = target is not None and target.dialect.name == asked.front.dialect
+    if raw and same and error.kind is not ErrorKind.AUTH and raw[0].status >= 400:
+        told = raw[0]
+        exchange.status = told.status
+        return Told(told.status, [*told.headers, *headers], told.body)
+    status = error.status if error.status and 400 <= error.status < 500 else STATUSES[error.kind]
+    if error.kind is ErrorKind.AUTH:
+        status = STATUSES[error.kind]
+    said = ProviderError(error.kind, error.problem, error.code, status)
+    exchange.status = status
+    headers = [(b"content-type", b"application/json"), *headers]
+    headers += raw[0].headers[1:] if raw else ()
+    return Told(status, headers, error_body(asked.front, said))

@@ -1,0 +1,1 @@
+"""What is seen from outside: trace, numbers, spans, losses, health."""

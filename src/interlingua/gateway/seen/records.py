@@ -1,0 +1,117 @@
+"""What the trace and the log say of one exchange: names, counts and times, and nothing that was
+said."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from interlingua.bus.catalogue import CATALOGUE
+from interlingua.bus.event import NO_SESSION
+from interlingua.gateway.seen.losses import of_exchange
+from interlingua.gateway.state import Exchange
+from interlingua.model.exchange import ErrorKind
+from interlingua.model.metadata import StopReason
+from interlingua.store.rows import EventRow
+
+logger = logging.getLogger(__name__)
+
+LONGEST = 200
+"""Characters of a model's name: clients make them up."""
+
+
+def was_cut(exchange: Exchange) -> bool:
+    """The client left while the provider was at work."""
+    return exchange.error is ErrorKind.CANCELLED
+
+
+def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> dict[str, Any]:
+    """What `llm.call_completed` says."""
+    usage = exchange.usage
+    told: dict[str, Any] = {
+        **_common(exchange),
+        "input_tokens": 0 if usage is None else usage.input_tokens or 0,
+        "output_tokens": 0 if usage is None else usage.output_tokens or 0,
+        "cost_usd": None if cost is None else f"{cost:f}",
+        "pricing_version": None if cost is None else version,
+        "stop_reason": (exchange.stop_reason or StopReason.OTHER).value,
+    }
+    if usage is not None and usage.cached_input_tokens:
+        told["cached_input_tokens"] = usage.cached_input_tokens
+    if usage is not None and usage.cache_creation_input_tokens:
+        told["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
+    return told
+
+
+def failed(exchange: Exchange) -> dict[str, Any]:
+    """What `llm.call_failed` says. The provider's words stay out: they may repeat a prompt."""
+    assert exchange.error is not None
+    return {
+        **_common(exchange),
+        "error_class": exchange.error.value,
+        "redacted_message": f"status {exchange.status}",
+        "retry_count": max(0, exchange.attempts - 1),
+    }
+
+
+def _common(exchange: Exchange) -> dict[str, Any]:
+    target, principal = exchange.target, exchange.principal
+    assert target is not None
+    told = {
+        "model": target.model[:LONGEST],
+        "provider": target.provider.key,
+        "request_id": exchange.id,
+        "inbound_shape": exchange.front,
+    }
+    if principal.key_id is not None:
+        told["gateway_key_id"] = principal.key_id
+    if principal.user_id is not None:
+        told["user_id"] = principal.user_id
+    if principal.team_id is not None:
+        told["team_id"] = principal.team_id
+    return told
+
+
+def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, Any]) -> EventRow:
+    """An event as the store keeps it. One with losses is filed under the id of its request, where
+    `GET /losses/{id}` finds it from any worker; the others together."""
+    known = CATALOGUE[type]
+    payload["latency_ms"] = max(0, round(elapsed))
+    whose = NO_SESSION
+    if exchange.report is not None and exchange.report.losses:
+        whose = exchange.id
+        kept = of_exchange(exchange, 0)
+        payload["losses"] = {
+            "tenant": kept.tenant,
+            "target": kept.target,
+            "count": kept.total,
+            "losses": msgspec.to_builtins(kept.losses),
+        }
+    at = exchange.at + timedelta(milliseconds=elapsed)
+    # A request has one event: its id is new enough for both.
+    id = exchange.id.removeprefix("req_")
+    return EventRow(id, whose, type, at, known.actor.value, known.floor.value, payload)
+
+
+def log(exchange: Exchange, elapsed: float) -> None:
+    target, usage, principal = exchange.target, exchange.usage, exchange.principal
+    level = logging.WARNING if exchange.status >= 500 else logging.INFO
+    told = {
+        "request": exchange.id,
+        "front": exchange.front,
+        "model": None if target is None else target.model[:LONGEST],
+        "status": exchange.status,
+        "error": None if exchange.error is None else exchange.error.value,
+        "stream": exchange.stream,
+        "ms": round(elapsed, 1),
+        "attempts": exchange.attempts,
+        "input_tokens": None if usage is None else usage.input_tokens,
+        "output_tokens": None if usage is None else usage.output_tokens,
+        "losses": 0 if exchange.report is None else len(exchange.report.losses),
+        "key": principal.key_id,
+    }
+    logger.log(level, "request", extra={k: v for k, v in told.items() if v is not None})

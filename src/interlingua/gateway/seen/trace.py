@@ -1,0 +1,212 @@
+"""What becomes known of exchanges when they are over: events in the store, numbers, spans, a line
+in the log. A request waits for none of it: it leaves a note, and the notes are worked off a few at
+a time. Nothing here knows what was said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+import msgspec
+
+from interlingua.bus.bus import IDS
+from interlingua.bus.catalogue import CATALOGUE
+from interlingua.bus.event import NO_SESSION
+from interlingua.bus.payloads.base import Payload
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.seen.losses import Losses
+from interlingua.gateway.seen.metrics import Metrics
+from interlingua.gateway.seen.records import completed, event_row, failed, log, was_cut
+from interlingua.gateway.seen.spans import Spans
+from interlingua.gateway.state import Exchange
+from interlingua.prices.table import PriceTable
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.rows import EventRow
+
+logger = logging.getLogger(__name__)
+
+CAPACITY = 10_000
+"""Notes and rows that wait at most; what comes on top is counted and dropped."""
+BATCH = 500
+AT_A_TIME = 32
+"""Notes that are worked off before others get their turn."""
+PAUSE = 0.1
+SESSIONS = "sessions"
+"""The front of turns: what they ask is in the trace of their session already."""
+A_MINUTE = 600
+"""Events of refused keys and the like that are stored in a minute: who guesses keys shall not fill
+the disk."""
+
+
+class Note(NamedTuple):
+    exchange: Exchange
+    elapsed_ms: float
+
+
+class Tracer:
+    """Hears of every exchange once. `close` writes what waits."""
+
+    def __init__(
+        self,
+        store: AsyncStore | None = None,
+        *,
+        losses: Losses | None = None,
+        metrics: Metrics | None = None,
+        spans: Spans | None = None,
+        prices: PriceTable | None = None,
+        log_requests: bool = False,
+        capacity: int = CAPACITY,
+    ) -> None:
+        self.losses = losses
+        self.dropped = 0
+        self.log_requests = log_requests
+        self._store = store
+        self._metrics = metrics
+        self._spans = spans
+        self.pricer = Pricer(prices)
+        self._capacity = capacity
+        self._notes: deque[Note] = deque()
+        self._rows: deque[EventRow] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self._told = (0, 0)
+
+    def finished(self, exchange: Exchange) -> None:
+        if self.losses is not None and exchange.report is not None and exchange.report.losses:
+            self.losses.keep(exchange)
+        if len(self._notes) >= self._capacity or self._closed:
+            self._drop(1)
+            return
+        self._notes.append(Note(exchange, exchange.elapsed_ms()))
+        self._wake()
+
+    def emit(self, type: str, payload: Payload) -> None:
+        """An event of the gateway itself: keys that open nothing, caps that are reached."""
+        if self._store is None:
+            return
+        minute, count = self._told
+        now = int(time.time()) // 60
+        self._told = (now, count + 1) if now == minute else (now, 1)
+        if self._told[1] > A_MINUTE or len(self._rows) >= self._capacity:
+            self._drop(1)
+            return
+        known = CATALOGUE[type]
+        plain = msgspec.to_builtins(payload)
+        at = datetime.now(UTC)
+        actor, floor = known.actor.value, known.floor.value
+        self._rows.append(EventRow(IDS.new(), NO_SESSION, type, at, actor, floor, plain))
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._task is None and not self._closed:
+            self._task = asyncio.get_running_loop().create_task(self._work())
+
+    def _drop(self, count: int) -> None:
+        if self.dropped % 1000 == 0:
+            logger.error("trace_full", extra={"capacity": self._capacity})
+        self.dropped += count
+        if self._metrics is not None:
+            self._metrics.trace_dropped.inc(count)
+
+    async def _work(self) -> None:
+        """Until nothing waits. A moment's pause first, so that many go together."""
+        wait = PAUSE
+        while True:
+            await asyncio.sleep(wait)
+            await self._digest()
+            wait = PAUSE if await self._write() else min(wait * 2, 10.0)
+            if not self._notes and not self._rows:
+                self._task = None
+                return
+
+    async def flush(self) -> None:
+        """Everything that waits, now; raises where the store takes nothing."""
+        await self._digest()
+        while self._rows:
+            if not await self._write():
+                raise InterlinguaError(f"{len(self._rows)} events could not be stored")
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """Write what waits, and take no more."""
+        self._closed = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=timeout)
+            self._task = None
+        try:
+            await asyncio.wait_for(self.flush(), timeout)
+        except (TimeoutError, InterlinguaError):
+            logger.error("trace_not_stored", extra={"events": len(self._rows)})
+        if self._spans is not None:
+            await asyncio.to_thread(self._spans.close)
+
+    async def _digest(self) -> None:
+        done = 0
+        while self._notes:
+            note = self._notes.popleft()
+            try:
+                self._tell(note)
+            except Exception as odd:  # a number that cannot be told must not stop the others
+                logger.error("trace_failed", extra={"why": type(odd).__name__})
+            done += 1
+            if done % AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        if self._metrics is not None:
+            self._metrics.flush()
+
+    def _tell(self, note: Note) -> None:
+        exchange, elapsed = note
+        cost = self._cost(exchange)
+        if self._metrics is not None:
+            self._metrics.finished(exchange, elapsed, cost)
+        if self._spans is not None:
+            self._spans.finished(exchange, elapsed)
+        if self.log_requests or exchange.status >= 400:
+            log(exchange, elapsed)
+        if self._store is None or exchange.front == SESSIONS:
+            return
+        row = self._row(exchange, elapsed, cost)
+        if row is not None:
+            if len(self._rows) >= self._capacity:
+                self._rows.popleft()
+                self._drop(1)
+            self._rows.append(row)
+
+    def _cost(self, exchange: Exchange) -> Decimal | None:
+        usage, target = exchange.usage, exchange.target
+        if exchange.cost is not None or usage is None or target is None:
+            return exchange.cost
+        return self.pricer.cost(usage, target.model, exchange.at)
+
+    def _row(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
+        if exchange.target is None or not (exchange.attempts or was_cut(exchange)):
+            return None
+        if exchange.error is None:
+            told = completed(exchange, cost, self.pricer.version)
+            return event_row("llm.call_completed", exchange, elapsed, told)
+        return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
+
+    async def _write(self) -> bool:
+        """Store what is ready; False if the store takes nothing, and then it waits."""
+        while self._rows and self._store is not None:
+            batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
+            try:
+                await self._store.append_events(batch)
+            except StoreError as odd:
+                if odd.reason == "conflict":  # stored already, by a try whose end we did not see
+                    continue
+                logger.warning("trace_not_stored", extra={"why": odd.reason, "events": len(batch)})
+                self._rows.extendleft(reversed(batch))
+                return False
+            except BaseException:
+                self._rows.extendleft(reversed(batch))
+                raise
+        return True

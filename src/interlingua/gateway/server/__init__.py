@@ -1,0 +1,1 @@
+"""Processes and sockets: how clients' connections come in, and how a gateway starts and goes."""

@@ -1,0 +1,116 @@
+"""Who may not come in at all: requests for another host's name, those of web pages, and those
+whose end can be read in two ways.
+
+A page in a browser can make a name of its own lead to this machine (DNS rebinding), or send a form
+here. Neither gets any further: the name in `Host` has to be one of ours, and an `Origin` one that
+somebody has named. There is no CORS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from interlingua.gateway.keys.keys import is_loopback
+from interlingua.gateway.relay.app import Asgi
+from interlingua.gateway.relay.client import Receive, Scope, Send
+from interlingua.gateway.settings import Listen
+
+_MOST = 256
+"""Names that were looked at and found good, and are not looked at again."""
+_LOCAL = frozenset({"localhost"})
+_VERSIONS = frozenset({"1.0", "1.1"})
+
+
+class Guard:
+    """Stands before an application. It costs one look through the headers."""
+
+    def __init__(self, app: Asgi, listen: Listen) -> None:
+        self._app = app
+        self.allow(listen)
+
+    def allow(self, listen: Listen) -> None:
+        """The names from now on."""
+        self._names = frozenset(
+            [*_LOCAL, listen.host.lower(), *[name.lower() for name in listen.hosts]]
+        )
+        self._any = not listen.hosts and not is_loopback(listen.host)
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in listen.origins)
+        self._good: set[bytes] = set()
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope["type"] == "http":
+            problem = self._problem(scope)
+            if problem is not None:
+                return _refuse(send, *problem)
+        return self._app(scope, receive, send)
+
+    def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
+        hosts = 0
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts += 1
+                if value not in self._good and not self._is_ours(value):
+                    return 403, "host_not_allowed", "no gateway of this name is here"
+            elif name == b"origin" and not self._may_ask(value):
+                return 403, "origin_not_allowed", "web pages may not ask this gateway"
+            elif name == b"transfer-encoding" and not _is_chunked(value, scope):
+                return 400, "bad_encoding", "a body is sent whole or chunked"
+        if hosts != 1:
+            return 400, "bad_host", "a request names one host"
+        if scope.get("http_version", "1.1") not in _VERSIONS:
+            return 505, "bad_version", "HTTP 1.0 and 1.1 are spoken here"
+        return None
+
+    def _is_ours(self, value: bytes) -> bool:
+        host = host_of(value)
+        if host is None:
+            return False
+        good = self._any or host in self._names or _is_address(host)
+        if good and len(self._good) < _MOST:
+            self._good.add(value)
+        return good
+
+    def _may_ask(self, value: bytes) -> bool:
+        origin = value.decode("latin-1").lower()
+        return origin in self._origins
+
+
+def _is_chunked(value: bytes, scope: Scope) -> bool:
+    """Anything else, and HTTP 1.0, may be read in another way by who stands before us: then one
+    request could be hidden in another."""
+    return value.strip().lower() == b"chunked" and scope.get("http_version", "1.1") == "1.1"
+
+
+def host_of(value: bytes) -> str | None:
+    """The name in a `Host` header, without its port; None of one that is none."""
+    text = value.decode("latin-1").lower()
+    if not text or any(mark in text for mark in "/\\@?# \t,"):
+        return None
+    try:
+        parts = urlsplit(f"//{text}")
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts.hostname.rstrip(".") if parts.hostname else None
+
+
+def _is_address(host: str) -> bool:
+    """A number is nobody's name: no page can make it lead elsewhere."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def _refuse(send: Send, status: int, code: str, text: str) -> None:
+    body = f'{{"error":{{"code":"{code}","message":"{text}"}}}}'.encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,176 @@
+"""`interlingua serve`: one process, or several that share a socket, a store and their numbers."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from types import FrameType
+
+import msgspec
+
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.config import ConfigError
+from interlingua.gateway.keys.keys import NoKeysError, is_loopback
+from interlingua.gateway.server.sockets import bound, place_of
+from interlingua.gateway.server.welcome import Welcome
+from interlingua.gateway.server.worker import Said, Told, work
+from interlingua.gateway.settings import Settings
+from interlingua.gateway.table import check
+from interlingua.store.open import open_store
+
+logger = logging.getLogger(__name__)
+
+RESTARTS = 5
+"""Workers that may die within a minute before the gateway gives up."""
+PATIENCE = 10.0
+"""Seconds that workers get to end after they should have, before they are killed."""
+
+
+class ListenError(InterlinguaError):
+    """The address cannot be had."""
+
+
+def serve(said: Said, settings: Settings, tell: Callable[[Welcome], None]) -> int:
+    """Serve until a signal comes; gives the exit code. `tell` gets what to say when it is ready."""
+    problems = check(settings)
+    if problems:
+        raise ConfigError(str(settings.path or "settings"), problems)
+    listen = settings.listen
+    try:
+        listening = bound(listen.host, listen.port)
+    except OSError as odd:
+        raise taken(listen.host, listen.port, odd) from None
+
+    with listening:
+        keyed, where = asks_for_keys(settings)
+
+        def ready() -> None:
+            tell(Welcome(place_of(listening), settings, keyed, where))
+
+        if listen.workers == 1:
+            return work(said, settings, listening, ready)
+        return Workers(said, settings, listening).run(ready)
+
+
+def asks_for_keys(settings: Settings) -> tuple[bool, str]:
+    """Whether the store has keys, and where it is. Looked at before anything is started: without
+    keys, a gateway is for this machine alone."""
+    with open_store(settings.store) as store:
+        keyed = bool(store.keys(limit=1))
+        where = store.where
+    if not keyed and not is_loopback(settings.listen.host):
+        raise NoKeysError(settings.listen.host)
+    return keyed, where
+
+
+def taken(host: str, port: int, odd: OSError) -> ListenError:
+    """An address that cannot be had, and what to do about it."""
+    text = f"cannot listen on {host}:{port}: {odd.strerror or odd}"
+    if odd.errno == errno.EADDRINUSE:
+        text += (
+            "; perhaps another gateway is there already: stop it, or choose another port"
+            f" (--port {port + 1 if port < 65535 else 0}, or --port 0 for any that is free)"
+        )
+    elif odd.errno == errno.EACCES:
+        text += "; ports below 1024 are for administrators: choose another one with --port"
+    return ListenError(text)
+
+
+class Workers:
+    """Starts processes, starts them again when they die, and hands signals on."""
+
+    def __init__(self, said: Said, settings: Settings, listening: socket.socket) -> None:
+        self._said = msgspec.structs.replace(said, is_one_of_several=True)
+        self._settings = settings
+        self._listening = listening
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._signals = 0
+        self._deaths: deque[float] = deque(maxlen=RESTARTS + 1)
+
+    def run(self, ready: Callable[[], None]) -> int:
+        with tempfile.TemporaryDirectory(prefix="interlingua-metrics-") as folder:
+            environ = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": folder}
+            for each in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(each, self._end)
+            if hasattr(signal, "SIGHUP"):
+                signal.signal(signal.SIGHUP, self._reload)
+            try:
+                for _ in range(self._settings.listen.workers):
+                    self._start(environ)
+                ready()
+                return self._watch(environ, folder)
+            finally:
+                self._kill()
+
+    def _start(self, environ: dict[str, str]) -> None:
+        told = Told(self._listening.fileno(), self._said)
+        command = [sys.executable, "-m", "interlingua.gateway.server.worker"]
+        command.append(msgspec.json.encode(told).decode())
+        # A session of its own: Ctrl-C in a terminal comes to us, and we hand it on, once.
+        made = subprocess.Popen(command, env=environ, pass_fds=(told.fd,), start_new_session=True)
+        self._workers.append(made)
+
+    def _watch(self, environ: dict[str, str], folder: str) -> int:
+        ended = 0.0
+        while self._workers:
+            time.sleep(0.05)
+            for worker in [each for each in self._workers if each.poll() is not None]:
+                self._workers.remove(worker)
+                forget(worker.pid, folder)
+                if self._signals:
+                    continue
+                if not self._may_restart():
+                    logger.error("workers_keep_dying", extra={"code": worker.returncode})
+                    self._end(signal.SIGTERM, None)
+                    return 1
+                logger.warning("worker_died", extra={"code": worker.returncode})
+                self._start(environ)
+            if self._signals:
+                ended = ended or time.monotonic()
+                listen = self._settings.listen
+                longest = listen.notice_seconds + listen.drain_seconds + PATIENCE
+                if time.monotonic() - ended > longest:
+                    return 1
+        return 0
+
+    def _may_restart(self) -> bool:
+        now = time.monotonic()
+        self._deaths.append(now)
+        return len(self._deaths) <= RESTARTS or now - self._deaths[0] > 60
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._signals += 1
+        self._hand_on(signal.SIGTERM)
+
+    def _reload(self, number: int, frame: FrameType | None) -> None:
+        self._hand_on(signal.SIGHUP)
+
+    def _hand_on(self, number: int) -> None:
+        for worker in self._workers:
+            if worker.poll() is None:
+                worker.send_signal(number)
+
+    def _kill(self) -> None:
+        for worker in self._workers:
+            if worker.poll() is None:
+                try:
+                    worker.wait(PATIENCE)
+                except subprocess.TimeoutExpired:
+                    worker.kill()
+                    worker.wait()
+
+
+def forget(pid: int, folder: str) -> None:
+    """A worker is gone: what it had under way counts no more."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]

@@ -1,0 +1,144 @@
+"""One process of a gateway: everything in one event loop, on a socket that it was given."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from interlingua.errors import InterlinguaError, MissingExtraError
+from interlingua.gateway.config import load
+from interlingua.gateway.server import logs
+from interlingua.gateway.settings import Settings
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What the command line says, which comes before what the file says."""
+
+    path: str | None = None
+    host: str | None = None
+    port: int | None = None
+    workers: int | None = None
+    is_one_of_several: bool = False
+
+    def file(self) -> Path | None:
+        return None if self.path is None else Path(self.path)
+
+    def over(self, settings: Settings) -> Settings:
+        given = {"host": self.host, "port": self.port, "workers": self.workers}
+        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        return replace(settings, listen=replace(settings.listen, **changes))
+
+    def settings(self) -> Settings:
+        return self.over(load(self.file()))
+
+
+def work(
+    said: Said, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+) -> int:
+    """Serve until a signal comes; gives the exit code. `ready` is called when requests are
+    taken."""
+    with asyncio.Runner(loop_factory=_loop()) as runner:
+        return runner.run(_serve(said, settings, listening, ready))
+
+
+async def _serve(
+    said: Said, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+) -> int:
+    try:
+        import uvicorn
+
+        from interlingua.gateway.server.drain import Server
+        from interlingua.gateway.server.sockets import protocol
+        from interlingua.gateway.service import Service
+    except ImportError:
+        raise MissingExtraError("the gateway", "gateway") from None
+    service = await Service.open(settings)
+    try:
+        await service.require_keys()
+        config = uvicorn.Config(
+            service.app,
+            http=protocol(settings.limits),
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=75,
+            limit_concurrency=settings.limits.connections,
+            h11_max_incomplete_event_size=settings.limits.headers,
+        )
+        parent = os.getppid()
+
+        def tick(under_way: int) -> None:
+            service.count_in_flight(under_way)
+            if said.is_one_of_several and os.getppid() != parent:
+                server.handle_exit(0, None)  # whoever started us is gone
+
+        async def reload() -> None:
+            await service.reload(said.file(), said.over)
+
+        server = Server(
+            config, settings.listen, service.going, reload, tick, lambda: len(service.turns)
+        )
+        service.in_flight = lambda: server.under_way
+        serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        if server.started:
+            _settle_memory()
+            ready()
+        await serving
+    finally:
+        await service.close()
+    return 0
+
+
+def _settle_memory() -> None:
+    """What is there now stays: looking through it again and again for what could be thrown away
+    would take a tenth of a busy gateway's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+def _loop() -> Any:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def main() -> None:
+    """A worker that `supervise` has started: what it needs to know is its one argument."""
+    told = msgspec.json.decode(sys.argv[1], type=Told)
+    listening = socket.socket(fileno=told.fd)
+    try:
+        settings = told.said.settings()
+        logs.set_up(settings.telemetry)
+        code = work(told.said, settings, listening, lambda: None)
+    except InterlinguaError as odd:
+        sys.exit(f"interlingua: {odd}")
+    sys.exit(code)
+
+
+class Told(msgspec.Struct):
+    """What a worker is told when it is started."""
+
+    fd: int
+    said: Said
+
+
+if __name__ == "__main__":
+    main()

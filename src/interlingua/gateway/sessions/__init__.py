@@ -1,0 +1,1 @@
+"""Sessions over HTTP, and the turns that run in them."""

@@ -1,0 +1,280 @@
+"""Sessions over HTTP. A session belongs to whoever made it; of all others it is as if it were not
+there. On a gateway without keys they are the user's own, those of the command line included."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from posixpath import normpath
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua.bus.catalogue import CATALOGUE
+from interlingua.gateway.paths.bodies import (
+    ChangedSession,
+    NewSession,
+    NewTurn,
+    flag,
+    number,
+    options_of,
+    read,
+    text_of,
+    user_message,
+)
+from interlingua.gateway.paths.callers import ApiError, answer, tenant_of
+from interlingua.gateway.paths.patient import Patient
+from interlingua.gateway.sessions.live import frame, plain, told, watched
+from interlingua.gateway.state import Principal
+from interlingua.ids import is_ulid
+from interlingua.model.events import WIRE_NAMES
+from interlingua.sessions.aio import AsyncSession
+from interlingua.store.errors import NotFoundError
+from interlingua.store.rows import SessionRow
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+OWNER = "owner"
+"""Where a session's policy says whose it is."""
+KIND = "kind"
+"""There too: what a row is kept for, where it is no conversation of this API."""
+PAGE, MOST = 50, 200
+SCANNED = 4000
+"""Sessions of others that are passed over on the way to a page of one's own."""
+LIVE = frozenset([*WIRE_NAMES.values(), "usage_update", "error"])
+
+
+async def create(service: Service, request: Request, principal: Principal) -> Response:
+    said = await read(request, NewSession, service.limits)
+    path = text_of(said.workspace_path, "workspace_path")
+    _require_inside(path, principal)
+    session = await AsyncSession.create(
+        service.store,
+        path,
+        model=said.active_model,
+        name=None if said.name is None else text_of(said.name, "name"),
+        system=None if said.system is None else text_of(said.system, "system"),
+        **service.turns.known(principal),
+    )
+    policy = {**(session.row.routing_policy or {}), OWNER: tenant_of(principal)}
+    row = await service.store.update_session(session.id, routing_policy=policy)
+    return answer(_told(row, False), 201, {"location": f"/sessions/{row.id}"})
+
+
+async def listing(service: Service, request: Request, principal: Principal) -> Response:
+    limit = number(request.query_params, "limit", PAGE, 1, MOST)
+    before = request.query_params.get("before")
+    last = None if before is None else await _row(service, before, principal)
+    found: list[SessionRow] = []
+    seen = 0
+    while len(found) <= limit and seen < SCANNED:
+        page = await service.store.sessions(MOST, last)
+        found += [row for row in page if _is_own(row, principal)]
+        seen += len(page)
+        if len(page) < MOST:
+            break
+        last = page[-1]
+    part = found[:limit]
+    more = len(found) > limit or seen >= SCANNED
+    said = [_told(row, await _in_flight(service, row)) for row in part]
+    return answer({"sessions": said, "has_more": more})
+
+
+async def show(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request.path_params["id"], principal)
+    return answer(_told(row, await _in_flight(service, row)))
+
+
+async def change(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request.path_params["id"], principal)
+    said = await read(request, ChangedSession, service.limits)
+    running = service.turns.running(row.id)
+    if running is not None and running.turn is not None:
+        session: AsyncSession = running.session
+    else:
+        known = service.turns.known(principal)
+        session = await AsyncSession.open(service.store, row.id, **known)
+    in_flight = await _in_flight(service, row)
+    queued = await session.swap(said.active_model)
+    row = await service.store.session(row.id)
+    return answer({**_told(row, in_flight), "swap_queued": queued or in_flight})
+
+
+async def remove(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request.path_params["id"], principal)
+    purge = flag(request.query_params, "purge")
+    await service.turns.cancel(row.id)
+    if purge:
+        await service.store.delete_session(row.id)
+    else:
+        known = service.turns.known(principal)
+        await (await AsyncSession.open(service.store, row.id, **known)).end()
+    return answer({"id": row.id, "ended": True, "purged": purge})
+
+
+async def turn(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request.path_params["id"], principal)
+    said = await read(request, NewTurn, service.limits)
+    message = user_message(said.content)
+    options = options_of(said.options)
+    override = said.per_message_override
+    if service.gateway.draining:
+        raise ApiError(503, "shutting_down", "the gateway is shutting down; try again")
+    running = await service.turns.start(row.id, principal, message, override, options)
+    assert running.turn is not None
+    return answer(
+        {
+            "session_id": row.id,
+            "turn_id": running.turn.id,
+            "user_message_id": running.user_message_id,
+            "model": running.turn.model,
+        },
+        202,
+    )
+
+
+async def cancel(service: Service, request: Request, principal: Principal) -> Response:
+    """A second time changes nothing."""
+    row = await _row(service, request.path_params["id"], principal)
+    return answer({"cancelled": await service.turns.cancel(row.id)}, 202)
+
+
+async def messages(service: Service, request: Request, principal: Principal) -> Response:
+    """The last ones, or those before or after one of them; always in order."""
+    row = await _row(service, request.path_params["id"], principal)
+    query = request.query_params
+    limit = number(query, "limit", PAGE, 1, MOST)
+    before, after = query.get("before"), query.get("after")
+    if before is not None and after is not None:
+        raise ApiError(400, "invalid_request", "before and after cannot both be given")
+    if after is not None:
+        await _place(service, row, after)
+        page = await service.store.messages(row.id, after, limit + 1)
+        part, more = page[:limit], len(page) > limit
+    else:
+        end = row.message_count if before is None else await _place(service, row, before) - 1
+        start = max(0, end - limit)
+        part = await service.store.messages(row.id, start, end - start) if end else []
+        more = start > 0
+    return answer({"messages": [plain(message) for message in part], "has_more": more})
+
+
+async def _place(service: Service, row: SessionRow, id: str) -> int:
+    """The number of a message. Ids of a session increase, so it is found by halving."""
+    low, high = 1, row.message_count
+    while is_ulid(id) and low <= high:
+        middle = (low + high) // 2
+        found = await service.store.messages(row.id, middle - 1, 1)
+        here = found[0].id if found else None
+        if here == id:
+            return middle
+        if here is None or here > id:
+            high = middle - 1
+        else:
+            low = middle + 1
+    raise ApiError(404, "message_not_found", "the session has no such message")
+
+
+async def events(service: Service, request: Request, principal: Principal) -> Response:
+    """The trace of a session: a page of it, or, for who accepts `text/event-stream`, all that
+    happens from a number on."""
+    row = await _row(service, request.path_params["id"], principal)
+    query = request.query_params
+    types = [name for name in query.get("types", "").split(",") if name]
+    for name in types:
+        if name not in CATALOGUE and name not in LIVE:
+            raise ApiError(400, "invalid_filter", f"no event is called {name[:80]!r}")
+    after = number(query, "after", 0, 0, 2**53)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        limit = number(query, "limit", PAGE, 1, 1000)
+        stored = [name for name in types if name in CATALOGUE]
+        rows = [] if types and not stored else await service.store.events(
+            row.id, after, limit + 1, stored
+        )  # fmt: skip
+        part = rows[:limit]
+        return answer({"events": [told(each) for each in part], "has_more": len(rows) > limit})
+    after = await _cursor(service, request, row, after)
+    first = await _snapshot(service, row) if flag(query, "snapshot") else b""
+    return Patient(
+        _stream(service, row.id, after, types, first),
+        service.limits.stalled,
+        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        media_type="text/event-stream",
+    )
+
+
+async def _cursor(service: Service, request: Request, row: SessionRow, after: int) -> int:
+    said = request.headers.get("last-event-id")
+    if said is None:
+        return after
+    if not (said.isascii() and said.isdigit()) or len(said) > 15:
+        raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
+    cursor = int(said)
+    if cursor and not await service.store.events(row.id, cursor - 1, 1):
+        raise ApiError(410, "cursor_expired", "the session has no event of this number")
+    return cursor
+
+
+async def _snapshot(service: Service, row: SessionRow) -> bytes:
+    tail = await service.store.tail(row.id, PAGE)
+    shown = _told(row, await _in_flight(service, row))
+    said = {"session": shown, "messages": [plain(message) for message in tail]}
+    return frame("snapshot", said)
+
+
+async def _stream(
+    service: Service, session_id: str, after: int, types: list[str], first: bytes
+) -> AsyncIterator[bytes]:
+    yield first or b": watching\n\n"
+    source = watched(service.store, service.turns.hub, session_id, after, types)
+    async for piece in source:
+        yield piece
+
+
+async def _row(service: Service, id: str, principal: Principal) -> SessionRow:
+    """The caller's session; somebody else's is told of like one that does not exist."""
+    if is_ulid(id):
+        try:
+            row = await service.store.session(id)
+        except NotFoundError:
+            pass
+        else:
+            if _is_own(row, principal):
+                return row
+    raise ApiError(404, "session_not_found", "there is no such session")
+
+
+def _is_own(row: SessionRow, principal: Principal) -> bool:
+    policy = row.routing_policy or {}
+    return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
+
+
+def _require_inside(path: str, principal: Principal) -> None:
+    """A key has a workspace; its sessions are in it."""
+    own = principal.workspace_path
+    if own in (None, "", "."):
+        return
+    inside = normpath(path)
+    if inside != normpath(own) and not inside.startswith(normpath(own).rstrip("/") + "/"):
+        raise ApiError(403, "workspace_not_allowed", "this key is for another workspace")
+
+
+async def _in_flight(service: Service, row: SessionRow) -> bool:
+    """Whether a turn is under way, here or in another worker."""
+    here = service.turns.running(row.id) is not None
+    return here or await service.turns.elsewhere.begun(row) is not None
+
+
+def _told(row: SessionRow, in_flight: bool) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "workspace_path": row.workspace_path,
+        "name": row.name,
+        "active_model": row.active_model,
+        "message_count": row.message_count,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "parent_id": row.parent_id,
+        "turn_in_flight": in_flight,
+    }

@@ -1,0 +1,246 @@
+"""Turns of sessions that run in the background of the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Any, cast
+
+from interlingua import config
+from interlingua.chat.chat import Chat
+from interlingua.chat.setup import OwnRegistry, Spoken
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere
+from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
+from interlingua.gateway.sessions.metered import Metered
+from interlingua.gateway.state import Principal
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Message
+from interlingua.routing.files import PolicyFile
+from interlingua.routing.router import Router
+from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.sessions.defaults import LOCAL, lookup
+from interlingua.sessions.defaults import registry as known_registry
+from interlingua.store.base import AsyncStore
+
+logger = logging.getLogger(__name__)
+
+MOST = 1000
+"""Turns at a time, in one worker."""
+
+
+class FollowedTurn(AsyncTurn):
+    """A turn whose call under way is known."""
+
+    current: AsyncCall | None = None
+
+    async def call(self, *given: Any, **named: Any) -> AsyncCall:
+        self.current = await super().call(*given, **named)
+        return self.current
+
+
+class FollowedSession(AsyncSession):
+    """A session that says when a turn has begun."""
+
+    begun: asyncio.Future[FollowedTurn] | None = None
+
+    async def begin(self, *given: Any, **named: Any) -> AsyncTurn:
+        turn = await super().begin(*given, **named)
+        followed = FollowedTurn(self.store, turn._core)
+        if self.begun is not None and not self.begun.done():
+            self.begun.set_result(followed)
+        return followed
+
+
+class Running:
+    """A turn under way."""
+
+    def __init__(self, session: FollowedSession, client: Metered) -> None:
+        self.session = session
+        self.client = client
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def turn(self) -> FollowedTurn | None:
+        """The turn, once it has begun."""
+        begun = getattr(self.session, "begun", None)  # the session is still being opened, perhaps
+        return begun.result() if begun is not None and begun.done() else None
+
+    @property
+    def user_message_id(self) -> str | None:
+        asked = None if self.turn is None else self.turn._core.asked
+        return None if asked is None else asked.id
+
+
+class BusyError(InterlinguaError):
+    """A session has one turn at a time."""
+
+
+class FullError(InterlinguaError):
+    """So many turns are under way that there is no room for another."""
+
+
+class Turns:
+    """All turns of this process, and what sessions are opened with."""
+
+    def __init__(self, gateway: Gateway, store: AsyncStore) -> None:
+        self.gateway = gateway
+        self.store = store
+        self.hub = Hub()
+        self.elsewhere = Elsewhere(store)
+        self._running: dict[str, Running] = {}
+        self._tending: asyncio.Task[None] | None = None
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Rules and models, as the gateway's settings have them now."""
+        providers = self.gateway.targets.providers
+        default = self.gateway.settings.default_model
+        entries = known_registry().entries.values()
+        self.registry = OwnRegistry(entries, providers)
+        self.rules = PolicyFile(config.rules_path(), self.registry)
+        chosen = LOCAL if default is None else self.model_id(default)
+        self.router = Router(self.registry, lookup, rules=self.rules, global_default=chosen)
+        self.spoken = Spoken(providers)
+
+    def model_id(self, name: str) -> str:
+        """The model that a name of the gateway stands for."""
+        route = self.gateway.settings.routes.get(name)
+        return self.gateway.targets.find(name if route is None else route.model).model
+
+    def known(self, principal: Principal) -> dict[str, Any]:
+        """What a session is opened with."""
+        return {
+            "router": self.router,
+            "dialects": self.spoken,
+            "user_id": principal.user_id,
+            "team_id": principal.team_id,
+        }
+
+    def running(self, session_id: str) -> Running | None:
+        return self._running.get(session_id)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    async def start(
+        self,
+        session_id: str,
+        principal: Principal,
+        message: Message,
+        override: str | None,
+        options: Options | None,
+    ) -> Running:
+        """Begin a turn; it goes on by itself when this returns. What stops it from beginning is
+        raised here, and then nothing was stored."""
+        if session_id in self._running:
+            raise BusyError(f"session {session_id} has a turn under way")
+        if len(self._running) >= MOST:
+            raise FullError(f"{MOST} turns are under way")
+        client = Metered(self.gateway, principal)
+        self._running[session_id] = running = Running(_NOT_YET, client)
+        try:
+            opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
+            session = running.session = cast(FollowedSession, opened)
+            session._core.setting.gateway_key_id = principal.key_id
+            if await self.elsewhere.is_busy(session):
+                raise BusyError(f"session {session_id} has a turn under way in another worker")
+            model = override or session.model or self.router.config().global_default
+            if model is not None:
+                await self._hold(client, session, model, message, options)
+            session.begun = asyncio.get_running_loop().create_future()
+            work = self._run(running, message, override, options)
+            running.task = asyncio.ensure_future(work)
+            waited: set[asyncio.Future[Any]] = {running.task, session.begun}
+            await asyncio.wait(waited, return_when="FIRST_COMPLETED")
+            if not session.begun.done():
+                running.task.result()  # raises why
+                raise InterlinguaError("the turn did not begin")
+            if self._tending is None or self._tending.done():
+                self._tending = asyncio.ensure_future(self._tend())
+            return running
+        except BaseException:
+            if running.task is not None and not running.task.done():
+                running.task.cancel()
+                await asyncio.wait({running.task}, timeout=10)
+            self._running.pop(session_id, None)
+            await client.release()
+            raise
+
+    async def _hold(
+        self,
+        client: Metered,
+        session: AsyncSession,
+        model: str,
+        message: Message,
+        options: Options | None,
+    ) -> None:
+        id = self.router.config().names.resolve(model)
+        if id is None:
+            return  # beginning the turn says what is wrong with it
+        history = await session.messages() if client._principal.capped else []
+        said = Request(messages=(*history, message), options=options or Options())
+        await client.hold(id, said)
+
+    async def _run(
+        self, running: Running, message: Message, override: str | None, options: Options | None
+    ) -> None:
+        session, hub, teller = running.session, self.hub, Teller()
+        chat = Chat(session, running.client)
+        try:
+            async with aclosing(chat.say(message, override=override, options=options)) as parts:
+                async for said in parts:
+                    turn = running.turn
+                    call = None if turn is None else turn.current
+                    stored = None if call is None else call.message
+                    id = None if stored is None else stored.id
+                    for piece in teller.pieces(said, id, None if call is None else call.id):
+                        hub.tell(session.id, piece)
+        except (Exception, asyncio.CancelledError) as odd:
+            if running.turn is None:
+                raise  # who wanted to begin it hears why
+            if not isinstance(odd, asyncio.CancelledError):
+                level = logging.INFO if isinstance(odd, InterlinguaError) else logging.ERROR
+                extra = {"session": session.id, "why": type(odd).__name__}
+                logger.log(level, "turn_failed", extra=extra)
+        finally:
+            self._running.pop(session.id, None)
+            await running.client.release()
+            hub.tell(session.id, TURN_END)
+
+    async def cancel(self, session_id: str) -> bool:
+        """Stop the turn under way, in whichever worker it is; what arrived is kept. False if there
+        is none."""
+        running = self._running.get(session_id)
+        if running is None or running.task is None:
+            return await self.elsewhere.stop(session_id)
+        running.task.cancel()
+        await asyncio.wait({running.task}, timeout=10)
+        return True
+
+    async def _tend(self) -> None:
+        """While turns are under way: say that they are, and stop those that others want stopped."""
+        while self._running:
+            await asyncio.sleep(LOOK)
+            turns = {id: r.turn.id for id, r in self._running.items() if r.turn is not None}
+            for id in await self.elsewhere.tend(turns):
+                running = self._running.get(id)
+                if running is not None and running.task is not None:
+                    running.task.cancel()
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Stop all turns; each keeps what it has."""
+        self.hub.closed.set()
+        tasks = [r.task for r in self._running.values() if r.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.wait({self._tending}, timeout=seconds)
+
+
+_NOT_YET: Any = None
