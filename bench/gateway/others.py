@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
+import signal
 import statistics
 import sys
 import tempfile
@@ -82,7 +84,16 @@ OTHERS = {"llm-rosetta": rosetta, "litellm": litellm}
 
 
 def rate(place: Place, model: str, stream: bool, seconds: float) -> float:
-    """Answers a second, after a moment to get warm."""
+    """Answers a second, after a moment to get warm. Whoever is not asked is stopped meanwhile: some
+    are busy with themselves, on the same core."""
+    os.kill(place.pid, signal.SIGCONT)
+    try:
+        return _rate(place, model, stream, seconds)
+    finally:
+        os.kill(place.pid, signal.SIGSTOP)
+
+
+def _rate(place: Place, model: str, stream: bool, seconds: float) -> float:
     told: dict[str, Any] = {"path": PATH, "model": model, "stream": stream}
     asked(place, 4, **told, seconds=20.0, each=3)
     seen = asked(place, CONNECTIONS, **told, seconds=seconds, patient=True)
@@ -135,6 +146,9 @@ def main() -> int:
             for name, start in OTHERS.items()
             if chosen[name] is not None
         }
+        for place in (mine, *others.values()):
+            os.kill(place.pid, signal.SIGSTOP)
+            stack.callback(os.kill, place.pid, signal.SIGCONT)
         for stream, what in ((False, "requests"), (True, "streams")):
             for name, row in _compared(mine, others, stream, chosen).items():
                 own, other, times = row
