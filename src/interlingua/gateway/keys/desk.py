@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -18,8 +17,6 @@ logger = logging.getLogger(__name__)
 BATCH = 256
 WAITING = 10_000
 """Settlements that may wait while the store is away."""
-GAP = 0.004
-"""Seconds from the beginning of one transaction to that of the next, at least."""
 PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
 
@@ -41,9 +38,6 @@ class Desk:
         self._settles: deque[tuple[Settle, Hears]] = deque()
         self._working: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._began = 0.0
-        """When the last transaction began."""
-        self._closing = False
 
     async def reserve(self, asked: Reserve) -> Over | None:
         """What stands against it; None: it is set aside. Who is cancelled while waiting has
@@ -85,7 +79,6 @@ class Desk:
 
     async def _work(self) -> None:
         while self._reserves or self._settles:
-            await self._gather()
             settles = [self._settles.popleft() for _ in range(min(BATCH, len(self._settles)))]
             reserves = [self._reserves.popleft() for _ in range(min(BATCH, len(self._reserves)))]
             reserves = [each for each in reserves if not each[1].done()]
@@ -111,18 +104,8 @@ class Desk:
             for (_, hears), told in zip(settles, alerts, strict=True):
                 hears(told)
 
-    async def _gather(self) -> None:
-        """When much is asked, wait a moment for more: a transaction costs as much as ten requests
-        in it. Who asks alone does not wait."""
-        now = time.monotonic()
-        soon = self._began + GAP - now
-        if soon > 0 and not self._closing:
-            await asyncio.sleep(soon)
-        self._began = time.monotonic()
-
     async def close(self, patience: float = 5.0) -> None:
         """Write what waits, as far as the store lets us."""
-        self._closing = True
         if self._working is not None and not self._working.done():
             await asyncio.wait({self._working}, timeout=patience)
             if not self._working.done():
