@@ -63,8 +63,23 @@ def _event_values(event: EventRow) -> tuple[Any, ...]:
         event.type,
         event.actor,
         event.sensitivity,
-        dumps(event.payload),
+        _payload(event.payload),
     )
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _payload(payload: dict[str, Any]) -> bytes:
+    """Most are texts and numbers, and nothing in them can be odd."""
+    for key, item in payload.items():
+        kind = type(item)
+        if (kind is not str and kind is not int) or type(key) is not str:
+            return dumps(payload)
+    try:
+        return _encode(payload)
+    except UnicodeEncodeError:
+        return dumps(payload)  # which says what is wrong
 
 
 def _event_row(row: Sequence[Any]) -> EventRow:
