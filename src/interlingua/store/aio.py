@@ -61,6 +61,8 @@ class Writer:
         self._waiting = 0
         self._lock = threading.Lock()
         self._closing = False
+        self._is_quiet = True
+        """Whether the last call came alone."""
         self._thread = threading.Thread(target=self._work, name="interlingua-store", daemon=True)
         self._thread.start()
 
@@ -68,7 +70,8 @@ class Writer:
         self, make: Callable[[], Op[T]], large: bool = False, durable: bool = True
     ) -> asyncio.Future[T]:
         """Hand over a call. Those of one round of the event loop go together, so that the thread
-        does not start with the first while the others are still being made."""
+        does not start with the first while the others are still being made. Who has been alone so
+        far need not wait for the end of the round."""
         loop = asyncio.get_running_loop()
         job = _Job(make, loop, large, durable)
         with self._lock:
@@ -77,7 +80,9 @@ class Writer:
             if self._waiting >= WAITING:
                 raise BusyError(self._file.where, f"{WAITING} calls wait to be written already")
             self._waiting += 1
-            if loop in self._new:
+            if self._is_quiet and self._waiting == 1:
+                self._jobs.put([job])
+            elif loop in self._new:
                 self._new[loop].append(job)
             else:
                 self._new[loop] = [job]
@@ -104,6 +109,7 @@ class Writer:
         while (jobs := self._jobs.get()) is not None:
             while len(jobs) < BATCH and (more := self._next()) is not None:
                 jobs += more
+            self._is_quiet = len(jobs) == 1
             for place in range(0, len(jobs), BATCH):
                 batch = jobs[place : place + BATCH]
                 self._write(batch)
