@@ -302,6 +302,28 @@ def test_a_request_that_is_cancelled_gives_back_its_place(monkeypatch: pytest.Mo
     assert provider.connections == 2
 
 
+def test_a_request_waits_for_its_turn_no_longer_than_for_a_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("interlingua.gateway.upstream.transport.MOST", 1)
+    provider = Provider(b"")
+
+    async def work(upstream: Upstream) -> None:
+        first = asyncio.ensure_future(whole(upstream, provider.url))
+        await asyncio.sleep(0.05)
+        with pytest.raises(TransportError) as caught:
+            await upstream.send(HttpRequest(provider.url, {}, b""), Limits(0.05, None, None, 5))
+        assert (caught.value.phase, caught.value.late, caught.value.sent) == (
+            "connect",
+            True,
+            False,
+        )
+        first.cancel()
+
+    run(provider, work)
+    assert provider.connections == 1
+
+
 def test_an_unused_connection_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interlingua.gateway.upstream.transport.IDLE", 0.05)
     provider = Provider(PLAIN)

@@ -65,7 +65,7 @@ class Upstream:
             return await self._others.send(request, limits)
         begun = now()
         head = self._head(place, request)
-        await self._slots.acquire()
+        await self._slot(limits)
         try:
             connection = self._kept(place) or await self._connect(place, way, limits)
         except BaseException:
@@ -75,6 +75,17 @@ class Upstream:
         connection.ask(head, request.body, reply)
         await reply.arrived()
         return reply
+
+    async def _slot(self, limits: Limits) -> None:
+        """A place among the requests under way; waiting for one is a part of connecting."""
+        if not self._slots.locked():
+            await self._slots.acquire()
+            return
+        try:
+            async with asyncio.timeout(limits.connect):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise late_in("connect") from None
 
     async def close(self) -> None:
         if self._sweeping is not None:
