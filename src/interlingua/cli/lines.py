@@ -6,13 +6,16 @@ reported with its number, and the rest is converted.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from io import BytesIO
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from multiprocessing import get_start_method
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -21,7 +24,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 
-BATCH = 2 * 1024 * 1024
+BATCH = 1024 * 1024
 """Bytes that travel to a worker at once, at the least; a longer line travels alone."""
 AHEAD = 2
 """Batches per worker that are under way at a time: this, and no more, is in memory."""
@@ -58,7 +61,8 @@ class Done(NamedTuple):
     """A converted batch. Its lines are numbered from 0 in a worker, and from 1 in the whole file
     once it is back."""
 
-    output: bytes
+    output: bytes | memoryview
+    """Good until the next batch is asked for."""
     lines: int
     size: int
     failed: list[tuple[int, str]]
@@ -74,9 +78,21 @@ def convert_lines(
     themselves."""
     workers = jobs or os.cpu_count() or 1
     first = 1
-    for done in _in_one(file, job) if workers == 1 else _in_many(file, job, workers, path):
-        yield done._replace(failed=[(first + line, problem) for line, problem in done.failed])
-        first += done.ends
+    with _few_collections():
+        for done in _in_one(file, job) if workers == 1 else _in_many(file, job, workers, path):
+            yield done._replace(failed=[(first + line, problem) for line, problem in done.failed])
+            first += done.ends
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Converting makes many objects and no circles: garbage is looked for less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _in_one(file: IO[bytes], job: Job) -> Iterator[Done]:
@@ -108,6 +124,7 @@ def _in_many(file: IO[bytes], job: Job, workers: int, path: str | None) -> Itera
 
 def _prepare(job: Job) -> None:
     """Load what workers need before they are made, so that they inherit it."""
+    import interlingua.translate  # noqa: F401  # what workers call
     from interlingua.dialects.registry import dialect
 
     for name in {job.source, job.target} - {"auto"}:
@@ -122,10 +139,10 @@ def _desk() -> int | None:
 
 
 def _fetched(done: Done, desk: int | None) -> Done:
-    if desk is None:
+    """What lies on the desk, looked at where it is: no copy is made."""
+    if desk is None or not os.fstat(desk).st_size:
         return done
-    size = os.fstat(desk).st_size
-    return done._replace(output=os.pread(desk, size, 0))
+    return done._replace(output=memoryview(mmap(desk, 0, access=ACCESS_READ)))
 
 
 def batches(file: IO[bytes]) -> Iterator[Batch]:
@@ -151,7 +168,7 @@ def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
     """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
     failed: list[tuple[int, str]] = []
     lost = count = ends = 0
-    with BytesIO() if desk is None else open(desk, "wb", closefd=False) as out:
+    with BytesIO() if desk is None else open(desk, "r+b", closefd=False) as out:
         out.seek(0)
         for line in batch.lines():
             if not line.isspace():
