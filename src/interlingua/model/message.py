@@ -136,9 +136,12 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
     return tuple([TextBlock(part) if isinstance(part, str) else part for part in content])
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def micros(time: datetime) -> int:
     """Microseconds since 1970 in UTC, exactly: no floating point on the way."""
-    since = time - datetime(1970, 1, 1, tzinfo=UTC)
+    since = time - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
@@ -146,7 +149,7 @@ def from_micros(count: int) -> datetime:
     """The inverse of `micros`."""
     from datetime import timedelta
 
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=count)
+    return _EPOCH + timedelta(microseconds=count)
 
 
 def _utc(time: datetime) -> datetime:

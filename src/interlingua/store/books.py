@@ -125,62 +125,100 @@ class Rate:
             self.minute, self.requests, self.tokens = minute, 0, 0
 
 
+class Watched(NamedTuple):
+    """One cap, and the row that counts for it."""
+
+    limit: Limit
+    window: Literal["day", "month"]
+    cap: int
+    money: Money
+
+
 class Books:
-    """The rows that one operation works on: what is in them is decided here, without a database."""
+    """The rows that one operation works on: what is in them is decided here, without a database.
+
+    Most requests of an operation have the same limits, the very same object: what counts for them
+    is found once. Who asks keeps the objects alive, so that their addresses tell them apart."""
 
     def __init__(self) -> None:
         self.money: dict[str, Money] = {}
         self.rates: dict[str, Rate] = {}
+        self._held: dict[tuple[str, str], list[Money]] = {}
+        self._watched: dict[tuple[int, str], list[Watched]] = {}
+        self._counted: dict[tuple[int, str], list[Money]] = {}
 
     def end(self, entry: Sequence[Any], settle: Settle | None) -> list[Alert]:
         """An entry is over: with what it cost, or because nobody will ever say (None)."""
         _, account, owners, day, minute, status, reserved, tokens = entry
         held = reserved if status == "open" else 0
         cost = 0 if settle is None else settle.cost
-        for owner in owners.split():
-            for period in (day, day[:7]):
-                self.money[f"{owner}/{period}"].move(cost, -held)
+        for money in self._held_by(owners, day):
+            money.move(cost, -held)
         rate = self.rates.get(account)
         if rate is not None and status == "open":
             rate.open -= 1
             if settle is not None and rate.minute == minute:
                 rate.tokens += settle.tokens - tokens
                 rate.changed = True
-        return [] if settle is None else self._alerts(settle, day)
+        return [] if settle is None else self._alerts(settle.limits, day)
 
-    def _alerts(self, settle: Settle, day: str) -> list[Alert]:
+    def _held_by(self, owners: str, day: str) -> list[Money]:
+        held = self._held.get((owners, day))
+        if held is None:
+            held = self._held[owners, day] = [self.money[id] for id in held_ids(owners, day)]
+        return held
+
+    def _caps(self, limits: tuple[Limit, ...], day: str) -> list[Watched]:
+        watched = self._watched.get((id(limits), day))
+        if watched is None:
+            watched = [
+                Watched(limit, window, cap, self.money[f"{limit.owner_id}/{period}"])
+                for limit in limits
+                for window, cap, period in _windows(limit, day)
+                if f"{limit.owner_id}/{period}" in self.money
+            ]
+            self._watched[id(limits), day] = watched
+        return watched
+
+    def _alerts(self, limits: tuple[Limit, ...], day: str) -> list[Alert]:
         alerts: list[Alert] = []
-        for limit in settle.limits:
-            for window, cap, period in _windows(limit, day):
-                money = self.money.get(f"{limit.owner_id}/{period}")
-                if money is None:
-                    continue
-                for percent in ALERTS:
-                    if percent > money.alerted and money.spent * 100 >= cap * percent:
-                        alerts.append(
-                            Alert(limit.scope, limit.owner_id, window, percent, cap, money.spent)
-                        )
-                        money.alerted, money.changed = percent, True
+        for limit, window, cap, money in self._caps(limits, day):
+            if money.spent * 100 < cap * ALERTS[0]:
+                continue
+            for percent in ALERTS:
+                if percent > money.alerted and money.spent * 100 >= cap * percent:
+                    alerts.append(
+                        Alert(limit.scope, limit.owner_id, window, percent, cap, money.spent)
+                    )
+                    money.alerted, money.changed = percent, True
         return alerts
 
     def admit(self, asked: Reserve) -> Over | None:
         """Set aside what is asked for, or say what stands against it; then nothing changes."""
-        over = self._over_rate(asked) or self._over_money(asked)
+        limits, day, amount = asked.limits, asked.day, asked.amount
+        rated = asked.has_rates
+        over = self._over_rate(asked) if rated else None
         if over is not None:
             return over
-        if asked.has_rates:
+        for limit, window, cap, money in self._caps(limits, day):
+            current = money.spent + money.reserved
+            if current + amount > cap:
+                return Over(limit.scope, limit.owner_id, window, cap, current)
+        if rated:
             rate = self.rates[asked.account_id]
             rate.requests += 1
             rate.tokens += asked.tokens
             rate.open += 1
             rate.changed = True
-        for id in spend_ids(asked.limits, asked.day):
-            self.money[id].move(0, asked.amount)
+        counted = self._counted.get((id(limits), day))
+        if counted is None:
+            counted = [self.money[id] for id in spend_ids(limits, day)]
+            self._counted[id(limits), day] = counted
+        for money in counted:
+            money.move(0, amount)
         return None
 
     def _over_rate(self, asked: Reserve) -> Over | None:
-        if not asked.has_rates:
-            return None
         rate = self.rates[asked.account_id]
         rate.turn_to(asked.minute)
         most, of = asked.concurrent, asked.account_id
@@ -192,15 +230,6 @@ class Books:
         most = asked.tokens_per_minute
         if most is not None and rate.tokens + asked.tokens > most:
             return Over("key", of, "minute", most, rate.tokens, "tokens")
-        return None
-
-    def _over_money(self, asked: Reserve) -> Over | None:
-        for limit in asked.limits:
-            for window, cap, period in _windows(limit, asked.day):
-                money = self.money[f"{limit.owner_id}/{period}"]
-                current = money.spent + money.reserved
-                if current + asked.amount > cap:
-                    return Over(limit.scope, limit.owner_id, window, cap, current)
         return None
 
 
@@ -215,3 +244,8 @@ def spend_ids(limits: Iterable[Limit], day: str) -> list[str]:
     """The rows of `spend` that count for these owners: both windows, so that a cap that is set
     later finds what was spent."""
     return [f"{limit.owner_id}/{period}" for limit in limits for period in (day, day[:7])]
+
+
+def held_ids(owners: str, day: str) -> list[str]:
+    """The same for an entry, which names its owners with a space between two."""
+    return [f"{owner}/{period}" for owner in owners.split() for period in (day, day[:7])]

@@ -8,7 +8,7 @@ its state there decides whether it still counts, so that settling twice does not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from interlingua.store.books import (
     Reserve,
     Settle,
     Spent,
+    held_ids,
     spend_ids,
 )
 from interlingua.store.steps import Op, Step, Work, now
@@ -59,39 +60,43 @@ class Quotas(Work):
         entries = {row[0]: row for row in (yield Step(sql.entries, (self._list(ids),)))}
         books = yield from self._books(entries.values(), reserves)
         alerts: list[list[Alert]] = []
-        ended: list[tuple[Any, ...]] = []
+        ended: dict[str, tuple[Any, ...]] = {}
+        at = now()
         for settle in settles:
-            entry = entries.get(settle.id)
-            if entry is None or entry[5] == "settled":
+            id = settle.id
+            entry = entries.get(id)
+            if entry is None or entry[5] == "settled" or id in ended:
                 alerts.append([])
                 continue
             alerts.append(books.end(entry, settle))
-            entries[settle.id] = (*entry[:5], "settled", *entry[6:])
-            ended.append(("settled", settle.cost, settle.tokens, now(), settle.id))
+            ended[id] = ("settled", settle.cost, settle.tokens, at, id)
         overs: list[Over | None] = []
-        begun: list[tuple[Any, ...]] = []
+        begun: dict[str, tuple[Any, ...]] = {}
         for asked in reserves:
-            over = None if asked.id in entries else books.admit(asked)
+            id = asked.id
+            if id in entries or id in begun:
+                overs.append(None)
+                continue
+            over = books.admit(asked)
             overs.append(over)
-            if over is None and asked.id not in entries:
-                begun.append(_entry_values(holder, asked))
-                entries[asked.id] = begun[-1]
+            if over is None:
+                begun[id] = _entry_values(holder, asked)
         yield from self._write_books(books)
         if ended:
-            yield self._rows(sql.settle_entries, ended)
+            yield self._rows(sql.settle_entries, [*ended.values()])
         if begun:
-            yield self._rows(sql.add_entries, begun)
+            yield self._rows(sql.add_entries, [*begun.values()])
         return overs, alerts
 
-    def _books(self, entries: Iterable[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
+    def _books(self, entries: Collection[Sequence[Any]], reserves: Sequence[Reserve]) -> Op[Books]:
         """The rows that count, locked, in an order that is the same for everybody."""
         sql, books = self._gateway, Books()
-        wanted = {id for asked in reserves for id in spend_ids(asked.limits, asked.day)}
+        limits = {(id(asked.limits), asked.day): asked.limits for asked in reserves}
+        wanted = {each for (_, day), them in limits.items() for each in spend_ids(them, day)}
         rated = {asked.account_id for asked in reserves if asked.has_rates}
-        for entry in entries:
-            wanted |= {f"{own}/{when}" for own in entry[2].split() for when in _periods(entry[3])}
-            if entry[4] and entry[5] == "open":
-                rated.add(entry[1])
+        for owners, day in {(entry[2], entry[3]) for entry in entries}:
+            wanted.update(held_ids(owners, day))
+        rated.update([entry[1] for entry in entries if entry[4] and entry[5] == "open"])
         if wanted:
             rows = yield Step(sql.spend, (self._list(wanted),))
             missing = sorted(wanted - {row[0] for row in rows})
@@ -153,12 +158,8 @@ class Quotas(Work):
         return [Spent(*row) for row in rows]
 
 
-def _periods(day: str) -> tuple[str, str]:
-    return day, day[:7]
-
-
 def _entry_values(holder: str, asked: Reserve) -> tuple[Any, ...]:
-    owners = " ".join(limit.owner_id for limit in asked.limits)
+    owners = " ".join([limit.owner_id for limit in asked.limits])
     return (
         asked.id,
         holder,

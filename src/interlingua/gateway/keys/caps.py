@@ -68,6 +68,7 @@ class Caps:
         self._tending: asyncio.Task[None] | None = None
         self._first: asyncio.Future[None] | None = None
         self._told: set[tuple[str, str]] = set()
+        self._today = (0, "")
 
     async def reserve(
         self,
@@ -92,7 +93,7 @@ class Caps:
             exchange.id,
             who.account_id,
             micros(now),
-            now.date().isoformat(),
+            self._day(now),
             who.limits,
             worst.cost or 0,
             tokens + (most_output or 0) * times,
@@ -117,6 +118,12 @@ class Caps:
         reservation = Reservation(asked, worst)
         exchange.reservation = reservation
         return reservation
+
+    def _day(self, now: datetime) -> str:
+        ordinal = now.toordinal()
+        if ordinal != self._today[0]:
+            self._today = (ordinal, now.date().isoformat())
+        return self._today[1]
 
     async def settle(self, exchange: Exchange) -> None:
         """What it did cost, once, whatever became of it. It is written when this returns."""

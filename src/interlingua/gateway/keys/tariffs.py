@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
 from typing import NamedTuple
@@ -51,9 +51,9 @@ class Tariffs:
     def __init__(self, table: PriceTable | None = None) -> None:
         self.table = table or bundled()
         self._pricer = Pricer(self.table)
-        self._day = date.min
+        self._day = 0
         self._known: dict[str, tuple[_Tariff, ...] | None] = {}
-        self._outputs: dict[str, int | None] = {}
+        self._outputs: dict[str, int] = {}
 
     def worst(
         self,
@@ -73,14 +73,16 @@ class Tariffs:
             if most is None and target.dialect.name == "anthropic":
                 most = DEFAULT_MAX_TOKENS
             answer = self._output(target.model, most) * times
-            output = max(output, answer)
+            if answer > output:
+                output = answer
             tariffs = self._tariffs(target.model, at)
             if tariffs is None:
                 cost = None
             elif cost is not None:
-                reached = [each for each in tariffs if prompt > each.above]
-                worst = [each.input * prompt + each.output * answer for each in reached]
-                cost = max(cost, *worst)
+                for above, input, out in tariffs:
+                    worst = input * prompt + out * answer
+                    if prompt > above and worst > cost:
+                        cost = worst
         return Worst(cost, prompt, output)
 
     def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
@@ -88,26 +90,26 @@ class Tariffs:
         return self._pricer.cost(usage, model, at)
 
     def _output(self, model: str, most: int | None) -> int:
-        if model not in self._outputs:
+        of_model = self._outputs.get(model)
+        if of_model is None:
             if len(self._outputs) >= _MODELS:
                 self._outputs.clear()
-            try:
-                self._outputs[model] = capabilities(model).max_output_tokens
-            except InterlinguaError:
-                self._outputs[model] = None
-        of_model = self._outputs[model]
+            of_model = self._outputs[model] = _limit_of(model)
         if most is None:
-            return MOST_OUTPUT if of_model is None else of_model
-        return most if of_model is None else min(most, of_model)
+            return MOST_OUTPUT if of_model == _NO_LIMIT else of_model
+        return most if most < of_model else of_model
 
     def _tariffs(self, model: str, at: datetime) -> tuple[_Tariff, ...] | None:
-        day = (at if at.tzinfo is UTC else at.astimezone(UTC)).date()
-        if day != self._day or len(self._known) >= _MODELS:
-            self._day = day
+        if at.tzinfo is not UTC:
+            at = at.astimezone(UTC)
+        ordinal = at.toordinal()
+        if ordinal != self._day or len(self._known) >= _MODELS:
+            self._day = ordinal
             self._known.clear()
         if model in self._known:
             return self._known[model]
         found: tuple[_Tariff, ...] | None = None
+        day = at.date()
         if model in self.table and (period := self.table[model].period(day)) is not None:
             rates: list[tuple[int, Rates]] = [(-1, period)]
             rates += [(-1, each) for each in period.hours]
@@ -115,6 +117,17 @@ class Tariffs:
             found = tuple([_tariff(above, each) for above, each in rates])
         self._known[model] = found
         return found
+
+
+def _limit_of(model: str) -> int:
+    try:
+        limit = capabilities(model).max_output_tokens
+    except InterlinguaError:
+        return _NO_LIMIT
+    return _NO_LIMIT if limit is None else limit
+
+
+_NO_LIMIT = 2**62
 
 
 def _tariff(above: int, rates: Rates) -> _Tariff:

@@ -80,7 +80,8 @@ class App:
                     return
                 send = repeat.send
             asked = await with_history(gateway, exchange, asked)
-            await with_client(scope, receive, self._work(exchange, asked, send))
+            direct = leaving if repeat is None else None
+            await with_client(scope, receive, self._work(exchange, asked, send, direct))
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
             await _plain(send, refusal(exchange, found.front, refused))
@@ -160,17 +161,18 @@ class App:
             exchange, tokens, most, targets, times
         )
 
-    async def _work(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+    async def _work(
+        self, exchange: Exchange, asked: Asked, send: Send, direct: Leaving | None
+    ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.principal.capped:
             await self._reserve(exchange, asked)
         if exchange.stream:
             await self._stream(exchange, asked, send)
         else:
-            await self._whole(exchange, asked, send)
-
-    async def _whole(self, exchange: Exchange, asked: Asked, send: Send) -> None:
-        await _plain(send, await relay(self.gateway, exchange, asked))
+            told = await relay(self.gateway, exchange, asked)
+            if direct is None or not direct.answer(*told):
+                await _plain(send, told)
 
     async def _stream(self, exchange: Exchange, asked: Asked, send: Send) -> None:
         gateway, limits = self.gateway, self.gateway.settings.limits

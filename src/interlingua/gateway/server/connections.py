@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 logger = logging.getLogger(__name__)
@@ -61,9 +62,13 @@ LEAVING = "interlingua.leaving"
 """Where the scope of a request has its `Leaving`."""
 
 
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
 class Leaving:
     """What our own connections can tell whoever works on a request, without anybody waiting for it:
-    that its client has left, and a body that is here already."""
+    that its client has left, and a body that is here already. A whole answer goes back as quickly.
+    """
 
     __slots__ = ("_call", "_cycle", "has_left", "loop")
 
@@ -81,6 +86,34 @@ class Leaving:
         body, cycle.body = bytes(cycle.body), bytearray()
         return body
 
+    def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send an answer whole, as uvicorn does in two steps. False where that has to be left to
+        it: somebody has to be waited for, or the headers are not what they should be."""
+        cycle = self._cycle
+        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
+            return False
+        pieces = [_STATUS[status]]
+        for name, value in cycle.default_headers:
+            pieces += (name, b": ", value, b"\r\n")
+        for name, value in headers:
+            pieces += (name, b": ", value, b"\r\n")
+        if not cycle.keep_alive:
+            pieces.append(b"connection: close\r\n")
+        pieces.append(b"content-length: %d\r\n\r\n" % len(body))
+        head = b"".join(pieces)
+        lines = len(cycle.default_headers) + len(headers) + 3 + (not cycle.keep_alive)
+        if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        transport = cycle.transport
+        transport.at_once(head + body)
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            transport.close()
+        cycle.on_response()
+        return True
+
     def tell(self, call: Callable[[], None]) -> None:
         self._call = call
 
@@ -91,6 +124,9 @@ class Leaving:
         self.has_left = True
         if self._call is not None:
             self._call()
+
+
+_STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode() for status in range(600)]
 
 
 class Together:
@@ -112,6 +148,10 @@ class Together:
             return
         if first:
             data, self._first = first + data, b""
+        self._transport.write(data)
+
+    def at_once(self, data: bytes) -> None:
+        """A whole answer, with nothing before it."""
         self._transport.write(data)
 
     def close(self) -> None:
