@@ -55,6 +55,8 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._closed = False
         self._log_is_long = False
+        self._is_durable = True
+        """How the last transaction was committed; it stays so until one of the other kind comes."""
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._room = threading.BoundedSemaphore(READERS)
         with _opening:
@@ -165,21 +167,18 @@ class SqliteFile:
             if large:
                 db.execute(_LONG_LOG)
                 self._log_is_long = True
-            if not durable:
-                db.execute(_SOON)
+            if durable is not self._is_durable:
+                db.execute(_AT_ONCE if durable else _SOON)
+                self._is_durable = durable
+            db.execute("BEGIN IMMEDIATE")
             try:
-                db.execute("BEGIN IMMEDIATE")
-                try:
-                    yield db
-                    db.execute("COMMIT")
-                except BaseException:
-                    with suppress(StoreError):  # what went wrong first is what matters
-                        if db.in_transaction():  # a full disk may have ended it already
-                            db.execute("ROLLBACK")
-                    raise
-            finally:
-                if not durable:
-                    db.execute(_AT_ONCE)
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                with suppress(StoreError):  # what went wrong first is what matters
+                    if db.in_transaction():  # a full disk may have ended it already
+                        db.execute("ROLLBACK")
+                raise
         finally:
             self._lock.release()
 
