@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -672,20 +672,30 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
         assert {row.reserved for row in store.spent([issued.key.id], today)} == {0}
 
 
-def test_after_caps_the_next_commit_waits_for_the_disk_again(tmp_path: Path) -> None:
+def test_after_caps_the_next_commit_waits_for_the_disk_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_store(tmp_path / "s.db") as store:
         assert isinstance(store, SqliteStore)
+        writer = store._file._writer
+        execute = writer.execute
+        levels: list[int] = []
 
-        def level() -> int:
-            found: int = store._file._writer.execute("PRAGMA synchronous")[0][0]
-            return found
+        def watched(sql: str, values: Sequence[Any] = ()) -> list[Any]:
+            if sql == "COMMIT":
+                levels.append(execute("PRAGMA synchronous")[0][0])
+            return execute(sql, values)
 
-        before = level()
+        monkeypatch.setattr(writer, "execute", watched)
+        store.create_session("/w")
         store.work_quotas("h", [Reserve("r", "gk", 1, "2026-11-16")])
-        assert level() == before == 2
+        store.create_session("/w")
         with pytest.raises(StoreError):
             store.work_quotas("h", [Reserve("s", None, 1, "2026-11-16")])  # type: ignore[arg-type]  # on purpose
-        assert level() == before
+        store.create_session("/w")
+        store.work_quotas("h", (), [Settle("r", 1, 1)])
+        store.work_quotas("h", (), [Settle("r", 1, 1)])
+    assert levels == [2, 1, 2, 2, 1, 1]
 
 
 def test_a_key_is_capped_as_its_row_says(address: str) -> None:

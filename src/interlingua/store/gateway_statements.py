@@ -18,12 +18,18 @@ _SQLITE = {
     "hurry": "SELECT 1",
     "add_entries": (
         "INSERT INTO ledger (id, holder, account_id, owners, day, minute, status, reserved, cost,"
-        " tokens, created_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?, 0, ?, ?)"
+        " tokens, created_at) SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3,"
+        " value ->> 4, value ->> 5, 'open', value ->> 6, 0, value ->> 7, value ->> 8"
+        " FROM json_each(?)"
     ),
     "settle_entries": (
-        "UPDATE ledger SET status = ?, cost = ?, tokens = ?, settled_at = ? WHERE id = ?"
+        "UPDATE ledger SET status = value ->> 0, cost = value ->> 1, tokens = value ->> 2,"
+        " settled_at = value ->> 3 FROM json_each(?) WHERE ledger.id = value ->> 4"
     ),
-    "set_spend": "UPDATE spend SET spent = ?, reserved = ?, alerted = ? WHERE id = ?",
+    "set_spend": (
+        "UPDATE spend SET spent = value ->> 0, reserved = value ->> 1, alerted = value ->> 2"
+        " FROM json_each(?) WHERE spend.id = value ->> 3"
+    ),
     "clock": "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
 }
 _POSTGRES = {

@@ -43,9 +43,10 @@ class Quotas(Work):
         return _encode(ordered).decode() if self.sql.is_sqlite else ordered
 
     def _rows(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> Step:
-        """A statement for several rows."""
+        """One statement for several rows: SQLite's library would take Python's lock again for each
+        of them, in turns with those who have work to do."""
         if self.sql.is_sqlite:
-            return Step(statement, rows, many=True)
+            return Step(statement, (_encode(rows).decode(),))
         return Step(statement, [list(column) for column in zip(*rows, strict=True)])
 
     def work_quotas(

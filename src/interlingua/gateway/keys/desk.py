@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 BATCH = 256
 WAITING = 10_000
 """Settlements that may wait while the store is away."""
+MANY, ENOUGH, GATHERING = 8, 24, 0.006
+"""When as many as `MANY` came together, the next ones wait for so many seconds until they are
+`ENOUGH`: most of a transaction's price is the same for one and for many."""
 PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
 
@@ -103,6 +106,8 @@ class Desk:
                     future.set_result(over)
             for (_, hears), told in zip(settles, alerts, strict=True):
                 hears(told)
+            if len(reserves) >= MANY and len(self._reserves) < ENOUGH:
+                await asyncio.sleep(GATHERING)
 
     async def close(self, patience: float = 5.0) -> None:
         """Write what waits, as far as the store lets us."""

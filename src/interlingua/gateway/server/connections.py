@@ -97,9 +97,8 @@ class Leaving:
             pieces += (name, b": ", value, b"\r\n")
         for name, value in headers:
             pieces += (name, b": ", value, b"\r\n")
-        if not cycle.keep_alive:
-            pieces.append(b"connection: close\r\n")
-        pieces.append(b"content-length: %d\r\n\r\n" % len(body))
+        length = b"content-length: %d\r\n" % len(body)
+        pieces += (length, b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
         head = b"".join(pieces)
         lines = len(cycle.default_headers) + len(headers) + 3 + (not cycle.keep_alive)
         if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
