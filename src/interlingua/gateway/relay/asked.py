@@ -103,11 +103,10 @@ def understood(
     way = gateway.allow(exchange, gateway.way(said.model, match.front))
     exchange.target = way.targets[0]
     request = None
-    same = way.spoken == match.front.dialect
-    counted = exchange.principal.capped and (
-        match.front.dialect not in PLAINLY_LIMITED or not tells_all(body)
-    )
-    if not same or counted:
+    dialect = match.front.dialect
+    if way.spoken != dialect or (
+        exchange.principal.capped and (dialect not in PLAINLY_LIMITED or not tells_all(body))
+    ):
         request = read_request(match, body)
     return Asked(match, body, headers, said, way, request)
 

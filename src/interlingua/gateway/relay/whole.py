@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.client import failures
 from interlingua.client.client import placed
@@ -149,13 +150,14 @@ def given_id(exchange: Exchange) -> str | None:
 def echoed(response: Response, exchange: Exchange) -> Response:
     """The answer under the name that the client knows the model by. The word that the provider has
     for its end stays behind: in the client's dialect the same word may say something else."""
-    metadata = response.message.metadata
-    metadata = metadata.replace(
+    message = response.message
+    metadata = replace(
+        message.metadata,
         response_model=exchange.client_model,
-        response_id=metadata.response_id or given_id(exchange),
+        response_id=message.metadata.response_id or given_id(exchange),
         raw_stop_reason=None,
     )
-    return response.replace(message=response.message.replace(metadata=metadata))
+    return replace(response, message=replace(message, metadata=metadata))
 
 
 def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) -> Told:

@@ -92,16 +92,17 @@ class Leaving:
         cycle = self._cycle
         if cycle.response_started or cycle.disconnected or cycle.flow.write_paused:
             return False
-        pieces = [_STATUS[status]]
-        for name, value in cycle.default_headers:
-            pieces += (name, b": ", value, b"\r\n")
-        for name, value in headers:
-            pieces += (name, b": ", value, b"\r\n")
-        length = b"content-length: %d\r\n" % len(body)
-        pieces += (length, b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
-        head = b"".join(pieces)
-        lines = len(cycle.default_headers) + len(headers) + 3 + (not cycle.keep_alive)
-        if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
+        lines = [
+            _STATUS[status],
+            *map(b": ".join, cycle.default_headers),
+            *map(b": ".join, headers),
+            b"content-length: %d" % len(body),
+        ]
+        if not cycle.keep_alive:
+            lines.append(b"connection: close")
+        lines.append(b"\r\n")
+        head = b"\r\n".join(lines)
+        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
             return False
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
@@ -125,7 +126,7 @@ class Leaving:
             self._call()
 
 
-_STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode() for status in range(600)]
+_STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}".encode() for status in range(600)]
 
 
 class Together:
