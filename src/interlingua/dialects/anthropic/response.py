@@ -60,7 +60,7 @@ def read_response(wire: Any) -> Response:
             raw_stop_reason=word,
             diagnostics=diagnostics,
         )
-        raw = None if wire.keys() == _PLAIN and _is_plain(wire) else _rest(wire)
+        raw = None if len(wire) == len(_PLAIN) and _is_plain(wire) else _rest(wire)
         return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
     except ShapeError as odd:
         raise odd.error(f"{NAME} response") from None
@@ -73,16 +73,17 @@ _PLAIN = frozenset({*_KNOWN, *_AS_WRITTEN})
 
 
 def _is_plain(wire: Wire) -> bool:
-    """Whether all is where the writer puts it."""
+    """Whether all is where the writer puts it, in an object of as many keys as it writes."""
+    word = wire.get("stop_reason")
     return (
-        wire["type"] == "message"
-        and wire["role"] == "assistant"
-        and wire["stop_sequence"] is None
-        and wire["id"] is not None
-        and wire["model"] is not None
-        and wire["usage"] is not None
-        and type(wire["stop_reason"]) is str
-        and wire["stop_reason"] in STOP_REASONS.words
+        wire.get("type") == "message"
+        and wire.get("role") == "assistant"
+        and wire.get("stop_sequence", "") is None
+        and wire.get("id") is not None
+        and wire.get("model") is not None
+        and wire.get("usage") is not None
+        and type(word) is str
+        and word in STOP_REASONS.words
     )
 
 

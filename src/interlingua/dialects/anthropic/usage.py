@@ -29,7 +29,7 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
         read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
         whole = type(fresh) is type(output) is type(read) is type(made) is int
-        if whole and min(fresh, output, read, made) >= 0:  # type: ignore[type-var, operator]  # integers
+        if whole and fresh >= 0 and output >= 0 and read >= 0 and made >= 0:  # type: ignore[operator]  # integers
             return Usage(fresh, output, read, made), ()
     rest: Wire = {}
     form: Wire = {}
