@@ -18,7 +18,11 @@ from interlingua.gateway.settings import Limits
 
 BODY = b'{"a":"' + b"x" * 100_000 + b'"}'
 HEADERS = [(b"content-type", b"application/json"), (b"x-request-id", b"req_1")]
-BAD = [(b"x-bad", b"1\r\nx-more: 2")]
+BAD = {
+    "bad": [(b"x-bad", b"1\r\nx-more: 2")],
+    "odd": [(b"x-bad", b"x-more\x01")],
+    "worse": [(b"x-bad", b"x-more\x7f")],
+}
 CASES: dict[str, list[bytes]] = {
     "kept": [b"POST /200 HTTP/1.1\r\n"],
     "two in a row": [b"POST /200 HTTP/1.1\r\n", b"POST /404 HTTP/1.1\r\n"],
@@ -26,6 +30,8 @@ CASES: dict[str, list[bytes]] = {
     "old": [b"POST /200 HTTP/1.0\r\n"],
     "a number without a name": [b"POST /529 HTTP/1.1\r\n"],
     "a header that is none": [b"POST /bad HTTP/1.1\r\n"],
+    "a mark in it that is none": [b"POST /odd HTTP/1.1\r\n"],
+    "the last one of these is none": [b"POST /worse HTTP/1.1\r\n"],
 }
 
 
@@ -40,7 +46,7 @@ class Answering:
         await receive()
         word = scope["path"][1:]
         status = int(word) if word.isdigit() else 200
-        headers = HEADERS if word.isdigit() else BAD
+        headers = HEADERS if word.isdigit() else BAD[word]
         if self.direct:
             self.done.append(scope[LEAVING].answer(status, headers, BODY))
             if self.done[-1]:

@@ -63,6 +63,9 @@ LEAVING = "interlingua.leaving"
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
+_STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}".encode() for status in range(600)]
+_CONTROL = bytes([code for code in (*range(32), 127) if code not in b"\t\r\n"])
+"""What no header may hold, beside ends of lines in wrong places."""
 
 
 class Leaving:
@@ -102,7 +105,9 @@ class Leaving:
             lines.append(b"connection: close")
         lines.append(b"\r\n")
         head = b"\r\n".join(lines)
-        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
+        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
+            return False
+        if len(head.translate(None, _CONTROL)) != len(head):
             return False
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
@@ -124,9 +129,6 @@ class Leaving:
         self.has_left = True
         if self._call is not None:
             self._call()
-
-
-_STATUS = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}".encode() for status in range(600)]
 
 
 class Together:
