@@ -57,10 +57,8 @@ def run(address: str, seconds: float, threads: int = 4) -> Tally:
     errors: list[BaseException] = []
     with PostgresStore(f"{address}{mark}application_name={NAME}") as store:
 
-        def work() -> None:
+        def work(session: str) -> None:
             count = refused = 0
-            session = store.create_session("/w").id
-            sessions.append(session)
             try:
                 while time.monotonic() < end:
                     refused += append_surely(store, session, str(count), count)
@@ -69,8 +67,8 @@ def run(address: str, seconds: float, threads: int = 4) -> Tally:
             except BaseException as odd:
                 errors.append(odd)
 
-        sessions: list[str] = []
-        callers = [threading.Thread(target=work) for _ in range(threads)]
+        sessions = [store.create_session("/w").id for _ in range(threads)]  # before the first cut
+        callers = [threading.Thread(target=work, args=(session,)) for session in sessions]
         for caller in callers:
             caller.start()
         cuts = _cut_until(address, end)
