@@ -467,16 +467,20 @@ def test_a_sink_whose_calls_are_awaited_is_awaited() -> None:
 
 
 def test_emitting_never_waits_for_a_sink() -> None:
+    at_work, go_on = threading.Event(), threading.Event()
+
     class Slow:
         def append_events(self, events: list[Event], /) -> None:
-            time.sleep(0.2)
+            at_work.set()
+            go_on.wait(5)
+            at_work.clear()
 
     with Bus(Slow(), strict=True) as bus:
         emit(bus)
-        time.sleep(0.02)  # the sink is at work now
-        started = time.perf_counter()
+        assert at_work.wait(20)
         emit(bus)
-        assert time.perf_counter() - started < 0.1
+        assert at_work.is_set()  # it came back while the sink still was
+        go_on.set()
 
 
 def test_a_closed_bus_takes_nothing_and_is_not_started_again() -> None:
