@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import string
@@ -158,6 +159,30 @@ def test_a_clock_outside_the_range_still_gives_ids(ms: int) -> None:
     first, second = ulids.new(), ulids.new()
     assert is_ulid(first)
     assert first < second
+
+
+_FORKS = """
+import os
+from interlingua.ids import Ulids
+source = Ulids(clock=lambda: 1)
+source.new()  # so that random bytes are at hand
+for _ in range(3):
+    if os.fork() == 0:
+        print(source.new(), flush=True)
+        os._exit(0)
+    os.wait()
+print(source.new())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that fork off here")
+def test_processes_that_fork_off_make_other_ids() -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=60
+    )
+    ids = made.stdout.split()
+    assert len(ids) == 4, made
+    assert len(set(ids)) == 4
 
 
 @pytest.mark.requirement("S002-64")

@@ -39,6 +39,31 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+class _Pool:
+    """Random bytes of the system, many at a time: to ask for them lets other threads go first. A
+    process that forks off starts with none, so that no two use the same."""
+
+    def __init__(self) -> None:
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._left = b""
+
+    def take(self, count: int) -> bytes:
+        with self._lock:
+            if len(self._left) < count:
+                self._left = os.urandom(max(count, _AT_A_TIME))
+            taken, self._left = self._left[:count], self._left[count:]
+            return taken
+
+
+_AT_A_TIME = 512
+_POOL = _Pool()
+
+
 class Ulids:
     """A source of ULIDs, each greater than the one before, whatever the clock does.
 
@@ -51,7 +76,7 @@ class Ulids:
     def __init__(
         self,
         clock: Callable[[], int] = now_ms,
-        random: Callable[[int], bytes] = os.urandom,
+        random: Callable[[int], bytes] = _POOL.take,
         after: str | None = None,
     ) -> None:
         """`after` is the last id already given out, such as the newest one of a stored session."""
