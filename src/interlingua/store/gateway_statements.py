@@ -11,6 +11,8 @@ from typing import NamedTuple
 _SQLITE = {
     "any": "IN (SELECT value FROM json_each(?))",
     "lock": "",
+    "rows": "json_group_array(json_array(",
+    "end": "))",
     "skip": "",
     "json": "CAST(? AS TEXT)",
     "turn": "CAST(turn_json AS BLOB)",
@@ -35,6 +37,8 @@ _SQLITE = {
 _POSTGRES = {
     "any": "= ANY(?::text[])",
     "lock": " ORDER BY id FOR UPDATE",
+    "rows": "",
+    "end": "",
     "skip": " FOR UPDATE OF l SKIP LOCKED",
     "json": "?",
     "turn": "turn_json",
@@ -69,8 +73,8 @@ class GatewayStatements(NamedTuple):
     hurry: str = "{hurry}"
     """Not to wait for the disk; SQLite is told so elsewhere."""
     entries: str = (
-        "SELECT id, account_id, owners, day, minute, status, reserved, tokens FROM ledger"
-        " WHERE id {any}{lock}"
+        "SELECT {rows}id, account_id, owners, day, minute, status, reserved, tokens{end}"
+        " FROM ledger WHERE id {any}{lock}"
     )
     add_entries: str = "{add_entries}"
     settle_entries: str = "{settle_entries}"
@@ -84,7 +88,7 @@ class GatewayStatements(NamedTuple):
         " WHERE h.id = l.holder AND h.seen_at > {clock} - ?) ORDER BY l.id LIMIT 1000{skip}"
     )
     forget_entries: str = "DELETE FROM ledger WHERE created_at < ? AND status <> 'open'"
-    spend: str = "SELECT id, spent, reserved, alerted FROM spend WHERE id {any}{lock}"
+    spend: str = "SELECT {rows}id, spent, reserved, alerted{end} FROM spend WHERE id {any}{lock}"
     add_spend: str = (
         "INSERT INTO spend (id, owner_id, period, spent, reserved, alerted)"
         " VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (id) DO NOTHING"

@@ -29,6 +29,7 @@ from interlingua.store.books import (
 from interlingua.store.steps import Op, Step, Work, now
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[Sequence[Any]]).decode
 _KEEP_ENTRIES = 100 * 86_400_000_000
 _KEEP_HOLDERS = 86_400_000_000
 
@@ -49,6 +50,11 @@ class Quotas(Work):
             return Step(statement, (_encode(rows).decode(),))
         return Step(statement, [list(column) for column in zip(*rows, strict=True)])
 
+    def _found(self, statement: str, ids: Iterable[str]) -> Op[list[Sequence[Any]]]:
+        """The rows of these ids; from SQLite in one piece, for the same reason."""
+        rows = yield Step(statement, (self._list(ids),))
+        return _decode(rows[0][0]) if self.sql.is_sqlite else rows
+
     def work_quotas(
         self, holder: str, reserves: Sequence[Reserve], settles: Sequence[Settle]
     ) -> Op[tuple[list[Over | None], list[list[Alert]]]]:
@@ -58,7 +64,7 @@ class Quotas(Work):
         if not self.sql.is_sqlite:
             yield Step(sql.hurry)
         ids = [asked.id for asked in reserves] + [settle.id for settle in settles]
-        entries = {row[0]: row for row in (yield Step(sql.entries, (self._list(ids),)))}
+        entries = {row[0]: row for row in (yield from self._found(sql.entries, ids))}
         books = yield from self._books(entries.values(), reserves)
         alerts: list[list[Alert]] = []
         ended: dict[str, tuple[Any, ...]] = {}
@@ -99,12 +105,12 @@ class Quotas(Work):
             wanted.update(held_ids(owners, day))
         rated.update([entry[1] for entry in entries if entry[4] and entry[5] == "open"])
         if wanted:
-            rows = yield Step(sql.spend, (self._list(wanted),))
+            rows = yield from self._found(sql.spend, wanted)
             missing = sorted(wanted - {row[0] for row in rows})
             if missing:
                 values = [(id, *id.rsplit("/", 1)) for id in missing]
                 yield Step(sql.add_spend, values, many=True)
-                rows = yield Step(sql.spend, (self._list(wanted),))
+                rows = yield from self._found(sql.spend, wanted)
             books.money = {id: Money(*rest) for id, *rest in rows}
         if rated:
             yield from self._rates(books, rated)
