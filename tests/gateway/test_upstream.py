@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -71,8 +72,14 @@ def run(provider: Provider, work: Callable[[Upstream], Coroutine[Any, Any, Any]]
     return asyncio.run(main())
 
 
-async def whole(upstream: Upstream, url: str, body: bytes = b"{}", limit: int = 10**8) -> bytes:
-    reply = await upstream.send(HttpRequest(url, {"x-a": "b"}, body), SHORT)
+async def whole(
+    upstream: Upstream,
+    url: str,
+    body: bytes = b"{}",
+    limit: int = 10**8,
+    limits: Limits = SHORT,
+) -> bytes:
+    reply = await upstream.send(HttpRequest(url, {"x-a": "b"}, body), limits)
     try:
         return await reply.body(limit)
     finally:
@@ -322,6 +329,34 @@ def test_a_request_waits_for_its_turn_no_longer_than_for_a_connection(
 
     run(provider, work)
     assert provider.connections == 1
+
+
+def test_long_waits_are_looked_after_together_and_end_in_time() -> None:
+    provider = Provider(b"")
+
+    async def work(upstream: Upstream) -> list[float]:
+        begun = time.monotonic()
+
+        async def ended(total: float, heard: bytes) -> float:
+            provider.answers = [heard]
+            limits = Limits(2, total, None, None) if not heard else Limits(2, None, total, None)
+            with pytest.raises(TransportError) as caught:
+                await whole(upstream, provider.url, limits=limits)
+            assert caught.value.late
+            return time.monotonic() - begun
+
+        silent = asyncio.ensure_future(ended(1.3, b""))
+        await asyncio.sleep(0.2)
+        broken = asyncio.ensure_future(ended(1.3, PLAIN[:-1]))
+        await asyncio.sleep(0.2)
+        assert len(upstream._ticker._waits) == 2
+        both = list(await asyncio.gather(silent, broken))
+        assert not upstream._ticker._waits
+        return both
+
+    silent, broken = run(provider, work)
+    assert 1.3 <= silent < 4
+    assert 1.5 <= broken < 4
 
 
 def test_an_unused_connection_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

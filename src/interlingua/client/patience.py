@@ -20,6 +20,7 @@ class Patience:
         "_idle",
         "_loop",
         "_since",
+        "_ticker",
         "_timer",
         "_until",
         "began",
@@ -32,8 +33,10 @@ class Patience:
         begun: float,
         give_up: Callable[[], None],
         loop: asyncio.AbstractEventLoop | None = None,
+        ticker: Ticker | None = None,
     ) -> None:
         self._loop = loop or asyncio.get_running_loop()
+        self._ticker = ticker
         self.began = False
         """Whether a first piece was there."""
         self.late: str | None = None
@@ -43,13 +46,13 @@ class Patience:
         self._until = begun + limits.total if limits.total is not None else None
         self._first = begun + limits.first_byte if limits.first_byte is not None else None
         self._idle = limits.idle
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | Ticker | None = None
 
     def begin(self) -> None:
         """Somebody waits for the next piece."""
         self._since = now()
         if self._timer is None:
-            self._watch()
+            self.watch()
 
     def rest(self) -> None:
         """Nobody waits for the moment."""
@@ -63,31 +66,74 @@ class Patience:
             self.stop()
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        timer = self._timer
+        if timer is None:
+            return
+        self._timer = None
+        if timer is self._ticker:
+            self._ticker.drop(self)
+        else:
+            timer.cancel()  # type: ignore[union-attr]  # it is no ticker
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         """Look again when the wait that is going on may have become too long. While nobody waits,
         as a reader who takes its time, there is nothing to look for."""
         self._timer = None
         if not self._since:
             return
-        quiet = self._since + self._idle if self._idle is not None and self.began else None
-        first = None if self.began else self._first
-        soonest = least(self._until, quiet, first)
+        soonest, late = self._until, "total"
+        if not self.began:
+            if self._first is not None and (soonest is None or self._first <= soonest):
+                soonest, late = self._first, "first_byte"
+        elif self._idle is not None:
+            quiet = self._since + self._idle
+            if soonest is None or quiet <= soonest:
+                soonest, late = quiet, "idle"
         if soonest is None:
             return
-        at = now()
-        if soonest <= at:
-            self.late = {first: "first_byte", quiet: "idle"}.get(soonest, "total")
+        left = soonest - now()
+        if left <= 0:
+            self.late = late
             self._give_up()
-            return
-        self._timer = self._loop.call_later(soonest - at + 0.001, self._watch)
+        elif left > LONG and self._ticker is not None:
+            self._timer = self._ticker
+            self._ticker.add(self)
+        else:
+            self._timer = self._loop.call_later(left + 0.001, self.watch)
+
+
+class Ticker:
+    """Looks after many waits that have long to go, all of them once in a while: starting a timer
+    for each, only to stop it when the reply is here, costs more than this."""
+
+    def __init__(self) -> None:
+        self._waits: set[Patience] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, wait: Patience) -> None:
+        self._waits.add(wait)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LONG / 2, self._look)
+
+    def drop(self, wait: Patience) -> None:
+        self._waits.discard(wait)
+
+    def _look(self) -> None:
+        self._timer = None
+        waits, self._waits = self._waits, set()
+        for wait in waits:
+            wait.watch()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def least(*values: float | None) -> float | None:
     return min([value for value in values if value is not None], default=None)
 
 
+LONG = 1.0
+"""Seconds; what is to be waited for no longer has a timer of its own."""
 now = time.monotonic

@@ -14,7 +14,7 @@ from typing import Any
 import httptools
 
 from interlingua.client.broken import Limits, TooLarge, TransportError, late_in, reason
-from interlingua.client.patience import Patience
+from interlingua.client.patience import Patience, Ticker
 from interlingua.client.transport import packing
 
 HELD = 32 * 1024
@@ -50,13 +50,18 @@ class Reply:
     )
 
     def __init__(
-        self, connection: Connection, limits: Limits, begun: float, done: Callable[[], None]
+        self,
+        connection: Connection,
+        limits: Limits,
+        begun: float,
+        done: Callable[[], None],
+        ticker: Ticker,
     ) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.is_whole = False
         """Whether the provider has said everything; it may not have been read yet."""
-        self.patience = Patience(limits, begun, connection.abort, connection.loop)
+        self.patience = Patience(limits, begun, connection.abort, connection.loop, ticker)
         self._loop = connection.loop
         self._connection: Connection | None = connection
         self._done: Callable[[], None] | None = done

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from interlingua.client import transport
 from interlingua.client.broken import Limits, TransportError, late_in, reason
-from interlingua.client.patience import now
+from interlingua.client.patience import Ticker, now
 from interlingua.client.transport import HttpRequest, HttpTransport
 from interlingua.gateway.upstream.connection import Connection, Reply
 
@@ -57,6 +57,7 @@ class Upstream:
         self._open: set[Connection] = set()
         self._slots = asyncio.Semaphore(MOST)
         self._sweeping: asyncio.TimerHandle | None = None
+        self._ticker = Ticker()
 
     async def send(self, request: HttpRequest, limits: Limits) -> transport.Reply:
         place = self._places.get(request.url) or self._place(request.url)
@@ -65,22 +66,22 @@ class Upstream:
             return await self._others.send(request, limits)
         begun = now()
         head = self._head(place, request)
-        await self._slot(limits)
+        if self._slots.locked():
+            await self._slot(limits)
+        else:
+            await self._slots.acquire()
         try:
             connection = self._kept(place) or await self._connect(place, way, limits)
         except BaseException:
             self._slots.release()
             raise
-        reply = Reply(connection, limits, begun, self._slots.release)
+        reply = Reply(connection, limits, begun, self._slots.release, self._ticker)
         connection.ask(head, request.body, reply)
         await reply.arrived()
         return reply
 
     async def _slot(self, limits: Limits) -> None:
         """A place among the requests under way; waiting for one is a part of connecting."""
-        if not self._slots.locked():
-            await self._slots.acquire()
-            return
         try:
             async with asyncio.timeout(limits.connect):
                 await self._slots.acquire()
@@ -90,6 +91,7 @@ class Upstream:
     async def close(self) -> None:
         if self._sweeping is not None:
             self._sweeping.cancel()
+        self._ticker.close()
         for connection in list(self._open):
             connection.abort()
         self._idle.clear()
