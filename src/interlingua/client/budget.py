@@ -48,8 +48,11 @@ class Budget:
 
     def first(self, provider: str) -> None:
         """A call asks this provider for the first time."""
+        now = int(self._clock() / self._step)
         with self._lock:
-            window = self._window(provider)
+            window = self._windows.get(provider)
+            if window is None or window.parts[-1][0] < now:
+                window = self._window(provider)
             window.firsts += 1
             window.parts[-1][1] += 1
 

@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+from msgspec import UNSET, UnsetType
+
 from interlingua.client.targets import Target
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
+from interlingua.store.remembered import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class Exchange:
     reservation: Any = None
     asked: tuple[Message, ...] = ()
     """What was said before the answer, by which it is found again, as long as that may be."""
+    place: Place | UnsetType | None = UNSET
+    """Where the memory keeps what belongs to the answer; None: nowhere."""
     said: Request | None = None
     """The request as the client sent it, where its answer may have to be kept."""
     response: Response | None = None

@@ -88,8 +88,11 @@ class Usage(Value, frozen=True):
     @property
     def prompt_tokens(self) -> int | None:
         """The whole prompt: fresh, read from cache and written to cache."""
-        counts = (self.input_tokens, self.cached_input_tokens, self.cache_creation_input_tokens)
-        return sum(count or 0 for count in counts) if any(c is not None for c in counts) else None
+        fresh, cached = self.input_tokens, self.cached_input_tokens
+        written = self.cache_creation_input_tokens
+        if fresh is None and cached is None and written is None:
+            return None
+        return (fresh or 0) + (cached or 0) + (written or 0)
 
     @property
     def total_tokens(self) -> int | None:

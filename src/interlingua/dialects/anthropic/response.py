@@ -60,7 +60,8 @@ def read_response(wire: Any) -> Response:
             raw_stop_reason=word,
             diagnostics=diagnostics,
         )
-        raw = None if len(wire) == len(_PLAIN) and _is_plain(wire) else _rest(wire)
+        whole = not (id is None or model is None or usage is None or type(word) is not str)
+        raw = None if whole and len(wire) == len(_PLAIN) and _is_plain(wire, word) else _rest(wire)
         return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
     except ShapeError as odd:
         raise odd.error(f"{NAME} response") from None
@@ -72,18 +73,14 @@ _AS_WRITTEN: Wire = {"type": "message", "role": "assistant", "stop_sequence": No
 _PLAIN = frozenset({*_KNOWN, *_AS_WRITTEN})
 
 
-def _is_plain(wire: Wire) -> bool:
-    """Whether all is where the writer puts it, in an object of as many keys as it writes."""
-    word = wire.get("stop_reason")
+def _is_plain(wire: Wire, word: Any) -> bool:
+    """Whether all is where the writer puts it, in an object of as many keys as it writes, of which
+    the others have been read."""
     return (
-        wire.get("type") == "message"
+        word in STOP_REASONS.words
+        and wire.get("type") == "message"
         and wire.get("role") == "assistant"
         and wire.get("stop_sequence", "") is None
-        and wire.get("id") is not None
-        and wire.get("model") is not None
-        and wire.get("usage") is not None
-        and type(word) is str
-        and word in STOP_REASONS.words
     )
 
 

@@ -25,8 +25,11 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         return None, ()
     if type(wire) is not dict:
         raise ShapeError(".usage", "an object", wire)
-    if len(wire) == 4:
-        fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
+    fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
+    if len(wire) == 2:
+        if type(fresh) is type(output) is int and fresh >= 0 and output >= 0:
+            return Usage(fresh, output), ()
+    elif len(wire) == 4:
         read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
         whole = type(fresh) is type(output) is type(read) is type(made) is int
         if whole and fresh >= 0 and output >= 0 and read >= 0 and made >= 0:  # type: ignore[operator]  # integers

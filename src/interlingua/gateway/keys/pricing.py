@@ -4,7 +4,7 @@ The result is exactly that of `interlingua.prices`, which is asked where prices 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -21,7 +21,8 @@ _PLACES = 24
 class _Known(NamedTuple):
     """Rates of one model in one minute, in 10⁻²⁴ dollars a token."""
 
-    minute: int
+    since: datetime
+    until: datetime
     input: int
     cached: int
     written: int
@@ -41,10 +42,9 @@ class Pricer:
 
     def cost(self, usage: Usage, model: str, at: datetime) -> Decimal | None:
         """In US dollars; None where it cannot be known."""
-        minute = int(at.timestamp()) // 60
         known = self._known.get(model)
-        if known is None or known.minute != minute:
-            known = self._look_up(model, at, minute)
+        if known is None or not known.since <= at < known.until:
+            known = self._look_up(model, at.astimezone(UTC))
         fresh, output = usage.input_tokens, usage.output_tokens
         if known is None or fresh is None or output is None:
             try:
@@ -56,19 +56,20 @@ class Pricer:
         total += (usage.cache_creation_input_tokens or 0) * known.written
         return EXACT.scaleb(Decimal(total), -_PLACES).normalize(EXACT)
 
-    def _look_up(self, model: str, at: datetime, minute: int) -> _Known | None:
+    def _look_up(self, model: str, at: datetime) -> _Known | None:
         try:
-            period = self.table[model].period(at.astimezone(UTC).date())
+            period = self.table[model].period(at.date())
         except InterlinguaError:
             return None
         if period is None or period.tiers:
             return None
-        now = at.astimezone(UTC).time()
+        now = at.time()
         rates: Rates = next((hours for hours in period.hours if hours.holds(now)), period)
         cached = rates.input if rates.cached_read is None else rates.cached_read
         written = rates.input if rates.cache_write is None else rates.cache_write
         figures = [_of_token(rate) for rate in (rates.input, cached, written, rates.output)]
-        known = _Known(minute, *figures)
+        minute = at.replace(second=0, microsecond=0)
+        known = _Known(minute, minute + timedelta(minutes=1), *figures)
         # Within a minute the hour does not change: prices begin and end at whole minutes.
         if len(self._known) >= _MODELS:
             self._known.clear()

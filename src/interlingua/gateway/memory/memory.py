@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from interlingua.client.targets import Target
 from interlingua.dialects.registry import dialect as dialect_of
@@ -92,7 +93,7 @@ class Memory:
         """The request with all that its issuer will want of earlier turns. When the store is away,
         the request goes as it is: what is missing is then in the report of losses."""
         messages = exchange.asked = request.messages
-        place = _place(exchange)
+        place = exchange.place = _place(exchange)
         if place is None or exchange.target is None:
             return request
         request = asking(request, exchange.target)
@@ -133,7 +134,7 @@ class Memory:
     async def keep(self, response: Response, exchange: Exchange) -> None:
         """Keep what the client's dialect cannot carry of an answer. It is durable when this
         returns; the answer goes on to the client even where it could not be kept."""
-        place = _place(exchange)
+        place = _place(exchange) if exchange.place is UNSET else exchange.place
         if place is None:
             return
         front = dialect_of(exchange.front)

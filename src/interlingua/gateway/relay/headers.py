@@ -34,13 +34,14 @@ def answer_headers(
 ) -> list[tuple[bytes, bytes]]:
     """Ours, and those of the provider that may come down."""
     id = exchange.id.encode()
+    target, report = exchange.target, exchange.report
     out = [(b"x-request-id", id)]
     if front.dialect == "anthropic":
         out.append((b"request-id", id))
-    if exchange.target is not None:
-        out.append((b"x-interlingua-model", exchange.target.model.encode("ascii", "replace")))
-    if exchange.report is not None:
-        out.append((b"x-interlingua-losses", b"%d" % len(exchange.report.losses)))
+    if target is not None:
+        out.append((b"x-interlingua-model", target.model.encode("ascii", "replace")))
+    if report is not None:
+        out.append((b"x-interlingua-losses", b"%d" % len(report.losses)))
     if exchange.cost is not None:
         out.append((b"x-interlingua-cost-usd", f"{exchange.cost:f}".encode()))
     if exchange.upstream_id is not None and _is_plain(exchange.upstream_id.encode()):
@@ -62,4 +63,5 @@ def _down(name: str) -> bytes | None:
 
 
 def _is_plain(value: bytes) -> bool:
-    return len(value) <= 4096 and not any(mark in value for mark in (b"\r", b"\n", b"\0"))
+    odd = b"\n" in value or b"\r" in value or b"\0" in value
+    return not odd and len(value) <= 4096

@@ -79,7 +79,6 @@ def _common(exchange: Exchange) -> dict[str, Any]:
 def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, Any]) -> EventRow:
     """An event as the store keeps it. One with losses is filed under the id of its request, where
     `GET /losses/{id}` finds it from any worker; the others together."""
-    known = CATALOGUE[type]
     payload["latency_ms"] = max(0, round(elapsed))
     whose = NO_SESSION
     if exchange.report is not None and exchange.report.losses:
@@ -94,7 +93,10 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     at = exchange.at + timedelta(milliseconds=elapsed)
     # A request has one event: its id is new enough for both.
     id = exchange.id.removeprefix("req_")
-    return EventRow(id, whose, type, at, known.actor.value, known.floor.value, payload)
+    return EventRow(id, whose, type, at, *_LABELS[type], payload)
+
+
+_LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}
 
 
 def log(exchange: Exchange, elapsed: float) -> None:
