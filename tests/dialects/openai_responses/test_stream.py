@@ -446,10 +446,39 @@ def test_a_piece_that_is_not_plain_goes_home(change: Any) -> None:
         goes_home(wires)
 
 
-@pytest.mark.parametrize("key", ["sequence_number", "logprobs", "item_id", "output_index"])
-def test_a_stream_that_leaves_keys_out_goes_home(key: str) -> None:
-    wires = [{name: item for name, item in wire.items() if name != key} for wire in HELLO]
-    assert il.fold(goes_home(wires)).message.text == "Hello"
+def without(wires: list[Any], *keys: str) -> list[Any]:
+    return [{name: item for name, item in wire.items() if name not in keys} for wire in wires]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("sequence_number",),
+        ("logprobs",),
+        ("item_id",),
+        ("output_index",),
+        ("content_index",),
+        ("content_index", "output_index", "item_id"),
+    ],
+)
+def test_a_stream_that_leaves_keys_out_goes_home(keys: tuple[str, ...]) -> None:
+    events = goes_home(without(HELLO, *keys))
+    assert il.fold(events).message.text == "Hello"
+    assert [event.text for event in events if type(event) is TextDelta] == ["Hel", "lo"]
+
+
+def test_parts_without_numbers_are_told_as_they_come() -> None:
+    told = talk(thoughts(0, ("So", "!")), message(1, words("Hel", "lo")))
+    bare = without(told, "summary_index", "content_index")
+    assert il.fold(goes_home(bare)).message == il.fold(read(told)).message
+    late = [wire for wire in bare if "part.added" not in wire["type"]]
+    assert il.fold(goes_home(late)).message == il.fold(read(told)).message
+
+
+def test_two_parts_without_numbers_cannot_be_told_apart() -> None:
+    wires = without(talk(message(0, words("a"), words("b", number=1))), "content_index")
+    with pytest.raises(ReadError, match="content_index"):
+        read(wires)
 
 
 def test_frames_that_say_nothing_go_home() -> None:

@@ -230,11 +230,12 @@ def place_of(part: Part, wire: Wire) -> int | None:
     """Which of the blocks of an item a part is."""
     if part.start is not None:
         return 0
-    if type(part.number) is not int:
+    number = 0 if part.number is None else part.number
+    if type(number) is not int:
         return None
     if wire.get("type") != "reasoning" or part.piece is SUMMARIZED:
-        return part.number
-    return len(wire.get("summary") or ()) + part.number
+        return number
+    return len(wire.get("summary") or ()) + number
 
 
 def blank(piece: Piece) -> Wire:
