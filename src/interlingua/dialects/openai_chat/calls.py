@@ -75,18 +75,19 @@ def write_input(given: JsonObject) -> str:
     """The input as compact JSON. For a short text it is quicker to look at what was written than at
     each value; numbers that JSON cannot hold are written as null."""
     try:
-        text = _encode(given).decode()
+        data = _encode(given)
     except (TypeError, ValueError, RecursionError):
         return to_text(given)  # which says what is wrong
+    text = data.decode()
     size = len(text)
-    if size > _LONG or "null" in text:
+    if size > _LONG or b"null" in data:
         return to_text(given)
     if size > _SHALLOW:
         for item in given.values():
             if type(item) is str and size - len(item) < _SHALLOW:
                 break  # the rest is too short to be deep
         else:
-            if text.count("{") + text.count("[") > arguments.MAX_DEPTH:
+            if data.count(b"{") + data.count(b"[") > arguments.MAX_DEPTH:
                 return to_text(given)
     return text
 
