@@ -12,6 +12,7 @@ import pytest
 from google import genai
 
 from interlingua.bus.event import NO_SESSION
+from interlingua.gateway.server.drain import last_words
 from interlingua.gateway.settings import Route
 from tests.gateway.serving import (
     ANTHROPIC,
@@ -114,7 +115,12 @@ def test_a_key_that_keeps_no_content_cannot_go_on(tmp_path: Path, model: str) ->
     run(tmp_path, work)
 
 
-def test_an_answer_says_what_it_cost_and_a_shutdown_is_no_success(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [False, True])
+def test_an_answer_says_what_it_cost_and_a_shutdown_is_no_success(
+    tmp_path: Path, others: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With `others`, the server still has to speak to them when this one has heard its last."""
+
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
@@ -126,13 +132,21 @@ def test_an_answer_says_what_it_cost_and_a_shutdown_is_no_success(tmp_path: Path
             while not gateway.server.under_way:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.3)
-            await gateway.server._cut()
+            if others:
+                (connection,) = gateway.server.server_state.connections
+                await last_words(connection.cycle)
+            else:
+                await gateway.server._cut()
             _, text, _ = await stream
+            async with asyncio.timeout(5):
+                while gateway.server.under_way:
+                    await asyncio.sleep(0.01)
             assert "shutting down" in text
             await gateway.service.tracer.flush()
             done, cut = await gateway.service.store.events(NO_SESSION)
         assert (done.type, done.payload["stop_reason"]) == ("llm.call_completed", "end_turn")
         assert (cut.type, cut.payload["error_class"]) == ("llm.call_failed", "cancelled")
+        assert "request_failed" not in caplog.text
 
     with Upstream() as provider:
         asyncio.run(work(provider))

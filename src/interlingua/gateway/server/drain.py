@@ -21,6 +21,7 @@ import uvicorn
 
 from interlingua.gateway.relay.fronts import error_body, match
 from interlingua.gateway.relay.stream import error_frames
+from interlingua.gateway.server.connections import LEAVING
 from interlingua.gateway.settings import Listen
 from interlingua.model.exchange import ErrorKind, ProviderError
 
@@ -124,7 +125,7 @@ class Server(uvicorn.Server):
 
 async def last_words(cycle: Any) -> None:
     """The end of one answer, whatever it has said so far. `cycle` is uvicorn's, with an ASGI
-    `send`; what the application sends after this goes nowhere."""
+    `send`; what the application sends after this goes nowhere, as if the client had left."""
     found = match(cycle.scope["path"]) if cycle.scope["method"] == "POST" else None
     error = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
     try:
@@ -148,3 +149,8 @@ async def last_words(cycle: Any) -> None:
         await cycle.send({"type": "http.response.body", "body": body})
     except Exception as odd:  # whatever it is, this client is lost, and others wait
         logger.info("last_words_failed", extra={"why": type(odd).__name__})
+    finally:
+        cycle.disconnected = True
+        leaving = cycle.scope.get(LEAVING)
+        if leaving is not None:
+            leaving.happens()  # others may still be spoken to; this request is over now
