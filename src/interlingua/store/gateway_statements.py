@@ -67,9 +67,9 @@ _POSTGRES = {
 
 class GatewayStatements(NamedTuple):
     """The statements of one engine. Those of every request are for many rows at a time: SQLite is
-    given them as one JSON text and gives its own so (`rows`), PostgreSQL has a list for each column.
-    Those that lock do so in the order of ids, so that no two programs wait for each other in a
-    circle."""
+    given them as one JSON text and gives its own so (`rows`), PostgreSQL has a list for each
+    column. Those that lock do so in the order of ids, so that no two programs wait for each other
+    in a circle."""
 
     hurry: str = "{hurry}"
     """Not to wait for the disk; SQLite is told so elsewhere."""
