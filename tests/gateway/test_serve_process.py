@@ -149,13 +149,14 @@ def test_it_says_where_it_is_and_serves_with_nothing_configured(tmp_path: Path) 
 
 
 def test_a_stream_under_way_ends_by_itself_after_the_first_signal(tmp_path: Path) -> None:
-    with running(tmp_path, notice=1.0) as (process, _):
+    with running(tmp_path, notice=2.0) as (process, _):
         with process.open("POST", "/v1/chat/completions", SLOW) as (_, reply):
             assert reply.status == 200
             first = reply.read(64)
             process.send(signal.SIGTERM)
-            time.sleep(0.2)
-            status, told = process.ask("GET", "/health/ready")
+            status, told, end = 0, {}, time.monotonic() + 2
+            while status != 503 and time.monotonic() < end:  # the signal may take a moment
+                status, told = process.ask("GET", "/health/ready")
             assert (status, told["status"]) == (503, "draining"), "it is said first"
             assert process.ask("GET", "/health/live")[0] == 200
             whole = first + reply.read()
@@ -271,14 +272,16 @@ def test_several_workers_share_a_port_and_their_numbers(tmp_path: Path) -> None:
             time.sleep(0.1)
         for n in range(24):
             assert process.ask("POST", "/v1/chat/completions", asked(f"number {n}"))[0] == 200
-        time.sleep(0.5)
-        found = 0.0
-        for _ in range(8):
+        end, found, told = time.monotonic() + 20, 0.0, 0
+        while told < 8 and time.monotonic() < end:  # numbers are put together a little later
             _, text = process.ask("GET", "/metrics")
             seen.add(text)
             lines = [x for x in text.splitlines() if x.startswith("interlingua_requests_total{")]
             found = sum(float(line.rpartition(" ")[2]) for line in lines)
-            assert found == 24
+            assert found <= 24
+            assert found == 24 or not told, "once all are counted, every worker says so"
+            told += found == 24
+        assert told == 8
         process.send(signal.SIGHUP)
         process.log("reloaded")
         process.send(signal.SIGTERM)
