@@ -135,5 +135,5 @@ def least(*values: float | None) -> float | None:
 
 
 LONG = 1.0
-"""Seconds; what is to be waited for no longer has a timer of its own."""
+"""Seconds; a wait that has more than this to go is left to the ticker, where there is one."""
 now = time.monotonic
