@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from interlingua.adapters.adapter import Adapter as Adapter
     from interlingua.adapters.assemble import RequestContext as RequestContext
     from interlingua.adapters.ids import IdMap as IdMap
+    from interlingua.adapters.start import new_assistant_message as new_assistant_message
     from interlingua.arguments import recover as recover
     from interlingua.bus.bus import Bus as Bus
     from interlingua.chat.chat import Chat as Chat
@@ -46,8 +47,10 @@ if TYPE_CHECKING:
     from interlingua.model.blocks import Block as Block
     from interlingua.model.blocks import Cache as Cache
     from interlingua.model.blocks import Citation as Citation
+    from interlingua.model.blocks import ContentBlock as ContentBlock
     from interlingua.model.blocks import DocumentBlock as DocumentBlock
     from interlingua.model.blocks import ImageBlock as ImageBlock
+    from interlingua.model.blocks import ImageSource as ImageSource
     from interlingua.model.blocks import RedactedThinkingBlock as RedactedThinkingBlock
     from interlingua.model.blocks import RefusalBlock as RefusalBlock
     from interlingua.model.blocks import Source as Source
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from interlingua.model.blocks import VideoBlock as VideoBlock
     from interlingua.model.codec import dumps as dumps
     from interlingua.model.codec import loads as loads
+    from interlingua.model.events import StreamEvent as StreamEvent
+    from interlingua.model.exchange import AdapterOptions as AdapterOptions
     from interlingua.model.exchange import Continues as Continues
     from interlingua.model.exchange import ErrorKind as ErrorKind
     from interlingua.model.exchange import Options as Options
@@ -74,6 +79,7 @@ if TYPE_CHECKING:
     from interlingua.model.metadata import Diagnostic as Diagnostic
     from interlingua.model.metadata import MessageMetadata as MessageMetadata
     from interlingua.model.metadata import MessageStatus as MessageStatus
+    from interlingua.model.metadata import RoutingDecisionRecord as RoutingDecisionRecord
     from interlingua.model.metadata import RoutingMode as RoutingMode
     from interlingua.model.metadata import RoutingRecord as RoutingRecord
     from interlingua.model.metadata import StopReason as StopReason
@@ -82,6 +88,7 @@ if TYPE_CHECKING:
     from interlingua.model.rules import validate as validate
     from interlingua.model.tools import SideEffects as SideEffects
     from interlingua.model.tools import ToolDefinition as ToolDefinition
+    from interlingua.models.capabilities import AdapterCapabilities as AdapterCapabilities
     from interlingua.models.capabilities import Capabilities as Capabilities
     from interlingua.models.capabilities import capabilities as capabilities
     from interlingua.models.names import UnknownModelError as UnknownModelError
@@ -135,6 +142,7 @@ _WHERE: dict[str, str] = {
         "adapters.adapter": "Adapter",
         "adapters.assemble": "RequestContext",
         "adapters.ids": "IdMap",
+        "adapters.start": "new_assistant_message",
         "arguments": "recover",
         "bus.bus": "Bus",
         "chat.chat": "Chat",
@@ -148,18 +156,19 @@ _WHERE: dict[str, str] = {
         " ReadError SchemaError ToolInputError WriteError",
         "estimate.estimator": "estimate_input_tokens",
         "losses": "Loss Report",
-        "model.blocks": "AudioBlock Block Cache Citation DocumentBlock ImageBlock"
-        " RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock ToolResultBlock"
-        " ToolUseBlock UnknownBlock VideoBlock",
+        "model.blocks": "AudioBlock Block Cache Citation ContentBlock DocumentBlock ImageBlock"
+        " ImageSource RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock"
+        " ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
         "model.codec": "dumps loads",
-        "model.exchange": "Continues ErrorKind Options ProviderError Reasoning Request Response"
-        " ResponseFormat ToolChoice",
+        "model.events": "StreamEvent",
+        "model.exchange": "AdapterOptions Continues ErrorKind Options ProviderError Reasoning"
+        " Request Response ResponseFormat ToolChoice",
         "model.message": "Message Role",
-        "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus RoutingMode"
-        " RoutingRecord StopReason Usage",
+        "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"
+        " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
         "model.tools": "SideEffects ToolDefinition",
-        "models.capabilities": "Capabilities capabilities",
+        "models.capabilities": "AdapterCapabilities Capabilities capabilities",
         "models.names": "UnknownModelError",
         "prices.cost": "Cost UnknownCostError",
         "prices.table": "PriceTable",

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlingua.adapters.start import new_assistant_message
 from interlingua.errors import ReadError
 from interlingua.model.base import same
 from interlingua.model.blocks import (
@@ -40,7 +41,7 @@ from interlingua.model.metadata import (
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.views import camel
 from interlingua.views.camel_blocks import BLOCKS, PLACEMENT
-from interlingua.views.camel_provenance import STOP_REASONS, STOP_WORDS, start_message
+from interlingua.views.camel_provenance import STOP_REASONS, STOP_WORDS
 from interlingua.views.openai_ui import message_from_param
 from tests.laws.strategies import conversations, requests
 from tests.views.comparing import Comparison, few
@@ -512,8 +513,9 @@ def test_money_that_is_no_64_bit_number_is_as_near_as_it_gets() -> None:
 
 
 @pytest.mark.requirement("S003-16")
-def test_a_new_assistant_message_starts_from_a_model() -> None:
-    message = start_message("anthropic", "anthropic", "claude-sonnet-4-5", 1_700_000_000_123)
+def test_an_answer_that_was_begun_has_its_four_facts() -> None:
+    time = datetime.fromtimestamp(1_700_000_000.123, UTC)
+    message = new_assistant_message("anthropic:claude-sonnet-4-5", created_at=time)
     assert out(message) == {
         name: WHOLE[name] for name in ("role", "protocol", "provider", "model", "timestamp")
     } | {"content": []}

@@ -92,10 +92,7 @@ def so_far(message: Message, model: str, protocol: str, context: RequestContext)
 def _identified(
     metadata: MessageMetadata, model: str, protocol: str, context: RequestContext
 ) -> MessageMetadata:
-    return metadata.replace(
-        model=model,
-        provider=model.partition(":")[0],
-        protocol=protocol,
+    return metadata.made_by(model, protocol).replace(
         routing=context.routing or metadata.routing,
         user_id=context.user_id or metadata.user_id,
         team_id=context.team_id or metadata.team_id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import stat
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (
     AudioBlock,
-    Block,
     DocumentBlock,
     ImageBlock,
     Source,
+    UserBlock,
     VideoBlock,
 )
 from interlingua.tools.attach import AUDIO, DOCUMENTS, IMAGES, VIDEO
@@ -32,9 +31,9 @@ class AttachmentError(InterlinguaError):
         super().__init__(f"attachment {path}: {problem}")
 
 
-def attached(paths: tuple[str, ...]) -> list[Block]:
+def attached(paths: tuple[str, ...]) -> list[UserBlock]:
     """A block for each file, or for each address that begins with https://."""
-    blocks: list[Block] = []
+    blocks: list[UserBlock] = []
     left = MOST_TOGETHER
     for path in paths:
         if path.startswith(("https://", "http://")):
@@ -64,7 +63,7 @@ def _read(path: str, limit: int, is_rest: bool) -> bytes:
     return data
 
 
-def _of_file(path: str, data: bytes) -> Block:
+def _of_file(path: str, data: bytes) -> UserBlock:
     name, ending = Path(path).name, _ending(path)
     is_media = any(ending in table for table in (IMAGES, AUDIO, VIDEO))
     known = DOCUMENTS.get(ending)
@@ -76,10 +75,10 @@ def _of_file(path: str, data: bytes) -> Block:
                 raise AttachmentError(
                     path, "neither text in UTF-8 nor of a type that is known by its ending"
                 ) from None
-    return _block(name, Source("base64", base64.b64encode(data).decode()), ending)
+    return _block(name, Source.from_bytes(data), ending)
 
 
-def _block(name: str, source: Source, ending: str) -> Block:
+def _block(name: str, source: Source, ending: str) -> UserBlock:
     if ending in IMAGES:
         return ImageBlock(source, IMAGES[ending])
     if ending in VIDEO:  # before sounds: of what may be either, most files are films

@@ -14,7 +14,7 @@ from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, ToolChoice
-from interlingua.model.message import Content, Message
+from interlingua.model.message import Message, UserContent
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.streams.fold import unfold
 from interlingua.tools.context import CallContext
@@ -51,7 +51,7 @@ class Chat:
 
     async def say(
         self,
-        content: Content | Message,
+        content: UserContent | Message,
         *,
         override: str | None = None,
         options: Options | None = None,

@@ -15,7 +15,7 @@ from interlingua.cli.chat_prompt import Prompt
 from interlingua.cli.chat_screen import Screen, clean, one_line
 from interlingua.cli.chat_turn import shown_turn, silent_keys
 from interlingua.errors import InterlinguaError
-from interlingua.model.blocks import Block, TextBlock
+from interlingua.model.blocks import TextBlock, UserBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.routing.availability import Availability
@@ -110,7 +110,7 @@ class Room:
 
     def _message(self, line: str) -> Message:
         files, self.commands.attached = tuple(self.commands.attached), []
-        blocks: list[Block] = list(attached(files))
+        blocks: list[UserBlock] = list(attached(files))
         return Message.user([*blocks, *([TextBlock(line)] if line.strip() else [])])
 
     async def _turn(self, message: Message | None) -> None:

@@ -11,7 +11,7 @@ from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.chat_turn import shown_turn
 from interlingua.cli.terminal import on_terminal, put, put_json, say
 from interlingua.errors import InterlinguaError
-from interlingua.model.blocks import Block, TextBlock
+from interlingua.model.blocks import TextBlock, UserBlock
 from interlingua.model.events import MessageComplete
 from interlingua.model.message import Message
 
@@ -32,7 +32,7 @@ class Question(NamedTuple):
         """Files first, then the words, then the pipe: so that `@model` leads the words, and not
         what happens to be piped."""
         texts = [text for text in (self.words, self.piped) if text]
-        blocks: list[Block] = [*attached(self.files), *[TextBlock(text) for text in texts]]
+        blocks: list[UserBlock] = [*attached(self.files), *[TextBlock(text) for text in texts]]
         return Message.user(blocks)
 
     def title(self) -> str:

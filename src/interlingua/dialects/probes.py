@@ -9,19 +9,21 @@ from interlingua.dialects.base import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (
+    AssistantBlock,
     AudioBlock,
-    Block,
     Cache,
     Citation,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
     RefusalBlock,
+    ResultBlock,
     Source,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
     VideoBlock,
 )
 from interlingua.model.exchange import (
@@ -52,12 +54,12 @@ class Probe(NamedTuple):
     value: Request | Response
 
 
-def _user(*blocks: Block) -> Request:
+def _user(*blocks: UserBlock) -> Request:
     return Request((Message.user(blocks),), "model")
 
 
-def _result(*content: Block, is_error: bool = False) -> Request:
-    answer = Message.of_result(ToolResultBlock("call_1", content, is_error, "weather"))  # type: ignore[arg-type]  # the probes hold what results may hold
+def _result(*content: ResultBlock, is_error: bool = False) -> Request:
+    answer = Message.of_result(ToolResultBlock("call_1", content, is_error, "weather"))
     return Request((_HELLO, Message.assistant(_CALL), answer), "model", (_TOOL,))
 
 
@@ -69,7 +71,7 @@ def _tools(*tools: ToolDefinition, **options: object) -> Request:
     return Request((_HELLO,), "model", tools, Options(**options))  # type: ignore[arg-type]  # as above
 
 
-def _answer(*blocks: Block, stop: StopReason = StopReason.END_TURN) -> Response:
+def _answer(*blocks: AssistantBlock, stop: StopReason = StopReason.END_TURN) -> Response:
     metadata = MessageMetadata(response_id="r_1", response_model="model", stop_reason=stop)
     return Response(Message.assistant(blocks, metadata))
 

@@ -6,7 +6,8 @@ never changed.
 
 from __future__ import annotations
 
-from typing import Literal
+from binascii import b2a_base64
+from typing import ClassVar, Literal
 
 from interlingua.model.base import JsonObject, Raw, Value
 
@@ -44,8 +45,20 @@ class Source(Value, frozen=True):
     content: tuple[Block, ...] | None = None
     provider: str | None = None
 
+    def __post_init__(self) -> None:
+        data: object = self.data
+        if data is not None and not isinstance(data, str):
+            found = type(data).__name__
+            raise TypeError(f"data is text, found {found}; Source.from_bytes takes bytes")
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Source:
+        """The bytes of a file, kept as base64."""
+        return cls("base64", b2a_base64(data, newline=False).decode())
+
 
 class TextBlock(Value, frozen=True, tag="text"):
+    type: ClassVar[Literal["text"]] = "text"
     text: str
     signature: str | None = None
     citations: tuple[Citation, ...] = ()
@@ -56,6 +69,7 @@ class TextBlock(Value, frozen=True, tag="text"):
 class ThinkingBlock(Value, frozen=True, tag="thinking"):
     """One part of reasoning. Empty text with a signature is a legal block."""
 
+    type: ClassVar[Literal["thinking"]] = "thinking"
     text: str
     signature: str | None = None
     id: str | None = None
@@ -64,6 +78,7 @@ class ThinkingBlock(Value, frozen=True, tag="thinking"):
 
 
 class RedactedThinkingBlock(Value, frozen=True, tag="redacted_thinking"):
+    type: ClassVar[Literal["redacted_thinking"]] = "redacted_thinking"
     data: str
     cache: Cache | None = None
     raw: Raw | None = None
@@ -73,6 +88,7 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
     """A call. `raw_arguments` is the provider's own text where `input` alone would not give it
     back; a `custom` call has free text, `input` is `{"input": text}`."""
 
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
     id: str
     name: str
     input: JsonObject
@@ -85,6 +101,7 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     content: tuple[ResultBlock, ...] = ()
     is_error: bool = False
@@ -94,6 +111,7 @@ class ToolResultBlock(Value, frozen=True, tag="tool_result"):
 
 
 class ImageBlock(Value, frozen=True, tag="image"):
+    type: ClassVar[Literal["image"]] = "image"
     source: Source
     media_type: str | None = None
     name: str | None = None
@@ -103,6 +121,7 @@ class ImageBlock(Value, frozen=True, tag="image"):
 
 
 class AudioBlock(Value, frozen=True, tag="audio"):
+    type: ClassVar[Literal["audio"]] = "audio"
     source: Source
     media_type: str | None = None
     name: str | None = None
@@ -112,6 +131,7 @@ class AudioBlock(Value, frozen=True, tag="audio"):
 
 
 class VideoBlock(Value, frozen=True, tag="video"):
+    type: ClassVar[Literal["video"]] = "video"
     source: Source
     media_type: str | None = None
     name: str | None = None
@@ -120,6 +140,7 @@ class VideoBlock(Value, frozen=True, tag="video"):
 
 
 class DocumentBlock(Value, frozen=True, tag="document"):
+    type: ClassVar[Literal["document"]] = "document"
     source: Source
     media_type: str | None = None
     name: str | None = None
@@ -130,6 +151,7 @@ class DocumentBlock(Value, frozen=True, tag="document"):
 
 
 class RefusalBlock(Value, frozen=True, tag="refusal"):
+    type: ClassVar[Literal["refusal"]] = "refusal"
     text: str
     cache: Cache | None = None
     raw: Raw | None = None
@@ -138,12 +160,15 @@ class RefusalBlock(Value, frozen=True, tag="refusal"):
 class UnknownBlock(Value, frozen=True, tag="unknown"):
     """What a reader did not know. `raw` is all it has, so `raw` is what it is compared by."""
 
+    type: ClassVar[Literal["unknown"]] = "unknown"
     raw: Raw
     cache: Cache | None = None
 
     _aside = frozenset()
 
 
+ImageSource = Source
+"""Another name of it: the source of an image, and of everything else that is not text."""
 MediaBlock = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 ResultBlock = TextBlock | ImageBlock | AudioBlock | VideoBlock | DocumentBlock | UnknownBlock
 Block = (
@@ -159,6 +184,24 @@ Block = (
     | RefusalBlock
     | UnknownBlock
 )
+ContentBlock = Block
+UserBlock = TextBlock | ImageBlock | AudioBlock | VideoBlock | DocumentBlock | UnknownBlock
+AssistantBlock = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | ImageBlock
+    | AudioBlock
+    | VideoBlock
+    | DocumentBlock
+    | RefusalBlock
+    | UnknownBlock
+)
+InstructionBlock = TextBlock | UnknownBlock
+"""What may stand in a message of each role, for type checkers; `message.PLACEMENT` is the same as
+data, and a test holds them together."""
 
 BLOCK_TYPES: dict[str, type[Block]] = {
     "text": TextBlock,

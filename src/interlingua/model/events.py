@@ -7,7 +7,7 @@ and `usage_update` at any time, the last one counts; at the end exactly one `mes
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from interlingua.model.base import JsonObject, Raw, Value
 from interlingua.model.blocks import Block, Executor
@@ -29,12 +29,14 @@ class _Event(Value, frozen=True, kw_only=True):
 
 
 class MessageStart(_Event, frozen=True, tag="message_start"):
+    type: ClassVar[Literal["message_start"]] = "message_start"
     model: str | None = None
     response_id: str | None = None
     role: Role = Role.ASSISTANT
 
 
 class BlockStart(_Event, frozen=True, tag="block_start"):
+    type: ClassVar[Literal["block_start"]] = "block_start"
     index: int
     block: Block
 
@@ -42,27 +44,32 @@ class BlockStart(_Event, frozen=True, tag="block_start"):
 class BlockDelta(_Event, frozen=True, tag="block_delta"):
     """A piece of what is neither text, thinking nor tool input: `field` says of what."""
 
+    type: ClassVar[Literal["block_delta"]] = "block_delta"
     index: int
     field: str
     value: Any
 
 
 class BlockEnd(_Event, frozen=True, tag="block_end"):
+    type: ClassVar[Literal["block_end"]] = "block_end"
     index: int
     block: Block
 
 
 class TextDelta(_Event, frozen=True, tag="text_delta"):
+    type: ClassVar[Literal["text_delta"]] = "text_delta"
     index: int
     text: str
 
 
 class ThinkingDelta(_Event, frozen=True, tag="thinking_delta"):
+    type: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
     index: int
     text: str
 
 
 class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
+    type: ClassVar[Literal["tool_use_start"]] = "tool_use_start"
     index: int
     id: str
     name: str
@@ -72,11 +79,13 @@ class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
 
 
 class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta"):
+    type: ClassVar[Literal["tool_use_input_delta"]] = "tool_use_input_delta"
     index: int
     text: str
 
 
 class ToolUseEnd(_Event, frozen=True, tag="tool_use_end"):
+    type: ClassVar[Literal["tool_use_end"]] = "tool_use_end"
     index: int
     input: JsonObject
     raw_arguments: str | None = None
@@ -85,6 +94,7 @@ class ToolUseEnd(_Event, frozen=True, tag="tool_use_end"):
 
 
 class Stop(_Event, frozen=True, tag="stop"):
+    type: ClassVar[Literal["stop"]] = "stop"
     stop_reason: StopReason | None = None
     raw_stop_reason: str | int | float | bool | None = None
 
@@ -92,22 +102,27 @@ class Stop(_Event, frozen=True, tag="stop"):
 class UsageUpdate(_Event, frozen=True, tag="usage_update"):
     """Cumulative: it replaces what came before."""
 
+    type: ClassVar[Literal["usage_update"]] = "usage_update"
     usage: Usage
 
 
 class MessageComplete(_Event, frozen=True, tag="message_complete"):
+    type: ClassVar[Literal["message_complete"]] = "message_complete"
     response: Response
 
 
 class StreamError(_Event, frozen=True, tag="error"):
     """The end of a stream that failed or broke off, with all that had arrived."""
 
+    type: ClassVar[Literal["error"]] = "error"
     error: ProviderError
     partial: Message | None = None
 
 
 class Other(_Event, frozen=True, tag="other"):
     """A frame that says nothing canonical; it goes home unchanged."""
+
+    type: ClassVar[Literal["other"]] = "other"
 
 
 Event = (
@@ -126,6 +141,7 @@ Event = (
     | StreamError
     | Other
 )
+StreamEvent = Event
 
 WIRE_NAMES: dict[str, str] = {
     "message_start": "message.start",

@@ -68,6 +68,9 @@ class Options(Value, frozen=True):
     raw: Raw | None = None
 
 
+AdapterOptions = Options
+
+
 class Continues(Value, frozen=True):
     """History that the provider keeps: what this request goes on from."""
 

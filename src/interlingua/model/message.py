@@ -6,17 +6,22 @@ from collections.abc import Iterable
 from copy import deepcopy
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from interlingua.model.base import Value, plain_members
+from interlingua.model.base import JsonObject, Value, plain_members
 from interlingua.model.blocks import (
+    TYPE_OF,
+    AssistantBlock,
     Block,
+    InstructionBlock,
     ResultBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
 )
 from interlingua.model.metadata import MessageMetadata
 
@@ -45,7 +50,21 @@ PLACEMENT: dict[Role, frozenset[str]] = {
 """Which block types each role may hold. An assistant's tool results are those of calls that the
 provider itself ran; a tool message holds exactly one result."""
 
-Content = str | Block | Iterable[str | Block]
+
+class Part(Protocol):
+    """Something else that stands for a block, such as a part of a view."""
+
+    def as_block(self) -> Block: ...
+
+
+B = TypeVar("B")
+Some: TypeAlias = str | B | Part | JsonObject | Iterable[str | B | Part | JsonObject]
+"""Text, a block or several; a block may also be a dict in the canonical form."""
+UserContent = Some[UserBlock]
+AssistantContent = Some[AssistantBlock]
+InstructionContent = Some[InstructionBlock]
+ResultContent = Some[ResultBlock]
+Content = Some[Block]
 NO_METADATA = MessageMetadata()
 """What is known of a message of which nothing is known; the very object that is the default."""
 
@@ -73,26 +92,28 @@ class Message(Value, frozen=True):
             msgspec.structs.force_setattr(self, "created_at", _utc(self.created_at))
 
     @classmethod
-    def system(cls, content: Content) -> Message:
+    def system(cls, content: InstructionContent) -> Message:
         return cls(Role.SYSTEM, blocks_of(content))
 
     @classmethod
-    def developer(cls, content: Content) -> Message:
+    def developer(cls, content: InstructionContent) -> Message:
         return cls(Role.DEVELOPER, blocks_of(content))
 
     @classmethod
-    def user(cls, content: Content, name: str | None = None) -> Message:
+    def user(cls, content: UserContent, name: str | None = None) -> Message:
         return cls(Role.USER, blocks_of(content), name)
 
     @classmethod
-    def assistant(cls, content: Content, metadata: MessageMetadata | None = None) -> Message:
+    def assistant(
+        cls, content: AssistantContent, metadata: MessageMetadata | None = None
+    ) -> Message:
         return cls(Role.ASSISTANT, blocks_of(content), metadata=metadata or NO_METADATA)
 
     @classmethod
     def tool_result(
         cls,
         tool_use_id: str,
-        content: str | ResultBlock | Iterable[str | ResultBlock] = (),
+        content: ResultContent = (),
         is_error: bool = False,
         tool_name: str | None = None,
     ) -> Message:
@@ -125,15 +146,30 @@ class Message(Value, frozen=True):
         return Message(self.role, self.content).digest()
 
 
-def blocks_of(content: Content) -> tuple[Block, ...]:
+def blocks_of(content: Some[Any]) -> tuple[Block, ...]:
     """A string is one text block, an empty string is none; strings in a list are text blocks."""
     if isinstance(content, str):
         return (TextBlock(content),) if content else ()
-    if isinstance(content, Value):
-        return (content,)
-    if isinstance(content, (dict, bytes)):
+    if isinstance(content, (Value, dict)) or hasattr(content, "as_block"):
+        return (_block(content),)
+    if not isinstance(content, Iterable) or isinstance(content, (bytes, bytearray, memoryview)):
         raise TypeError(f"content is text, a block or several, found a {type(content).__name__}")
-    return tuple([TextBlock(part) if isinstance(part, str) else part for part in content])
+    return tuple([_block(part) for part in content])
+
+
+def _block(part: Any) -> Block:
+    if type(part) in TYPE_OF:
+        return part  # type: ignore[no-any-return]  # just checked
+    if isinstance(part, str):
+        return TextBlock(part)
+    if isinstance(part, dict):
+        from interlingua.model import codec
+
+        block: Block = codec.convert(part, Block)  # type: ignore[arg-type]  # a union is no class
+        return block
+    if hasattr(part, "as_block"):
+        return part.as_block()  # type: ignore[no-any-return]  # by its protocol
+    raise TypeError(f"content is made of blocks, found a {type(part).__name__}")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -56,6 +56,9 @@ class RoutingRecord(Value, frozen=True):
     alternatives_considered: tuple[str, ...] = ()
 
 
+RoutingDecisionRecord = RoutingRecord
+
+
 class CostBreakdown(Value, frozen=True):
     """US dollars by category; the categories of a price table."""
 
@@ -133,3 +136,7 @@ class MessageMetadata(Value, frozen=True):
     team_id: str | None = None
     provider_raw: Raw | None = None
     extra: dict[str, Any] | None = None
+
+    def made_by(self, model: str, protocol: str | None) -> MessageMetadata:
+        """The same of a message that this model made, spoken to in this dialect."""
+        return self.replace(model=model, provider=model.partition(":")[0], protocol=protocol)

@@ -43,6 +43,7 @@ class Capabilities(Value, frozen=True):
         return media_type is None or media_type.lower() in self.accepted_image_media_types
 
 
+AdapterCapabilities = Capabilities
 _FIELDS = Capabilities.__struct_fields__
 
 

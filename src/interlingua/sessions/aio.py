@@ -13,7 +13,7 @@ from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, ProviderError, Response
-from interlingua.model.message import Content, Message
+from interlingua.model.message import Message, UserContent
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.table import PriceTable
 from interlingua.routing.router import Router
@@ -119,7 +119,7 @@ class AsyncSession(SessionFace):
 
     async def begin(
         self,
-        content: Content | Message,
+        content: UserContent | Message,
         *,
         override: str | None = None,
         options: Options | None = None,

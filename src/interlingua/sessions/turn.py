@@ -21,7 +21,7 @@ from interlingua.bus.turn import TurnTrace
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.exchange import Options
-from interlingua.model.message import Content, Message, Role
+from interlingua.model.message import Message, Role, UserContent
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.routing.decision import Decision
 from interlingua.routing.override import address
@@ -280,6 +280,6 @@ def _cancelled(id: str, name: str) -> Message:
     return message.replace(metadata=metadata)
 
 
-def message_of(content: Content | Message) -> Message:
+def message_of(content: UserContent | Message) -> Message:
     """A user's message; text is one."""
     return content if isinstance(content, Message) else Message.user(content)

@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.errors import found
 from interlingua.model.base import JsonObject
-from interlingua.model.message import Message, Role, from_micros, micros
+from interlingua.model.message import Message, from_micros, micros
 from interlingua.model.metadata import (
     CostBreakdown,
     Diagnostic,
@@ -69,13 +69,6 @@ COSTS: dict[str, str] = {
 """Fields of the wire and of the model, for metadata, usage and cost."""
 
 _HELD = {*STRINGS.values(), "model", "usage", "stop_reason", "status", "diagnostics"}
-
-
-def start_message(protocol: str, provider: str, model: str, timestamp_ms: int) -> Message:
-    """An assistant message to begin with, whose content is still to come."""
-    metadata = MessageMetadata(f"{provider}:{model}", provider, protocol)
-    created_at = from_micros(timestamp_ms * 1000)
-    return Message(Role.ASSISTANT, metadata=metadata, created_at=created_at)
 
 
 # Reading

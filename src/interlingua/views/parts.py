@@ -33,6 +33,16 @@ from interlingua.views.account import Account
 from interlingua.views.base import Written, form_of, own_raw, present, with_rest
 from interlingua.views.calls import lost_spelling
 from interlingua.views.media import read_source, write_source
+from interlingua.views.parts_data import (
+    AudioData,
+    ContentKind,
+    ContentPart,
+    DocumentData,
+    ImageData,
+    ThinkingData,
+    ToolCallData,
+    ToolResultData,
+)
 from interlingua.views.reading import Fields, item_list
 from interlingua.views.view import View
 
@@ -131,6 +141,11 @@ def _one_each(
 def _tool_message(block: ToolResultBlock, name: str | None, raw: Any) -> Message:
     metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
     return Message(Role.TOOL, (block,), name, metadata=metadata)
+
+
+def block_of(plain: JsonObject) -> Block:
+    """The block that one part stands for."""
+    return _read_part(Fields(NAME, plain, "$"))
 
 
 def _read_part(part: Fields) -> Block:
@@ -253,6 +268,14 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
             return None
 
 
+def part_of(block: Block) -> JsonObject:
+    """The part that says a block; `LossError` where none does."""
+    report = Report(NAME)
+    part = _write_part(block, "$", Account(report, "$"))
+    report.require_lossless()
+    return part or {}
+
+
 def _part(kind: str, block: Block, data: Any) -> JsonObject:
     return with_rest(NAME, block.raw, {"kind": kind, KINDS[kind]: data})
 
@@ -311,3 +334,20 @@ def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject |
 
 
 VIEW = View(NAME, read, write)
+
+__all__ = [
+    "NAME",
+    "VIEW",
+    "AudioData",
+    "ContentKind",
+    "ContentPart",
+    "DocumentData",
+    "ImageData",
+    "ThinkingData",
+    "ToolCallData",
+    "ToolResultData",
+    "block_of",
+    "part_of",
+    "read",
+    "write",
+]
