@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interlingua.gateway.sessions import elsewhere
+from interlingua.sessions import holding
 from tests.gateway.serving import OPENAI, Served, Upstream, served, settings_in
 
 
@@ -79,7 +81,7 @@ def test_a_model_that_thinks_for_long_is_not_taken_for_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another gateway neither begins a turn nor says that the first one's was interrupted."""
-    monkeypatch.setattr(elsewhere, "SILENCE", 1.0)
+    monkeypatch.setattr(holding, "SILENCE", timedelta(seconds=1))
     monkeypatch.setattr(elsewhere, "TOUCH", 0.2)
 
     async def work(provider: Upstream) -> None:
@@ -110,7 +112,7 @@ def test_a_model_that_thinks_for_long_is_not_taken_for_dead(
 def test_a_turn_of_a_worker_that_died_holds_nobody_up_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "SILENCE", 1.0)
+    monkeypatch.setattr(holding, "SILENCE", timedelta(seconds=1))
     monkeypatch.setattr(elsewhere, "TOUCH", 60.0)  # it says nothing any more
 
     async def work(provider: Upstream) -> None:

@@ -52,6 +52,8 @@ def started(turn: TurnCore, options: Options | None, clock: Callable[[], float])
         raise TurnError(f"turn {turn.id}: the calls to {names} have no result yet")
     core = turn.core
     history = yield from core.load()
+    yield from turn.held()
+    turn.calling = True
     call = CallCore(turn, tuple(history), options or turn.options, clock)
     turn.calls += 1
     told = LlmCallStarted(
@@ -202,13 +204,14 @@ class CallCore:
         core = self.turn.core
         if self.message is None:
             new = message.replace(id=None, session_id=None)
-            (self.message,) = yield from core.add([new], check=False)
+            hold = self.turn.hold(firm=False)
+            (self.message,) = yield from core.add([new], check=False, hold=hold)
         else:
             kept = self.message
             placed = message.replace(
                 id=kept.id, session_id=kept.session_id, created_at=kept.created_at
             )
-            self.message = yield from core.save(placed)
+            self.message = yield from core.save(placed, hold=self.turn.hold(firm=False))
         return self.message
 
     def _finished(
@@ -216,6 +219,7 @@ class CallCore:
     ) -> Steps[Message]:
         stored = yield from self._store(message)
         self.ended = True
+        self.turn.calling = False
         if error is None:
             self.turn.trace.emit("llm.call_completed", self._completed(stored))
         else:

@@ -36,7 +36,7 @@ from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, trie
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.steps import Steps, ask
-from interlingua.store.rows import SearchHit, SessionRow
+from interlingua.store.rows import Hold, SearchHit, SessionRow
 from interlingua.tools.registry import ToolRegistry
 
 INTERRUPTED = "interrupted: the program ended before the answer did"
@@ -103,14 +103,14 @@ def reopen(setting: Setting, id: str) -> Steps[Core]:
 class Core:
     """A session in memory: its row, its history once somebody asked for it, and the model in use.
 
-    `turn` is the turn that is under way, if any; there is one at a time."""
+    `turn` is the id of the turn that is under way, if any; there is one at a time."""
 
     def __init__(self, row: SessionRow, setting: Setting) -> None:
         self.row = row
         self.setting = setting
         self.history: list[Message] | None = None
         self.ids: IdMap | None = None
-        self.turn: object | None = None
+        self.turn: str | None = None
         self.decision: Decision | None = None
         """The last one, for `/model show`."""
         self.recorder = Recorder(row.id, setting.bus)
@@ -160,15 +160,21 @@ class Core:
 
     # Writing
 
-    def append(self, messages: Iterable[Message]) -> Steps[tuple[Message, ...]]:
+    def append(
+        self, messages: Iterable[Message], hold: Hold | None = None
+    ) -> Steps[tuple[Message, ...]]:
         """Messages that came from elsewhere: an older transcript, a user's words, results. Calls
         get ids of ours, and results follow them."""
         yield from self.load()
         adopted = [self._adopted(message) for message in messages]
-        return (yield from self.add(adopted))
+        return (yield from self.add(adopted, hold=hold))
 
     def add(
-        self, messages: Sequence[Message], after: int | None = None, check: bool = True
+        self,
+        messages: Sequence[Message],
+        after: int | None = None,
+        check: bool = True,
+        hold: Hold | None = None,
     ) -> Steps[tuple[Message, ...]]:
         """Messages that are under our ids already. What a provider answered is kept as it is."""
         assert self.ids is not None
@@ -176,16 +182,23 @@ class Core:
         if check:
             self._check(messages)
         ids = {id: own for m in messages for id, own in self.ids.provider_ids(m).items()}
-        done = yield from ask(lambda s: s.append(self.id, messages, provider_ids=ids, after=after))
+        done = yield from ask(
+            lambda s: s.append(self.id, messages, provider_ids=ids, after=after, hold=hold)
+        )
         self.history.extend(done.messages)
         self._count(done.first + len(done.messages) - 1)
         return done.messages
 
-    def save(self, message: Message) -> Steps[Message]:
-        """A message that changed, in its place."""
+    def save(
+        self, message: Message, instead_of: Message | None = None, hold: Hold | None = None
+    ) -> Steps[Message]:
+        """A message that changed, in its place. What others may have changed too is written only
+        `instead_of` the copy that we know."""
         assert self.ids is not None
         ids = self.ids.provider_ids(message)
-        yield from ask(lambda store: store.save(message, provider_ids=ids))
+        yield from ask(
+            lambda s: s.save(message, provider_ids=ids, instead_of=instead_of, hold=hold)
+        )
         if self.history is not None:
             for index in range(len(self.history) - 1, -1, -1):
                 if self.history[index].id == message.id:
@@ -234,7 +247,7 @@ class Core:
         if len(history) == 1:
             new = compose({**parts_of(before[0]), **parts})
             kept = before[0].replace(content=new.content, metadata=new.metadata)
-            return (yield from self.save(kept))
+            return (yield from self.save(kept, instead_of=before[0]))
         said = {name: text for message in before for name, text in parts_of(message).items()}
         changed = {name: text for name, text in parts.items() if text and said.get(name) != text}
         if not changed:
@@ -249,7 +262,7 @@ class Core:
                 metadata = message.metadata.replace(
                     status=MessageStatus.ERROR, error_message=INTERRUPTED
                 )
-                yield from self.save(message.replace(metadata=metadata))
+                yield from self.save(message.replace(metadata=metadata), instead_of=message)
 
     # Models
 

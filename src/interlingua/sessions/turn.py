@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,10 +30,17 @@ from interlingua.routing.turn import Turn as RoutedTurn
 from interlingua.routing.turn import media_types_of, needs_of, turn_of
 from interlingua.sessions.core import Core, cost_of_messages, open_calls
 from interlingua.sessions.errors import TurnError
+from interlingua.sessions.holding import HERE, free_turn, holder
 from interlingua.sessions.plans import tokens_said
-from interlingua.sessions.steps import Steps
+from interlingua.sessions.steps import Steps, ask
+from interlingua.store.errors import StoreError
+from interlingua.store.rows import Hold
+
+logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled before it had a result"
+_TELL_EVERY = 5.0
+"""Seconds in which others need not be told again that a turn is under way."""
 _IDS = Ulids()
 
 Reason = Literal["user_cancel", "client_disconnect", "timeout"]
@@ -57,6 +65,7 @@ def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
     if beginning.message is not None and beginning.message.role is not Role.USER:
         found = beginning.message.role.value
         raise TurnError(f"a turn begins with a message of the role user, not {found}")
+    left = yield from free_turn(core.id, resuming=beginning.message is None)
     yield from core.interrupted()
     history = yield from core.load()
     config = core.setting.router.config()
@@ -84,8 +93,11 @@ def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
         decision.require()
     asked = message or last_user_message(history)
     stored = asked
+    hold, count = Hold(turn_id, holder(), left), len(history)
     if message is not None:
-        (stored,) = yield from core.add([message], after=len(history))
+        (stored,) = yield from core.add([message], after=count, hold=hold)
+    else:
+        yield from ask(lambda store: store.hold_turn(core.id, hold, after=count))
     started = TurnStarted(
         message_hash=asked.digest() if asked is not None else "",
         estimated_input_tokens=routed.estimated_input_tokens,
@@ -98,7 +110,7 @@ def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
     core.choice.begin_turn()
     core.recorder.ended_tools.clear()
     turn = TurnCore(core, turn_id, decision, trace, beginning.options, stored)
-    core.turn = turn
+    core.turn = turn_id
     yield from core.recorder.stored()
     return turn
 
@@ -171,11 +183,41 @@ class TurnCore:
         self.made: list[Message] = []
         """The answers of this turn."""
         self.tool_calls = 0
+        self.calling = False
+        """Whether an answer is waited for."""
+        self._held_at: float | None = time.monotonic()
+        """When others were last told that this turn is under way; None if they need not wait."""
+        HERE[id] = self
         self._began = time.perf_counter()
 
     @property
     def model(self) -> str:
         return self.decision.require()
+
+    def hold(self, firm: bool = True) -> Hold:
+        """What is written in this turn is written while it is ours."""
+        return Hold(self.id, holder(), self.id, firm)
+
+    def held(self) -> Steps[None]:
+        """See that the turn is still ours before it goes on. After a failure others may have gone
+        on in the meantime."""
+        hold, after = self.hold(), None
+        if self._held_at is None:
+            hold, after = hold._replace(instead_of=None), len(self.core.history or ())
+        elif time.monotonic() - self._held_at < _TELL_EVERY:
+            return
+        yield from ask(lambda store: store.hold_turn(self.core.id, hold, after=after))
+        self._held_at = time.monotonic()
+
+    def let_go(self) -> Steps[None]:
+        """Others need not wait for this turn. That they were told so is no reason to lose what the
+        turn has come to: they notice by themselves."""
+        self._held_at = None
+        try:
+            yield from ask(lambda store: store.end_turn(self.core.id, self.id))
+        except StoreError as problem:
+            extra = {"session_id": self.core.id, "reason": problem.reason}
+            logger.warning("turn_not_let_go", extra=extra)
 
     def open(self) -> dict[str, str]:
         """Calls of this turn that wait for a result of ours, by id."""
@@ -201,8 +243,10 @@ class TurnCore:
                 self.trace.emit("tool.input_invalid", told)
         if is_whole(message) and not self.open():
             yield from self.end()
-        else:
-            yield from self.core.recorder.stored()
+            return
+        if message.metadata.status is not MessageStatus.COMPLETE:
+            yield from self.let_go()
+        yield from self.core.recorder.stored()
 
     def results(self, results: Iterable[Message | ToolResultBlock]) -> Steps[tuple[Message, ...]]:
         """Store what the tools gave. The next call may be made when none is missing. No results at
@@ -211,7 +255,7 @@ class TurnCore:
         if not messages:
             return ()
         self.require_open()
-        stored = yield from self.core.append(messages)
+        stored = yield from self.core.append(messages, self.hold())
         self.tool_calls += len(stored)
         return stored
 
@@ -241,6 +285,7 @@ class TurnCore:
         self.trace.emit("turn.completed", told)
         yield from self.core.turn_ended()
         yield from self.core.recorder.stored()
+        yield from self.let_go()
 
     def cancel(self, reason: Reason = "user_cancel") -> Steps[None]:
         """Give up. Calls that wait get a result that says so; a second time changes nothing, and a
@@ -249,7 +294,8 @@ class TurnCore:
             return
         waiting = self.open()
         if waiting:
-            yield from self.core.add([_cancelled(id, name) for id, name in waiting.items()])
+            given_up = [_cancelled(id, name) for id, name in waiting.items()]
+            yield from self.core.add(given_up, hold=self.hold())
         self.ended = True
         for id, name in waiting.items():
             if id not in self.core.recorder.ended_tools:
@@ -265,6 +311,7 @@ class TurnCore:
         self.trace.emit("turn.cancelled", told)
         yield from self.core.turn_ended()
         yield from self.core.recorder.stored()
+        yield from self.let_go()
 
     def require_open(self) -> None:
         if self.ended:

@@ -22,6 +22,7 @@ from interlingua.store.ledger_calls import AsyncLedgerCalls, LedgerCalls
 from interlingua.store.rows import (
     Appended,
     EventRow,
+    Hold,
     JsonObject,
     SearchHit,
     SessionRow,
@@ -109,20 +110,40 @@ class Store(LedgerCalls, GatewayCalls):
         *,
         provider_ids: Mapping[str, str] | None = None,
         after: int | None = None,
+        hold: Hold | None = None,
     ) -> Appended:
         """Append messages, all or none; ids, session id and time are filled in where missing.
 
         `provider_ids` says what the provider calls each call. With `after`, nothing is appended
-        unless that is the `seq` of the last message (ConflictError)."""
+        unless that is the `seq` of the last message (ConflictError). `hold` says whose turn it is
+        in which they are."""
         drafts = self._do.drafts(session_id, messages)
         ids = provider_ids or {}
         large = len(drafts) > LARGE
-        return self._write(lambda: self._do.append(session_id, drafts, ids, after), large)
+        return self._write(lambda: self._do.append(session_id, drafts, ids, after, hold), large)
 
-    def save(self, message: Message, *, provider_ids: Mapping[str, str] | None = None) -> None:
-        """Write a message anew in its place, in the present form."""
+    def save(
+        self,
+        message: Message,
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        instead_of: Message | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        """Write a message anew in its place, in the present form. With `instead_of`, nothing is
+        written unless the stored message is still that one (ConflictError)."""
         draft = self._do.draft(message)
-        self._write(lambda: self._do.save(draft, provider_ids or {}))
+        copy = None if instead_of is None else self._do.draft(instead_of)
+        self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold))
+
+    def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
+        """Say that a turn is under way, or still is; `after` as in `append`. Who has it is told
+        with the session (`SessionRow.turn`); whether it still lives is not judged here."""
+        self._write(lambda: self._do.hold_turn(session_id, hold, after), durable=False)
+
+    def end_turn(self, session_id: str, turn_id: str) -> None:
+        """This turn is no longer under way; if it is another that is, nothing changes."""
+        self._write(lambda: self._do.end_turn(session_id, turn_id), durable=False)
 
     def message(self, session_id: str, id: str) -> Message:
         """One message; NotFoundError if there is none."""
@@ -243,19 +264,36 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls):
         *,
         provider_ids: Mapping[str, str] | None = None,
         after: int | None = None,
+        hold: Hold | None = None,
     ) -> Appended:
         """See `Store.append`. Cancelling the wait does not take back what is being written."""
         drafts = self._do.drafts(session_id, messages)
         ids = provider_ids or {}
         large = len(drafts) > LARGE
-        return await self._write(lambda: self._do.append(session_id, drafts, ids, after), large)
+        return await self._write(
+            lambda: self._do.append(session_id, drafts, ids, after, hold), large
+        )
 
     async def save(
-        self, message: Message, *, provider_ids: Mapping[str, str] | None = None
+        self,
+        message: Message,
+        *,
+        provider_ids: Mapping[str, str] | None = None,
+        instead_of: Message | None = None,
+        hold: Hold | None = None,
     ) -> None:
         """See `Store.save`."""
         draft = self._do.draft(message)
-        await self._write(lambda: self._do.save(draft, provider_ids or {}))
+        copy = None if instead_of is None else self._do.draft(instead_of)
+        await self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold))
+
+    async def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
+        """See `Store.hold_turn`."""
+        await self._write(lambda: self._do.hold_turn(session_id, hold, after), durable=False)
+
+    async def end_turn(self, session_id: str, turn_id: str) -> None:
+        """See `Store.end_turn`."""
+        await self._write(lambda: self._do.end_turn(session_id, turn_id), durable=False)
 
     async def message(self, session_id: str, id: str) -> Message:
         """See `Store.message`."""

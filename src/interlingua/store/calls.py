@@ -99,6 +99,8 @@ class Ledger:
         if kept and any(given_up for *_, given_up in self.calls.values()):
             at = next(iter(self.calls.values()))[3]
             yield Step(sql.cancel, (at, session_id, message_id))
+        elif kept:
+            yield Step(sql.revive, (session_id, message_id))
 
     def _answer(self, id: str) -> tuple[Any, ...]:
         status, message_id, at = self.endings[id]

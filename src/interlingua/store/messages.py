@@ -9,7 +9,7 @@ from interlingua.model.message import Message, from_micros
 from interlingua.store.calls import Ledger, call_row
 from interlingua.store.drafts import Draft, draft, read, read_all
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.rows import Appended, ToolCallRow
+from interlingua.store.rows import Appended, Hold, ToolCallRow
 from interlingua.store.search import text_row
 from interlingua.store.steps import Op, Step, Work, now
 
@@ -35,6 +35,7 @@ class Messages(Work):
         drafts: Sequence[Draft],
         provider_ids: Mapping[str, str],
         after: int | None,
+        hold: Hold | None = None,
     ) -> Op[Appended]:
         count = len(drafts)
         at = now()
@@ -46,6 +47,8 @@ class Messages(Work):
         if after is not None and after != first - 1:
             problem = f"session {session_id!r} has {first - 1} messages, not {after}"
             raise ConflictError(self.where, problem)
+        if hold is not None:
+            yield from self._hold(session_id, hold)
         if last_id is None and first > 1:
             # PostgreSQL waited for another append to the session, and what that one wrote is not
             # seen by a statement that began before.
@@ -100,7 +103,26 @@ class Messages(Work):
         if ledger.repeated is not None:
             raise ConflictError(self.where, f"tool call id {ledger.repeated[:80]!r} is used twice")
 
-    def save(self, draft: Draft, provider_ids: Mapping[str, str]) -> Op[None]:
+    def hold_turn(self, session_id: str, hold: Hold, after: int | None) -> Op[None]:
+        yield from self.append(session_id, (), {}, after, hold)
+
+    def end_turn(self, session_id: str, turn_id: str) -> Op[None]:
+        yield Step(self.sql.let_go, (session_id, turn_id))
+
+    def _hold(self, session_id: str, hold: Hold) -> Op[None]:
+        names = (hold.instead_of or "", hold.turn_id)
+        rows = yield Step(self.sql.hold, (hold.turn_id, hold.holder, now(), session_id, *names))
+        if not rows and hold.firm:
+            problem = f"another program has a turn of session {session_id!r} under way"
+            raise ConflictError(self.where, problem)
+
+    def save(
+        self,
+        draft: Draft,
+        provider_ids: Mapping[str, str],
+        instead_of: Draft | None = None,
+        hold: Hold | None = None,
+    ) -> Op[None]:
         message = draft.message
         assert message is not None  # made from one
         assert message.session_id is not None  # `draft` has seen to it
@@ -110,6 +132,10 @@ class Messages(Work):
         if not rows:
             raise NotFoundError(self.where, "session", session_id)
         indexed = rows[0][0]
+        if hold is not None:
+            yield from self._hold(session_id, hold)
+        if instead_of is not None:
+            yield from self._require_stored(session_id, id, instead_of)
         rows = yield Step(
             self.sql.rewrite,
             (
@@ -133,6 +159,14 @@ class Messages(Work):
         if seq <= indexed:
             yield Step(self.sql.drop_text, (session_id, id))
             yield Step(self.sql.add_text, text_row(self.sql, session_id, message))
+
+    def _require_stored(self, session_id: str, id: str, copy: Draft) -> Op[None]:
+        """Whether the message is still the one that somebody has a copy of."""
+        rows = yield Step(self.sql.message_now, (session_id, id))
+        message = read(session_id, rows[0]) if rows else None
+        if message is not None and draft(message)[2:] != copy[2:]:
+            problem = f"message {id} of session {session_id!r} was changed by another program"
+            raise ConflictError(self.where, problem)
 
     def message(self, session_id: str, id: str) -> Op[Message]:
         rows = yield Step(self.sql.message, (session_id, id))

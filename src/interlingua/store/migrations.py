@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -150,6 +150,12 @@ _REPEATS = (
 )
 """Requests that may be sent again under the same key and are answered once: who answers one, or did
 so, and the answer where content may be kept."""
+_TURNS = (
+    "ALTER TABLE sessions ADD COLUMN turn_id TEXT",
+    "ALTER TABLE sessions ADD COLUMN turn_holder TEXT",
+    "ALTER TABLE sessions ADD COLUMN turn_seen_at {big}",
+)
+"""The turn of a session that is under way, and who has it."""
 _GATEWAY = (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED)
 
 
@@ -164,6 +170,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 2): _typed(_GATEWAY, "JSON", "BIGINT"),
     ("sqlite", 3): _typed(_REPEATS, "TEXT", "INTEGER"),
     ("postgres", 3): _typed(_REPEATS, "JSON", "BIGINT"),
+    ("sqlite", 4): _typed(_TURNS, "TEXT", "INTEGER"),
+    ("postgres", 4): _typed(_TURNS, "JSON", "BIGINT"),
 }
 """(engine, version) to the statements that make the next version of it."""
 

@@ -14,6 +14,27 @@ JsonObject = dict[str, Any]
 CallStatus = Literal["pending", "succeeded", "failed", "cancelled"]
 
 
+class TurnRow(msgspec.Struct, frozen=True):
+    """A turn that is under way: who has it, and when that was last heard of."""
+
+    id: str
+    holder: str
+    seen_at: datetime
+
+
+class Hold(NamedTuple):
+    """What a program says of its turn when it writes: it is under way, and mine.
+
+    That is so if the one under way is this turn or `instead_of` (None: there is none). Otherwise
+    the writing is refused (ConflictError), unless it is not `firm`: then it is done all the same,
+    and the turn stays another's."""
+
+    turn_id: str
+    holder: str
+    instead_of: str | None = None
+    firm: bool = True
+
+
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A session. `message_count` is also the `seq` of its last message: they count 1, 2, 3, …
 
@@ -30,6 +51,7 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     parent_message_id: str | None = None
     message_count: int = 0
     schema_version: int = 1
+    turn: TurnRow | None = None
 
 
 class ToolCallRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
 from interlingua.store.errors import NotFoundError
-from interlingua.store.rows import JsonObject, SessionRow
+from interlingua.store.rows import JsonObject, SessionRow, TurnRow
 from interlingua.store.steps import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
@@ -101,7 +101,8 @@ class Sessions(Work):
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
-    id, path, model, policy, version, created, updated, name, parent, message, count = row
+    id, path, model, policy, version, created, updated, name, parent, message, count = row[:11]
+    turn_id, holder, seen_at = row[11:]
     return SessionRow(
         id,
         path,
@@ -114,4 +115,5 @@ def _session_row(row: Sequence[Any]) -> SessionRow:
         message,
         count,
         version,
+        None if turn_id is None else TurnRow(turn_id, holder, from_micros(seen_at)),
     )

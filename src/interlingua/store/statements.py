@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 _SESSION = (
     "id, workspace_path, active_model, {policy}, schema_version, created_at, updated_at, name,"
-    " parent_id, parent_message_id, message_count"
+    " parent_id, parent_message_id, message_count, turn_id, turn_holder, turn_seen_at"
 )
 _MESSAGE = "id, role, name, {content}, {metadata}, created_at, schema_version, seq"
 _CALL = (
@@ -144,6 +144,14 @@ class Statements(NamedTuple):
         "UPDATE sessions SET updated_at = {greatest}(updated_at, {number}) WHERE id = ?"
         " RETURNING indexed_count"
     )
+    hold: str = (
+        "UPDATE sessions SET turn_id = ?, turn_holder = ?, turn_seen_at = {number}"
+        " WHERE id = ? AND coalesce(turn_id, '') IN (?, ?) RETURNING id"
+    )
+    let_go: str = (
+        "UPDATE sessions SET turn_id = NULL, turn_holder = NULL, turn_seen_at = NULL"
+        " WHERE id = ? AND turn_id = ?"
+    )
     add_message: str = (
         "INSERT INTO messages (id, session_id, role, content_json, metadata_json, created_at,"
         " schema_version, seq, name) VALUES (?, ?, ?, {json}, {json}, ?, ?, ?, ?)"
@@ -154,6 +162,7 @@ class Statements(NamedTuple):
         " WHERE session_id = ? AND id = ? RETURNING seq, created_at"
     )
     message: str = f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND id = ?"
+    message_now: str = f"SELECT {_MESSAGE} FROM messages WHERE session_id = ? AND id = ?{{lock}}"
     seq: str = "SELECT seq FROM messages WHERE session_id = ? AND id = ?"
     id_at: str = "SELECT id FROM messages WHERE session_id = ? AND seq = ?"
     messages: str = (
@@ -182,6 +191,11 @@ class Statements(NamedTuple):
         "UPDATE tool_calls SET status = 'cancelled', completed_at = ?"
         " WHERE session_id = ? AND message_id = ? AND status = 'pending'"
     )
+    revive: str = (
+        "UPDATE tool_calls SET status = 'pending', completed_at = NULL WHERE session_id = ?"
+        " AND message_id = ? AND status = 'cancelled' AND result_message_id IS NULL"
+    )
+    """Calls of an answer that was taken for broken off, and was not."""
     drop_call: str = "DELETE FROM tool_calls WHERE session_id = ? AND id = ?"
     calls_of: str = "SELECT id FROM tool_calls WHERE session_id = ? AND message_id = ?"
     answered_by: str = "SELECT id FROM tool_calls WHERE session_id = ? AND result_message_id = ?"

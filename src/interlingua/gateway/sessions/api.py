@@ -24,6 +24,7 @@ from interlingua.gateway.paths.bodies import (
 )
 from interlingua.gateway.paths.callers import ApiError, answer, tenant_of
 from interlingua.gateway.paths.patient import Patient
+from interlingua.gateway.sessions.elsewhere import turn_of
 from interlingua.gateway.sessions.live import frame, plain, told, watched
 from interlingua.gateway.state import Principal
 from interlingua.ids import is_ulid
@@ -77,13 +78,13 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
         last = page[-1]
     part = found[:limit]
     more = len(found) > limit or seen >= SCANNED
-    said = [_told(row, await _in_flight(service, row)) for row in part]
+    said = [_told(row, _in_flight(service, row)) for row in part]
     return answer({"sessions": said, "has_more": more})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
-    return answer(_told(row, await _in_flight(service, row)))
+    return answer(_told(row, _in_flight(service, row)))
 
 
 async def change(service: Service, request: Request, principal: Principal) -> Response:
@@ -95,7 +96,7 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
     else:
         known = service.turns.known(principal)
         session = await AsyncSession.open(service.store, row.id, **known)
-    in_flight = await _in_flight(service, row)
+    in_flight = _in_flight(service, row)
     queued = await session.swap(said.active_model)
     row = await service.store.session(row.id)
     return answer({**_told(row, in_flight), "swap_queued": queued or in_flight})
@@ -218,7 +219,7 @@ async def _cursor(service: Service, request: Request, row: SessionRow, after: in
 
 async def _snapshot(service: Service, row: SessionRow) -> bytes:
     tail = await service.store.tail(row.id, PAGE)
-    shown = _told(row, await _in_flight(service, row))
+    shown = _told(row, _in_flight(service, row))
     said = {"session": shown, "messages": [plain(message) for message in tail]}
     return frame("snapshot", said)
 
@@ -260,10 +261,10 @@ def _require_inside(path: str, principal: Principal) -> None:
         raise ApiError(403, "workspace_not_allowed", "this key is for another workspace")
 
 
-async def _in_flight(service: Service, row: SessionRow) -> bool:
+def _in_flight(service: Service, row: SessionRow) -> bool:
     """Whether a turn is under way, here or in another worker."""
     here = service.turns.running(row.id) is not None
-    return here or await service.turns.elsewhere.begun(row) is not None
+    return here or turn_of(row) is not None
 
 
 def _told(row: SessionRow, in_flight: bool) -> dict[str, Any]:

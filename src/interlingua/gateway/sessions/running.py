@@ -12,7 +12,7 @@ from interlingua.chat.chat import Chat
 from interlingua.chat.setup import OwnRegistry, Spoken
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere
+from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere, turn_of
 from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
 from interlingua.gateway.sessions.metered import Metered
 from interlingua.gateway.state import Principal
@@ -24,6 +24,7 @@ from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.sessions.defaults import LOCAL, lookup
 from interlingua.sessions.defaults import registry as known_registry
 from interlingua.store.base import AsyncStore
+from interlingua.store.errors import ConflictError
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class Turns:
             opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
             session = running.session = cast(FollowedSession, opened)
             session._core.setting.gateway_key_id = principal.key_id
-            if await self.elsewhere.is_busy(session):
+            if turn_of(session.row) is not None:
                 raise BusyError(f"session {session_id} has a turn under way in another worker")
             model = override or session.model or self.router.config().global_default
             if model is not None:
@@ -156,7 +157,10 @@ class Turns:
             waited: set[asyncio.Future[Any]] = {running.task, session.begun}
             await asyncio.wait(waited, return_when="FIRST_COMPLETED")
             if not session.begun.done():
-                running.task.result()  # raises why
+                try:
+                    running.task.result()  # raises why
+                except ConflictError:
+                    raise BusyError(f"somebody else goes on in session {session_id}") from None
                 raise InterlinguaError("the turn did not begin")
             if self._tending is None or self._tending.done():
                 self._tending = asyncio.ensure_future(self._tend())

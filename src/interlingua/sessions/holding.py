@@ -1,0 +1,88 @@
+"""Whose turn it is: a session has one at a time, in all programs that have it open.
+
+Who has a turn says so in the store with everything that it writes. A program that was killed cannot
+take its word back. So it is not believed when its process is known to be gone, when the turn was
+dropped in this very process, or after a minute of silence.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from interlingua.sessions.steps import Steps, ask
+from interlingua.store.errors import ConflictError
+from interlingua.store.rows import TurnRow
+
+SILENCE = timedelta(seconds=60)
+"""After this, a turn that nothing was heard of is no longer waited for."""
+HERE: WeakValueDictionary[str, Any] = WeakValueDictionary()
+"""The turns of this process that somebody still has in hand, by id."""
+_RUN = secrets.token_hex(8)
+
+
+def holder() -> str:
+    """This process: its machine, its number there, and a mark that no other run has."""
+    return f"{_machine()}:{os.getpid()}:{_RUN}"
+
+
+@cache
+def _machine() -> str:
+    """Where numbers of processes mean the same: a boot of a kernel, and in it a container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}.{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:
+        return platform.node()
+
+
+def is_gone(who: str) -> bool:
+    """Whether the process that called itself so is known to have ended."""
+    machine, pid, run = who.rsplit(":", 2)
+    if machine != _machine() or os.name != "posix":
+        return False
+    if int(pid) == os.getpid():
+        return run != _RUN
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return _is_zombie(pid)
+
+
+def _is_zombie(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except (OSError, IndexError):
+        return False
+
+
+def is_under_way(turn: TurnRow, resuming: bool = False) -> bool:
+    """Whether somebody still has this turn in hand. Who means to resume may take it from a part of
+    this process that has it and waits for no answer."""
+    if abs(datetime.now(UTC) - turn.seen_at) >= SILENCE or is_gone(turn.holder):
+        return False
+    if turn.holder != holder():
+        return True
+    here = HERE.get(turn.id)
+    if here is None or here.ended:
+        return False
+    return here.calling or not resuming
+
+
+def free_turn(session_id: str, resuming: bool) -> Steps[str | None]:
+    """See that nobody has a turn of the session under way; gives the one that was left, if any."""
+    row = yield from ask(lambda store: store.session(session_id))
+    if row.turn is None:
+        return None
+    if is_under_way(row.turn, resuming):
+        raise ConflictError(f"of session {session_id}", "another program has a turn under way")
+    return row.turn.id
