@@ -17,6 +17,7 @@ from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
 
 if TYPE_CHECKING:
     from interlingua.model.events import Event
@@ -280,6 +281,17 @@ def form_of(dialect: str, raw: Raw | None) -> Wire:
         return {}
     form: Wire = raw[dialect].get("$form") or {}
     return form
+
+
+def own_word(metadata: MessageMetadata, *names: str) -> Any:
+    """The wire's word for why a message ended, if a dialect of these names said it: in another one
+    the same word may say something else. Whose `provider_raw` a message has, read it; `protocol`
+    may name the issuer of its thinking instead."""
+    word, raw = metadata.raw_stop_reason, metadata.provider_raw
+    if word is None:
+        return None
+    said_here = metadata.protocol in names if not raw else any(name in raw for name in names)
+    return word if said_here else None
 
 
 def rest_of(wire: Wire, known: Iterable[str]) -> Wire | None:

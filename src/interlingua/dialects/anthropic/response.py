@@ -17,7 +17,7 @@ from interlingua.dialects.anthropic.tables import (
     STOP_REASONS,
 )
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.shape import ShapeError, respell
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
@@ -139,7 +139,7 @@ def _model(metadata: MessageMetadata) -> str:
 
 def _stop_word(message: Message, odd: bool, scribe: Scribe) -> Any:
     metadata = message.metadata
-    reason, word = metadata.stop_reason, metadata.raw_stop_reason
+    reason, word = metadata.stop_reason, own_word(metadata, NAME, "bedrock")
     if reason is None:
         return None
     if type(word) is str and word in STOP_REASONS.words:

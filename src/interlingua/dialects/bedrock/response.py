@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
 from interlingua.dialects.bedrock.failure import read_error, write_error
 from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
@@ -134,10 +134,16 @@ def _write_message(message: Message, scribe: Scribe) -> Wire:
     return put_back(out, message, scribe, raw, "metadata.provider_raw")
 
 
+def _own_word(metadata: MessageMetadata) -> Any:
+    """The word that was read here, or by Anthropic's own API, most of whose words are these."""
+    word = own_word(metadata, NAME)
+    claudes = own_word(metadata, "anthropic")
+    return claudes if word is None and claudes in STOP_REASONS.words else word
+
+
 def _write_stop_reason(message: Message, metadata: MessageMetadata, scribe: Scribe) -> Any:
-    reason, word = metadata.stop_reason, metadata.raw_stop_reason
-    own = word in STOP_REASONS.words or metadata.protocol == NAME
-    if word is not None and own and read_word(word) is reason:
+    reason, word = metadata.stop_reason, _own_word(metadata)
+    if word is not None and read_word(word) is reason:
         return word
     near = NEAR_STOP_REASONS.get(reason)
     if near is None:

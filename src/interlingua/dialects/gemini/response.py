@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.gemini.citing import write_citations
 from interlingua.dialects.gemini.content import read_parts, write_parts
 from interlingua.dialects.gemini.contents import finish_content, take_some, tell_message
@@ -215,9 +215,8 @@ def _put_content(candidate: Wire, parts: list[Wire], form: Wire) -> None:
 
 def _finish_word(message: Message, scribe: Scribe) -> Any:
     metadata = message.metadata
-    word, wanted = metadata.raw_stop_reason, metadata.stop_reason
-    ours = metadata.protocol == NAME or word in STOP_REASONS.words
-    if word is not None and ours and stop_reason(word, message.content) is wanted:
+    word, wanted = own_word(metadata, NAME), metadata.stop_reason
+    if word is not None and stop_reason(word, message.content) is wanted:
         return word
     if wanted is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
 from interlingua.dialects.ollama.failure import read_error, write_error
 from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
@@ -167,13 +167,12 @@ def _write_message(message: Message, scribe: Scribe) -> Wire:
 
 
 def _put_reason(out: Wire, message: Message, metadata: MessageMetadata, scribe: Scribe) -> None:
-    reason, word = metadata.stop_reason, metadata.raw_stop_reason
+    reason, word = metadata.stop_reason, own_word(metadata, NAME)
     if reason is None:
         return
-    own = word in STOP_REASONS.words or metadata.protocol == NAME
     calls = (out.get("message") or {}).get("tool_calls")
     content = message.content if calls else ()
-    if word is None or not own or read_reason(word, content) is not reason:
+    if word is None or read_reason(word, content) is not reason:
         word = NEAR_STOP_REASONS.get(reason, "stop")
     out["done_reason"] = word
     if read_reason(word, content) is not reason:

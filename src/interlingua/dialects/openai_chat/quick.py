@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.openai_chat.calls import write_plain_call
 from interlingua.dialects.openai_chat.shape import NOTHING
 from interlingua.dialects.openai_chat.stops import write_stop
@@ -29,7 +29,7 @@ def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | No
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
-    if metadata.status is not _COMPLETE or metadata.raw_stop_reason in t.stops.words:
+    if metadata.status is not _COMPLETE or own_word(metadata, t.name) in t.stops.words:
         return None
     said = _write_plainly(message, t, scribe)
     if said is None:

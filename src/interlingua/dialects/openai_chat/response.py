@@ -87,7 +87,7 @@ def _read_choice(
     taken = {key}
     if type(word) is str or type(word) in (int, float, bool):
         taken.add("finish_reason")
-        if word not in t.stops.words:
+        if word not in t.stops.words or said.protocol != t.name:
             aside.form["word"] = word
     else:
         word = None

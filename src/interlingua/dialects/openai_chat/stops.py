@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, own_word
 from interlingua.dialects.openai_chat.tables import NEAREST_STOP, READ_STOPS, Tables
 from interlingua.model.blocks import Block, RefusalBlock, ToolUseBlock
 from interlingua.model.message import Message
@@ -27,7 +27,7 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
 def write_stop(message: Message, t: Tables, scribe: Scribe, form: Wire) -> Any:
     """The wire's own word while it still says the reason; else the nearest. `form` is the
     choice's; it names words that stood there although the service does not list them."""
-    reason, word = message.metadata.stop_reason, message.metadata.raw_stop_reason
+    reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
         return _write_none(message, t, scribe, form)
     stood = word is not None and (word in t.stops.words or form.get("word") == word)

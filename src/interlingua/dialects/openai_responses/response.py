@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, expect
+from interlingua.dialects.base import Scribe, Wire, expect, own_word
 from interlingua.dialects.openai_responses.failures import (
     is_failure,
     read_error,
@@ -244,8 +244,8 @@ def _write_ending(wire: Wire, response: Response, message: Message, scribe: Scri
 
 def _own_words(response: Response, message: Message) -> tuple[str | None, str | None]:
     """The words that were read, if they were read here and still hold."""
-    word = message.metadata.raw_stop_reason
-    if type(word) is not str or message.metadata.protocol != NAME:
+    word = own_word(message.metadata, NAME)
+    if type(word) is not str:
         return None, None
     is_reason = word in STOP_REASONS.words or "reason" in form(response.raw)
     status, reason = ("incomplete", word) if is_reason else (word, None)

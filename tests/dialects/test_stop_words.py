@@ -1,0 +1,113 @@
+"""A word for the end of an answer, said in one dialect and heard in another: the word that is
+written is one of the target's own and means the same, or the report says that it does not."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+import interlingua as il
+from interlingua.losses import Report
+from tests.dialects.stop_words import (
+    CHAT,
+    STREAM,
+    WHOLE,
+    WORDS,
+    meaning,
+    vocabulary,
+    word_in,
+    word_streamed,
+)
+
+PAIRS = [(source, target) for source in WORDS for target in WORDS if source != target]
+
+
+UNHEARD = "wandered_off"
+"""A word that nobody has; it is `other` wherever it is said, and stays there."""
+
+
+def judge(source: str, word: str, calls: bool, target: str, said: Any, report: Report) -> str:
+    """What is wrong with the word that was written, if anything."""
+    if said not in vocabulary(target):
+        return f"{word} of {source} became {said!r}, which is no word of {target}"
+    meant = "other" if word == UNHEARD else meaning(source, word, calls, spoken=True)
+    if meant == meaning(target, said, calls):
+        return ""
+    if any(loss.path.endswith("metadata.stop_reason") for loss in report):
+        return ""
+    return f"{word} of {source} became {said!r} of {target}, unreported"
+
+
+def problems(source: str, target: str, streamed: bool) -> list[str]:
+    found = []
+    for word in (*WORDS[source], UNHEARD):
+        for calls in (False, True):
+            if streamed:
+                done = il.stream_convert(STREAM[source](word, calls), source, target)
+                said, report = word_streamed(target, b"".join(done)), done.report
+            else:
+                whole = il.convert(WHOLE[source](word, calls), source, target, "response")
+                said, report = word_in(target, whole.wire), whole.report
+            found.append(judge(source, word, calls, target, said, report))
+    return [each for each in found if each]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_word_is_written_in_the_targets_own_and_means_the_same(source: str, target: str) -> None:
+    assert problems(source, target, streamed=False) == []
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_streamed_word_is_written_in_the_targets_own(source: str, target: str) -> None:
+    assert problems(source, target, streamed=True) == []
+
+
+@pytest.mark.parametrize("word", [*CHAT, UNHEARD])
+@pytest.mark.parametrize(
+    "format", ["anthropic-claude-v1", "google-gemini-v1", "openai-responses-v1"]
+)
+def test_a_word_of_chat_is_chats_whoever_signed_the_thinking(word: str, format: str) -> None:
+    wire = WHOLE["openai-chat"](word, True)
+    detail = {"type": "reasoning.text", "text": "hm", "signature": "c2ln", "format": format}
+    wire["choices"][0]["message"]["reasoning_details"] = [{**detail, "index": 0}]
+    chat = il.dialect("openai-chat")
+    assert chat.write_response(chat.read_response(wire)).wire == wire
+    for target in WORDS:
+        done = il.convert(wire, "openai-chat", target, "response")
+        said = word_in(target, done.wire)
+        if target != "openai-chat":
+            assert not judge("openai-chat", word, True, target, said, done.report)
+
+
+def test_a_word_that_two_vendors_of_claude_share_is_kept() -> None:
+    word = "model_context_window_exceeded"
+    for source, target in (("anthropic", "bedrock"), ("bedrock", "anthropic")):
+        done = il.convert(WHOLE[source](word, False), source, target, "response")
+        assert word_in(target, done.wire) == word
+
+
+def test_the_words_are_those_of_the_official_clients() -> None:
+    """So that a word which a new version of a client knows is not forgotten here."""
+    for dialect, words in official().items():
+        assert set(WORDS[dialect]) == set(words), dialect
+
+
+def official() -> dict[str, tuple[str, ...]]:
+    botocore = pytest.importorskip("botocore.session")
+    from anthropic.types.beta import BetaStopReason
+    from google.genai import types as google
+    from openai.types.chat.chat_completion import Choice
+    from openai.types.responses.response import IncompleteDetails
+    from openrouter.components import ChatFinishReasonEnum
+
+    runtime = botocore.get_session().get_service_model("bedrock-runtime")
+    reasons = get_args(get_args(IncompleteDetails.model_fields["reason"].annotation)[0])
+    return {
+        "openai-chat": get_args(Choice.model_fields["finish_reason"].annotation),
+        "openrouter": get_args(get_args(ChatFinishReasonEnum)[0]),
+        "openai-responses": ("completed", *reasons),
+        "anthropic": get_args(BetaStopReason),
+        "bedrock": tuple(runtime.shape_for("StopReason").enum),
+        "gemini": tuple(each.value for each in google.FinishReason),
+    }
