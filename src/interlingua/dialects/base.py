@@ -34,6 +34,9 @@ SYSTEM_MARK = "[system] "
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 
+NO_REASON = "stop_reason_missing"
+"""The diagnostic of a message that ended without a word why."""
+
 WORDS: dict[type, str] = {
     str: "a string",
     dict: "an object",
@@ -292,6 +295,12 @@ def own_word(metadata: MessageMetadata, *names: str) -> Any:
         return None
     said_here = metadata.protocol in names if not raw else any(name in raw for name in names)
     return word if said_here else None
+
+
+def ended_unsaid(metadata: MessageMetadata) -> bool:
+    """Whether nobody said why a message ended. It may be cut off, so that the word for a full
+    answer would say too much of it, and the one for an answer that was cut is nearest."""
+    return any(found.type == NO_REASON for found in metadata.diagnostics)
 
 
 def rest_of(wire: Wire, known: Iterable[str]) -> Wire | None:

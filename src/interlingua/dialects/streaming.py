@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Generic, Protocol, TypeVar
 
 from interlingua import arguments
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import NO_REASON, Scribe, Wire
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -100,6 +100,14 @@ def failed(message: Message, error: ProviderError) -> Message:
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
     )
     return message.replace(metadata=metadata)
+
+
+def without_reason(metadata: MessageMetadata) -> MessageMetadata:
+    """What is known of a message that ended without a word why: it may be cut off."""
+    found = Diagnostic(NO_REASON, "the stream ended without a word why")
+    return metadata.replace(
+        stop_reason=StopReason.OTHER, diagnostics=(*metadata.diagnostics, found)
+    )
 
 
 def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message, Scribe]:

@@ -431,3 +431,12 @@ def test_an_error_names_the_place(wire: Any, path: str) -> None:
 def test_a_response_of_many_messages_is_pure() -> None:
     response = Response(made("a", stop_reason=END), (made("b", stop_reason=END),))
     assert DIALECT.write_response(response).wire == DIALECT.write_response(response).wire
+
+
+@pytest.mark.parametrize("reason", [StopReason.END_TURN, StopReason.MAX_TOKENS])
+def test_a_reason_that_is_given_to_an_answer_without_one_is_written(reason: StopReason) -> None:
+    read = DIALECT.read_response(answer(finish_reason=None))
+    message = read.message.replace(metadata=read.message.metadata.replace(stop_reason=reason))
+    written = DIALECT.write_response(read.replace(message=message))
+    assert DIALECT.read_response(written.wire).message.metadata.stop_reason is reason
+    assert not written.report

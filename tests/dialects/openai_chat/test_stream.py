@@ -48,6 +48,7 @@ from tests.dialects.openai_chat.streaming import (
     words,
     write,
 )
+from tests.dialects.stop_words import word_streamed
 from tests.laws import corpus
 
 HELLO = talk(*words("Hel", "lo"))
@@ -441,10 +442,84 @@ def test_usage_and_the_reason_are_found_wherever_they_stand(wires: list[Any]) ->
     assert folded.message.metadata.stop_reason is il.StopReason.END_TURN
 
 
-def test_a_stream_without_a_reason_is_complete_if_its_end_is_there() -> None:
-    folded = fold([BEGUN, chunk({"content": "a"}), DONE])
-    assert folded.message.content == (il.TextBlock("a"),)
-    assert folded.message.metadata.stop_reason is None
+def test_an_end_without_a_reason_is_no_reason_to_believe_that_all_was_said() -> None:
+    events = goes_home([BEGUN, chunk({"content": "a"}), DONE])
+    assert [event for event in events if isinstance(event, Stop)] == [
+        Stop(il.StopReason.OTHER, frame=events[-1].frame)
+    ]
+    told = il.fold(events)
+    assert told.error is None
+    assert told.message.content == (il.TextBlock("a"),)
+    assert told.message.metadata.stop_reason is il.StopReason.OTHER
+    assert told.message.metadata.raw_stop_reason is None
+    assert [each.type for each in told.message.metadata.diagnostics] == ["stop_reason_missing"]
+
+
+def test_each_choice_ends_for_a_reason_of_its_own_or_none() -> None:
+    told = fold([chunk({"content": "a"}, "stop"), chunk({"content": "b"}, index=1), DONE])
+    assert told.message.metadata.stop_reason is il.StopReason.END_TURN
+    assert told.message.metadata.diagnostics == ()
+    (other,) = told.alternatives
+    assert other.metadata.stop_reason is il.StopReason.OTHER
+    assert [each.type for each in other.metadata.diagnostics] == ["stop_reason_missing"]
+
+
+@pytest.mark.parametrize(
+    ("target", "word"),
+    [
+        ("openrouter", "length"),
+        ("openai-responses", "incomplete"),
+        ("anthropic", "max_tokens"),
+        ("bedrock", "max_tokens"),
+        ("gemini", "OTHER"),
+        ("ollama", "length"),
+    ],
+)
+def test_an_end_without_a_reason_is_nowhere_an_end_of_the_turn(target: str, word: str) -> None:
+    data = [f"data: {json.dumps(each)}\n\n".encode() for each in (BEGUN, chunk({"content": "a"}))]
+    done = il.stream_convert([*data, b"data: [DONE]\n\n"], "openai-chat", target)
+    assert word_streamed(target, b"".join(done)) == word
+    losses = [loss for loss in done.report if loss.path.endswith("metadata.stop_reason")]
+    assert [loss.kind for loss in losses] == (
+        [] if target == "openai-responses" else ["approximated"]
+    )
+
+
+@pytest.mark.parametrize(
+    "wires",
+    [
+        [DONE],
+        [BEGUN, DONE],
+        [chunk({}), DONE],
+        [chunk(None, usage=COUNTS), DONE],
+        [BEGUN, chunk({"content": ""}), chunk(None, usage=COUNTS), DONE],
+    ],
+)
+def test_an_end_before_anything_was_said_is_an_error(wires: list[Any]) -> None:
+    last = goes_home(wires)[-1]
+    assert isinstance(last, StreamError)
+    assert last.error.kind is il.ErrorKind.SERVER_ERROR
+    assert last.partial is None or last.partial.metadata.status is il.MessageStatus.ERROR
+
+
+def test_an_empty_answer_that_says_why_it_ended_is_an_answer() -> None:
+    assert fold([BEGUN, chunk({}, "stop"), DONE]).error is None
+
+
+@pytest.mark.parametrize("usage", [[], [chunk(None, usage=COUNTS)]])
+def test_a_last_word_that_is_missing_behind_the_reason_is_noted(usage: list[Any]) -> None:
+    wires = [BEGUN, chunk({"content": "a"}), chunk({}, "stop"), *usage]
+    told, whole = il.fold(goes_home(wires)), fold([*wires, DONE])
+    assert told.error is None
+    assert told.message.metadata.status is il.MessageStatus.COMPLETE
+    assert [each.type for each in told.message.metadata.diagnostics] == ["stream_end_missing"]
+    assert told.message.metadata.replace(diagnostics=()) == whole.message.metadata
+    assert told.message.content == whole.message.content
+
+
+def test_a_choice_that_has_not_ended_breaks_the_stream_off() -> None:
+    last = read([chunk({"content": "a"}, "stop"), chunk({"content": "b"}, index=1)])[-1]
+    assert isinstance(last, StreamError)
 
 
 def test_a_later_reason_counts() -> None:
@@ -591,12 +666,6 @@ def test_a_whole_answer_in_one_frame_is_read() -> None:
     assert fold([wire, DONE]) == DIALECT.read_response(wire)
 
 
-def test_an_end_may_be_all_there_is() -> None:
-    events = goes_home([DONE])
-    assert kinds(events) == ["MessageStart", "MessageComplete"]
-    assert il.fold(events).message.content == ()
-
-
 # -- errors and cut streams -----------------------------------------------------------------------
 
 
@@ -646,18 +715,19 @@ RICH = [
 
 
 @pytest.mark.parametrize("cut", range(len(RICH)))
-def test_a_stream_that_is_cut_is_never_complete(cut: int) -> None:
+def test_a_stream_that_is_cut_before_its_reason_is_never_complete(cut: int) -> None:
     events = read(RICH[:cut])
     last = events[-1]
+    written, _ = write(events)
+    if any(each.get("finish_reason") for wire in RICH[:cut] for each in wire["choices"]):
+        assert isinstance(last, MessageComplete)
+        assert written == RICH[:cut]  # only the last word is missing, and none is put in its place
+        return
     assert isinstance(last, StreamError)
     assert last.error.kind is il.ErrorKind.NETWORK
     assert (last.partial is None) == (cut == 0)
-    written, _ = write(events)
-    if any(each.get("finish_reason") for wire in RICH[:cut] for each in wire["choices"]):
-        assert written == RICH[:cut]  # only the last word is missing, and none is put in its place
-    else:
-        assert written[:-1] == RICH[:cut]
-        assert "error" in written[-1]  # whoever listens is told
+    assert written[:-1] == RICH[:cut]
+    assert "error" in written[-1]  # whoever listens is told
 
 
 def test_what_arrived_before_a_cut_is_kept() -> None:
@@ -679,8 +749,9 @@ def test_bytes_may_be_cut_anywhere() -> None:
         frames = [*decoder.feed(data[:cut]), *decoder.feed(data[cut:]), *decoder.close()]
         assert il.fold(read(frames)) == il.fold(read(RICH))
         broken = sse.Decoder()
-        events = read([*broken.feed(data[:cut]), *broken.close()])
-        assert isinstance(events[-1], StreamError)
+        arrived = [*broken.feed(data[:cut]), *broken.close()]
+        has_reason = any('"finish_reason": "tool_calls"' in each.data for each in arrived)
+        assert isinstance(read(arrived)[-1], MessageComplete if has_reason else StreamError)
 
 
 def test_closing_twice_says_nothing_new() -> None:

@@ -17,7 +17,7 @@ from interlingua.dialects.anthropic.tables import (
     STOP_REASONS,
 )
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
-from interlingua.dialects.base import Scribe, Wire, own_word
+from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
 from interlingua.dialects.shape import ShapeError, respell
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
@@ -150,6 +150,8 @@ def _stop_word(message: Message, odd: bool, scribe: Scribe) -> Any:
     written = STOP_REASONS.write(reason)
     if written is None:
         written = NEAR_STOP_REASONS.get(reason, "end_turn")
+        if reason is StopReason.OTHER and ended_unsaid(metadata):
+            written = "max_tokens"
         scribe.lost(message, "metadata.stop_reason", f"said as {written}", kind="approximated")
     return written
 

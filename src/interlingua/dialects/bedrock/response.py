@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, own_word
+from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
 from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
 from interlingua.dialects.bedrock.failure import read_error, write_error
 from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
@@ -146,6 +146,8 @@ def _write_stop_reason(message: Message, metadata: MessageMetadata, scribe: Scri
     if word is not None and read_word(word) is reason:
         return word
     near = NEAR_STOP_REASONS.get(reason)
+    if reason is StopReason.OTHER and ended_unsaid(metadata):
+        near = "max_tokens"
     if near is None:
         near = (STOP_REASONS.write(reason) if reason is not None else None) or "end_turn"
     if STOP_REASONS.read(near) is not reason:

@@ -220,7 +220,7 @@ def _finish_word(message: Message, scribe: Scribe) -> Any:
         return word
     if wanted is None:
         return None
-    told = STOP_REASONS.write(wanted) or NEAREST_STOPS[wanted]
+    told: Any = NEAREST_STOPS.get(wanted) or STOP_REASONS.write(wanted)
     if stop_reason(told, message.content) is not wanted:
         reason = f"{NAME} has no word for {wanted.value}"
         scribe.lost(message, "metadata.stop_reason", reason, kind="approximated")

@@ -216,8 +216,10 @@ NEAREST_STOPS: dict[StopReason, str] = {
     StopReason.STOP_SEQUENCE: "STOP",
     StopReason.REFUSAL: "SAFETY",
     StopReason.CANCELLED: "OTHER",
+    StopReason.OTHER: "OTHER",
 }
-"""For the stop reasons that no word is for."""
+"""For the stop reasons that no word is for, and `other`, whose word nobody is to use: it stands for
+a reason that is not known."""
 
 CHUNKS: dict[str, tuple[str, str]] = {
     "web": ("uri", "title"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, own_word
+from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
 from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
 from interlingua.dialects.ollama.failure import read_error, write_error
 from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
@@ -174,6 +174,8 @@ def _put_reason(out: Wire, message: Message, metadata: MessageMetadata, scribe: 
     content = message.content if calls else ()
     if word is None or read_reason(word, content) is not reason:
         word = NEAR_STOP_REASONS.get(reason, "stop")
+        if reason is StopReason.OTHER and ended_unsaid(metadata):
+            word = "length"
     out["done_reason"] = word
     if read_reason(word, content) is not reason:
         scribe.lost(message, "metadata.stop_reason", f"said as {word}", kind="approximated")

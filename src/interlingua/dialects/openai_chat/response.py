@@ -169,4 +169,7 @@ def _write_choice(index: int, message: Message, t: Tables, scribe: Scribe) -> Wi
     if not mine:
         return choice
     kept = {**mine.get("choice", {}), "$form": form}
-    return put_back(choice, kept, {"index": index, "finish_reason": word})
+    fillers: Wire = {"index": index}
+    if message.metadata.stop_reason is None:
+        fillers["finish_reason"] = word
+    return put_back(choice, kept, fillers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, own_word
+from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
 from interlingua.dialects.openai_chat.tables import NEAREST_STOP, READ_STOPS, Tables
 from interlingua.model.blocks import Block, RefusalBlock, ToolUseBlock
 from interlingua.model.message import Message
@@ -33,7 +33,10 @@ def write_stop(message: Message, t: Tables, scribe: Scribe, form: Wire) -> Any:
     stood = word is not None and (word in t.stops.words or form.get("word") == word)
     if stood and read_stop(word, message.content) is reason:
         return word
-    nearest = t.stops.write(reason) or NEAREST_STOP.get(reason, "stop")
+    if reason is StopReason.OTHER and ended_unsaid(message.metadata):
+        nearest = "length"
+    else:
+        nearest = t.stops.write(reason) or NEAREST_STOP.get(reason, "stop")
     if read_stop(nearest, message.content) is not reason:
         scribe.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
     return nearest

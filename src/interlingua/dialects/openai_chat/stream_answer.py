@@ -8,13 +8,16 @@ from interlingua.dialects.openai_chat.response import read_answer
 from interlingua.dialects.openai_chat.stream_choice import Choice
 from interlingua.dialects.openai_chat.stream_frames import CHUNK, PADS
 from interlingua.dialects.openai_chat.tables import Tables
-from interlingua.dialects.streaming import failed
+from interlingua.dialects.streaming import failed, without_reason
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Diagnostic
 
 _APART = frozenset({"id", "object", "choices", "usage", "error", *PADS})
 _OBJECTS = {CHUNK: "chat.completion", "chat.completion.done": "chat.completion"}
+
+NO_DONE = Diagnostic("stream_end_missing", "no [DONE] after the last finish_reason")
 
 
 class Answer:
@@ -24,12 +27,10 @@ class Answer:
         self.t = t
         self.choices: dict[int, Choice] = {}
         self.usage: Wire | None = None
-        self.has_chunks = False
         self._id: str | None = None
         self._top: Wire = {}
 
     def merge(self, chunk: Wire) -> None:
-        self.has_chunks = True
         if type(chunk.get("id")) is str:
             self._id = self._id or chunk["id"] or None
         kind = chunk.get("object")
@@ -50,9 +51,23 @@ class Answer:
         if self.usage is not None:
             wire["usage"] = self.usage
         wire["choices"] = [choice.wire() for _, choice in sorted(self.choices.items())]
-        if not wire["choices"] and not self.has_chunks:
-            wire["choices"] = [Choice(0, self.t, 0).wire()]
         return read_answer(wire, self.t)
+
+    def ended(self, has_done: bool) -> Response:
+        """The answer, with what is odd about its end."""
+        response = self.response()
+        if has_done and self.has_stopped():
+            return response
+        messages = [response.message, *response.alternatives]
+        words = [choice.word for _, choice in sorted(self.choices.items())]
+        for number, (message, word) in enumerate(zip(messages, words, strict=True)):
+            metadata = message.metadata
+            if word is None:
+                metadata = without_reason(metadata)
+            elif not has_done:
+                metadata = metadata.replace(diagnostics=(*metadata.diagnostics, NO_DONE))
+            messages[number] = message.replace(metadata=metadata)
+        return response.replace(message=messages[0], alternatives=tuple(messages[1:]))
 
     def partial(self, error: ProviderError) -> Message | None:
         """What there is of it when the stream fails."""
@@ -67,6 +82,10 @@ class Answer:
     def has_stopped(self) -> bool:
         """Whether every choice has told why it ended."""
         return bool(self.choices) and all(each.word is not None for each in self.choices.values())
+
+    def is_void(self) -> bool:
+        """Whether nothing at all was said, nor why."""
+        return not any(each.word is not None or each.blocks() for each in self.choices.values())
 
     def is_whole(self) -> bool:
         """Whether all has ended at a host that repeats the message all along."""

@@ -79,9 +79,6 @@ class Home:
             frames = self._flush()
         if not self._held:
             form = kept_in(mark, self._t.name).get("$form") or {}
-            if "cut" in form:  # it stood nowhere
-                self._failed = True
-                return frames
             self._wanted = form.get("events", 1)
         self._held.append(event)
         return [*frames, *self._flush()] if len(self._held) == self._wanted else frames

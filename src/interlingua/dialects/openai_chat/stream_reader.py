@@ -1,8 +1,10 @@
 """Reading a stream: frames in, events out.
 
 The wire has no starts and ends: a block begins with its first real content and ends when another
-one begins, when its choice has a reason to end, or with the stream. `[DONE]` is the end; only hosts
-that repeat the whole message with every chunk may leave it out."""
+one begins, when its choice has a reason to end, or with the stream. A `finish_reason` for every
+choice is the end; a `[DONE]` that does not follow is noted, but for hosts that repeat the whole
+message with every chunk, which send none. A `[DONE]` before it is an end for which nobody gave a
+reason, and no answer at all if nothing was said."""
 
 from __future__ import annotations
 
@@ -40,14 +42,17 @@ from interlingua.model.events import (
     MessageComplete,
     MessageStart,
     Other,
+    Stop,
     StreamError,
     UsageUpdate,
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
 BROKEN_OFF = "the stream ended before the message did"
+NOTHING_SAID = "the stream ended without an answer"
 
 _FEW = 16
 """So many patterns are looked for at least; for more of them, earlier ones must have served."""
@@ -103,15 +108,12 @@ class StreamReader:
         if self._is_over:
             return []
         self._is_over, self._live = True, []
-        if self._answer.is_whole():
+        if self._answer.has_stopped():
             telling = Telling(self._number + 1, {})
-            self._finish(telling)
+            self._finish(telling, self._answer.is_whole())
             return [event.replace(frame=None) for event in telling.events]
         error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
-        mark = None
-        if self._answer.has_stopped():  # only the last word is missing, and is not made up
-            mark = FrameMark(self._number + 1, {self.tables.name: {"$form": {"cut": True}}})
-        return [StreamError(error, self._answer.partial(error), frame=mark)]
+        return [StreamError(error, self._answer.partial(error))]
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -123,7 +125,7 @@ class StreamReader:
         telling = Telling(self._number, {})
         try:
             if frame.data.strip() == DONE:
-                self._finish(telling)
+                self._finish(telling, has_done=True)
                 self._is_over = True
             elif type(wire := parse(frame.data, f"{name} stream")) is dict:
                 telling.wire = wire
@@ -234,14 +236,18 @@ class StreamReader:
         if same(write_usage(usage, self.tables, self._quiet), counts):
             wire["usage"] = hole(number, "usage")
 
-    def _finish(self, telling: Telling) -> None:
+    def _finish(self, telling: Telling, has_done: bool) -> None:
         """The end of all choices, and of the message."""
         mark = FrameMark(telling.number)
-        if not self._answer.choices:
-            telling.add(MessageStart(frame=mark))
+        if self._answer.is_void():
+            error = ProviderError(ErrorKind.SERVER_ERROR, NOTHING_SAID)
+            telling.add(StreamError(error, self._answer.partial(error), frame=mark))
+            return
         for choice in self._answer.choices.values():
             choice.finish(telling)
-        telling.add(MessageComplete(self._answer.response(), frame=mark))
+            if choice.word is None:
+                telling.add(Stop(StopReason.OTHER, choice=choice.number, frame=mark))
+        telling.add(MessageComplete(self._answer.ended(has_done), frame=mark))
 
     def _failure(self, wire: Wire) -> Response:
         """An error, which may stand in a chunk that says more."""
