@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -64,6 +64,7 @@ from interlingua.model.exchange import (
     Options,
     ProviderError,
     Reasoning,
+    ReasoningMode,
     Request,
     Response,
     ResponseFormat,
@@ -875,7 +876,10 @@ def response_formats(draw: DrawFn) -> ResponseFormat:
 def reasonings() -> SearchStrategy[Reasoning]:
     effort = st.sampled_from(EFFORTS).map(Reasoning)
     budget = st.integers(1024, 32_000).map(lambda count: Reasoning(budget_tokens=count))
-    return effort | budget | st.builds(Reasoning, st.just("low"), visible=st.booleans())
+    shown = st.builds(Reasoning, st.just("low"), visible=st.booleans())
+    modes = st.none() | st.sampled_from(get_args(ReasoningMode))
+    ways = st.builds(Reasoning, st.none() | st.sampled_from(EFFORTS), mode=modes)
+    return effort | budget | shown | ways
 
 
 def options(names: Sequence[str] = (), with_raw: bool = False) -> SearchStrategy[Options]:

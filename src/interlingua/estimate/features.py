@@ -154,7 +154,7 @@ def count(
         if options.response_format is not None and options.response_format.schema:
             counted.format.add(_json(options.response_format.schema))
         if options.reasoning is not None and options.reasoning.effort is not None:
-            counted.thinks = int(options.reasoning.effort != "none")
+            counted.thinks = int(options.reasoning.mode != "off")
     return counted
 
 

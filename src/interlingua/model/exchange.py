@@ -5,12 +5,15 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
+from msgspec.structs import force_setattr
+
 from interlingua.model.base import JsonObject, Raw, Value, plain_members
 from interlingua.model.blocks import Cache
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+ReasoningMode = Literal["on", "off", "adaptive", "between_tools"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
@@ -30,10 +33,25 @@ class ResponseFormat(Value, frozen=True):
 
 
 class Reasoning(Value, frozen=True):
+    """How to think. An empty one says that thinking is wanted, and no more.
+
+    Each thing is said in one way: the effort `none` is `mode="off"`, and `on` beside an effort or a
+    budget, which say the same, is left out."""
+
     effort: Effort | None = None
     budget_tokens: int | None = None
     visible: bool | None = None
     """Whether the thinking itself is to be shown."""
+    mode: ReasoningMode | None = None
+    """`adaptive` leaves it to the model whether and how much, `between_tools` wants it between
+    calls only."""
+
+    def __post_init__(self) -> None:
+        if self.effort == "none":
+            force_setattr(self, "mode", "off")
+            force_setattr(self, "effort", None)
+        elif self.mode == "on" and (self.effort is not None or self.budget_tokens is not None):
+            force_setattr(self, "mode", None)
 
 
 class Options(Value, frozen=True):

@@ -52,11 +52,20 @@ BOTH_WAYS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"tool_choice": ToolChoice(), "parallel_tool_calls": False},
     ),
     ({"output_config": {"effort": "high"}}, {"reasoning": Reasoning("high")}),
-    ({"thinking": {"type": "disabled"}}, {"reasoning": Reasoning("none")}),
-    ({"thinking": {"type": "adaptive"}}, {"reasoning": Reasoning()}),
+    ({"thinking": {"type": "disabled"}}, {"reasoning": Reasoning(mode="off")}),
+    (
+        {"thinking": {"type": "disabled"}, "output_config": {"effort": "high"}},
+        {"reasoning": Reasoning("high", mode="off")},
+    ),
+    ({"thinking": {"type": "adaptive"}}, {"reasoning": Reasoning(mode="adaptive")}),
+    ({"thinking": {"type": "between_tools"}}, {"reasoning": Reasoning(mode="between_tools")}),
+    (
+        {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        {"reasoning": Reasoning("low", mode="adaptive")},
+    ),
     (
         {"thinking": {"type": "adaptive", "display": "omitted"}},
-        {"reasoning": Reasoning(visible=False)},
+        {"reasoning": Reasoning(visible=False, mode="adaptive")},
     ),
     (
         {"thinking": {"type": "enabled", "budget_tokens": 2000, "display": "summarized"}},

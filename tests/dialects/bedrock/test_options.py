@@ -85,12 +85,13 @@ def test_json_without_a_schema_cannot_be_asked_for() -> None:
     [
         (Reasoning("high"), {"outputConfig": {"effort": "high"}}),
         (Reasoning("none"), {ADDITIONAL: {"thinking": {"type": "disabled"}}}),
+        (Reasoning(mode="adaptive"), {ADDITIONAL: {"thinking": {"type": "adaptive"}}}),
         (
             Reasoning(budget_tokens=2048, visible=False),
             {ADDITIONAL: {"thinking": {"type": "enabled", "budget_tokens": 2048}}},
         ),
         (
-            Reasoning("low", visible=True),
+            Reasoning("low", visible=True, mode="adaptive"),
             {
                 "outputConfig": {"effort": "low"},
                 ADDITIONAL: {"thinking": {"type": "adaptive", "display": "summarized"}},

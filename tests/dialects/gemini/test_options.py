@@ -120,7 +120,9 @@ def test_a_schema_is_written_as_json_schema() -> None:
     [
         ({"thinkingBudget": 0}, Reasoning("none")),
         ({"thinkingBudget": 512, "includeThoughts": True}, Reasoning(None, 512, True)),
-        ({"thinkingBudget": -1}, None),
+        ({"thinkingBudget": -1}, Reasoning(mode="adaptive")),
+        ({"thinkingBudget": -1, "thinkingLevel": "LOW"}, Reasoning("low")),
+        ({"thinkingBudget": -2}, None),
         ({"thinkingLevel": "high"}, Reasoning("high")),
         (
             {"thinking_level": "MINIMAL", "include_thoughts": False},

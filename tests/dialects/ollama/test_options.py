@@ -68,7 +68,7 @@ def test_a_request_streams_unless_it_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("think", "reasoning"),
     [
-        (True, Reasoning(visible=True)),
+        (True, Reasoning(visible=True, mode="on")),
         (False, Reasoning("none")),
         ("low", Reasoning("low")),
         ("max", Reasoning("max")),

@@ -84,13 +84,37 @@ def test_each_option_both_ways(keys: dict[str, Any], fields: dict[str, Any]) -> 
             {"reasoning": {"effort": "low", "max_tokens": 9, "exclude": True}},
             {"reasoning": Reasoning("low", 9, False)},
         ),
-        ({"reasoning": {"enabled": True}}, {"reasoning": Reasoning()}),
+        ({"reasoning": {}}, {"reasoning": Reasoning()}),
+        ({"reasoning": {"enabled": True}}, {"reasoning": Reasoning(mode="on")}),
+        ({"reasoning": {"enabled": False}}, {"reasoning": Reasoning(mode="off")}),
+        ({"reasoning": {"enabled": True, "effort": "low"}}, {"reasoning": Reasoning("low")}),
+        ({"reasoning": {"enabled": True, "effort": "none"}}, {"reasoning": Reasoning("none")}),
+        ({"reasoning": {"effort": "none"}}, {"reasoning": Reasoning(mode="off")}),
         (
             {"reasoning": {"effort": "low"}, "reasoning_effort": "low"},
             {"reasoning": Reasoning("low")},
         ),
         ({"thinking": {"type": "disabled"}}, {"reasoning": Reasoning("none")}),
-        ({"thinking": {"type": "enabled", "clear_thinking": False}}, {}),
+        ({"thinking": {"type": "enabled"}}, {"reasoning": Reasoning(mode="on")}),
+        (
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "high"},
+            {"reasoning": Reasoning("high")},
+        ),
+        (
+            {"thinking": {"type": "disabled"}, "reasoning_effort": "high"},
+            {"reasoning": Reasoning("high", mode="off")},
+        ),
+        (
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "none"},
+            {"reasoning": Reasoning("none")},
+        ),
+        (
+            {"thinking": {"type": "enabled", "clear_thinking": False}},
+            {"reasoning": Reasoning(mode="on")},
+        ),
+        ({"thinking": {"type": "auto"}}, {}),
+        ({"enable_thinking": False}, {"reasoning": Reasoning(mode="off")}),
+        ({"enable_thinking": True}, {"reasoning": Reasoning(mode="on")}),
         ({"reasoning_effort": "default"}, {}),
         ({"temperature": None, "stop": None, "tools": None, "model": None}, {}),
     ],
@@ -109,7 +133,7 @@ def test_thinking_that_is_switched_on_again_says_how_much() -> None:
     request = read(body(thinking={"type": "disabled"}))
     edited = request.replace(options=request.options.replace(reasoning=Reasoning("low")))
     wire = DIALECT.write_request(edited).wire
-    assert (wire["reasoning_effort"], "thinking" in wire) == ("low", False)
+    assert (wire["reasoning_effort"], wire["thinking"]) == ("low", {"type": "enabled"})
 
 
 def test_all_efforts_have_a_word() -> None:

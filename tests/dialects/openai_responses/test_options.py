@@ -121,7 +121,7 @@ def test_words_that_are_not_offered_are_reported() -> None:
     assert {path.partition("options.")[2] for _, path in losses} == {
         "service_tier",
         "verbosity",
-        "reasoning.budget_tokens",
+        "reasoning",
     }
 
 

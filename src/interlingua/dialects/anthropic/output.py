@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.body import Reading
-from interlingua.dialects.anthropic.tables import DISPLAYS, EFFORTS
+from interlingua.dialects.anthropic.tables import DISPLAYS, EFFORTS, MODES
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.shape import ShapeError
 from interlingua.model.base import same
@@ -32,9 +32,8 @@ def read_output(wire: Wire, reading: Reading) -> None:
         reading.spelled["output_config"] = None
     if "output_format" in wire:
         _read_output_format(wire["output_format"], reading)
-    if fields or (thinking is not None and "type" not in reading.rest.get("thinking", ())):
-        reading.fields["reasoning"] = reasoning = Reasoning(**fields)
-        _note_kind(thinking, reasoning, reading)
+    if fields:
+        reading.fields["reasoning"] = Reasoning(**fields)
 
 
 def _read_thinking(wire: Any, fields: Wire, reading: Reading) -> None:
@@ -43,35 +42,21 @@ def _read_thinking(wire: Any, fields: Wire, reading: Reading) -> None:
     kind = wire.get("type")
     if type(kind) is not str:
         raise ShapeError(".thinking.type", "a string", kind)
-    known = {"type"}
-    if kind == "disabled":
-        fields["effort"] = "none"
-    else:
-        if kind == "enabled" and type(wire.get("budget_tokens")) is int:
+    mode = MODES.read(kind)
+    known = set() if mode is None else {"type"}
+    if mode is not None:
+        fields["mode"] = mode
+    if mode == "on":
+        reading.form["thinking"] = kind  # another dialect's `on` has no budget: see `_kind`
+        if type(wire.get("budget_tokens")) is int:
             fields["budget_tokens"] = wire["budget_tokens"]
             known.add("budget_tokens")
-        elif kind != "adaptive":
-            known.discard("type")
-        visible = DISPLAYS.read(wire.get("display", ""))
-        if visible is not None:
-            fields["visible"] = visible
-            known.add("display")
+            del reading.form["thinking"]
+    visible = DISPLAYS.read(wire.get("display", "")) if mode != "off" else None
+    if visible is not None:
+        fields["visible"] = visible
+        known.add("display")
     reading.keep("thinking", wire, known)
-
-
-def _note_kind(thinking: Any, reasoning: Reasoning, reading: Reading) -> None:
-    """`adaptive` where nothing else asks for it."""
-    if thinking is not None and thinking["type"] == "adaptive" and _kind(reasoning) != "adaptive":
-        reading.form["thinking"] = "adaptive"
-
-
-def _kind(reasoning: Reasoning) -> str | None:
-    """The kind of thinking that these fields ask for by themselves."""
-    if reasoning.effort == "none":
-        return "disabled"
-    if reasoning.budget_tokens is not None:
-        return "enabled"
-    return "adaptive" if reasoning.visible is not None or reasoning.effort is None else None
 
 
 def _read_config(wire: Any, fields: Wire, reading: Reading) -> None:
@@ -79,7 +64,7 @@ def _read_config(wire: Any, fields: Wire, reading: Reading) -> None:
         raise ShapeError(".output_config", "an object", wire)
     known = set()
     effort = wire.get("effort")
-    if type(effort) is str and effort in _EFFORTS and "effort" not in fields:
+    if type(effort) is str and effort in _EFFORTS:
         fields["effort"] = effort
         known.add("effort")
     inner = _read_format(wire.get("format"), reading)
@@ -119,13 +104,6 @@ def _read_output_format(wire: Any, reading: Reading) -> None:
 
 def put_reasoning(reasoning: Reasoning, out: Wire, form: Wire, mine: Wire, scribe: Scribe) -> None:
     effort = reasoning.effort
-    kind = _kind(reasoning)
-    if kind == "disabled":
-        out["thinking"] = {"type": "disabled"}
-        for name in ("budget_tokens", "visible"):
-            if getattr(reasoning, name) is not None:
-                scribe.lost(reasoning, name, "thinking is off")
-        return
     if effort is not None:
         word = EFFORTS.get(effort)
         if word is None:
@@ -134,25 +112,40 @@ def put_reasoning(reasoning: Reasoning, out: Wire, form: Wire, mine: Wire, scrib
             out.setdefault("output_config", {})["effort"] = word
             if word != effort:
                 scribe.lost(reasoning, "effort", f"said as {word}", kind="approximated")
-    _put_thinking(reasoning, kind, out, form, mine)
-
-
-def _put_thinking(
-    reasoning: Reasoning, kind: str | None, out: Wire, form: Wire, mine: Wire
-) -> None:
-    kept = mine.get("thinking")
-    if kind != "enabled":
-        if type(kept) is dict and type(kept.get("type")) is str:
-            kind = kept["type"]
-        elif form.get("thinking") == "adaptive":
-            kind = "adaptive"
+    kind = _kind(reasoning, form, mine)
     if kind is None:
         return
     out["thinking"] = thinking = {"type": kind}
+    if reasoning.mode == "off":
+        for name in ("budget_tokens", "visible"):
+            if getattr(reasoning, name) is not None:
+                scribe.lost(reasoning, name, "thinking is off")
+        return
     if reasoning.budget_tokens is not None:
         thinking["budget_tokens"] = reasoning.budget_tokens  # type: ignore[assignment]  # JSON
     if reasoning.visible is not None:
         thinking["display"] = DISPLAYS.write(reasoning.visible) or ""
+    if reasoning.mode is not None and MODES.read(kind) != reasoning.mode:
+        scribe.lost(reasoning, "mode", f"said as {kind}", kind="approximated")
+
+
+def _kind(reasoning: Reasoning, form: Wire, mine: Wire) -> str | None:
+    """The type of thinking that the fields ask for; None where the effort says all."""
+    mode = reasoning.mode
+    if mode != "off" and reasoning.budget_tokens is not None:
+        return "enabled"  # no other type has a budget
+    if mode == "on":
+        # Without a budget only hosts that imitate this API take `enabled`.
+        return "enabled" if form.get("thinking") == "enabled" else "adaptive"
+    if mode is not None:
+        return MODES.write(mode)
+    kept = mine.get("thinking")
+    if type(kept) is dict and type(kept.get("type")) is str:
+        return str(kept["type"])
+    spelled = form.get("thinking")
+    if spelled in ("adaptive", "enabled"):
+        return str(spelled)
+    return "adaptive" if reasoning.effort is None or reasoning.visible is not None else None
 
 
 def put_format(

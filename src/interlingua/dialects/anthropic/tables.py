@@ -7,7 +7,7 @@ from typing import Any
 
 from interlingua.dialects.base import Traits, TwoWay
 from interlingua.ids import IdGrammar
-from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
 from interlingua.model.metadata import StopReason
 
@@ -62,6 +62,14 @@ EFFORTS: dict[Effort, Effort] = {
 }
 """The nearest word; `none` is said by switching thinking off."""
 
+MODES: TwoWay[str, ReasoningMode] = TwoWay(
+    {
+        "enabled": "on",
+        "disabled": "off",
+        "adaptive": "adaptive",
+        "between_tools": "between_tools",
+    }
+)
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 
 SERVICE_TIERS: TwoWay[str, str] = TwoWay({"auto": "auto", "standard_only": "default"})

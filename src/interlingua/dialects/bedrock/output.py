@@ -10,7 +10,7 @@ import msgspec
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.shape import put_section, section
-from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORT_KEY, EFFORTS, THINKING_KEYS
+from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORT_KEY, EFFORTS, MODES, THINKING_KEYS
 from interlingua.dialects.shape import Kept, want
 from interlingua.model.base import same
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
@@ -101,13 +101,22 @@ def _read_additional(wire: Wire, fields: Wire, reasoning: Wire, kept: Kept) -> N
             known.add(name)
             if name != THINKING_KEYS[0]:
                 kept.form["thinking"] = name
+            if reasoning.get("mode") == "on":
+                kept.form["on"] = True
             break
     word = given.get(EFFORT_KEY)
-    if type(word) is str and word in ALL_EFFORTS and "effort" not in reasoning:
+    if type(word) is str and word in ALL_EFFORTS and _is_free_for(word, reasoning):
         known.add(EFFORT_KEY)
         reasoning["effort"] = word
         kept.form["effort"] = EFFORT_KEY
     keep_left(given, known, ADDITIONAL, kept)
+
+
+def _is_free_for(effort: str, reasoning: Wire) -> bool:
+    """Whether a second place may still name the effort, without changing what the first said."""
+    if effort == "none":
+        return not reasoning
+    return "effort" not in reasoning and reasoning.get("mode") != "on"
 
 
 def _read_thinking(given: Any, reasoning: Wire) -> bool:
@@ -118,14 +127,15 @@ def _read_thinking(given: Any, reasoning: Wire) -> bool:
     visible = DISPLAYS.read(given["display"]) if "display" in given else None
     if "display" in given and visible is None:
         return False
-    kind, budget = given.get("type"), given.get("budget_tokens")
-    if kind == "disabled" and len(given) == 1 and "effort" not in reasoning:
-        reasoning["effort"] = "none"
-        return True
-    if kind == "enabled" and more.keys() == {"budget_tokens"} and type(budget) is int:
+    mode, budget = MODES.read(given.get("type", "")), given.get("budget_tokens")
+    if mode == "on" and more.keys() == {"budget_tokens"} and type(budget) is int:
         reasoning["budget_tokens"] = budget
-    elif kind != "adaptive" or more or visible is None:
+    elif mode is None or more or (mode == "off" and visible is not None):
         return False
+    elif mode == "on" and "effort" in reasoning:
+        return False  # beside an effort, `on` would not be seen any more
+    else:
+        reasoning["mode"] = mode
     if visible is not None:
         reasoning["visible"] = visible
     return True
@@ -172,21 +182,40 @@ def _put_format(
 def _put_reasoning(
     output: Wire, additional: Wire, options: Options, given: Reasoning, form: Wire, scribe: Scribe
 ) -> None:
-    if given.effort == "none" and form.get("effort") != EFFORT_KEY:
+    key = form.get("thinking") or THINKING_KEYS[0]
+    if given.mode == "off":
         for name in ("budget_tokens", "visible"):
             if getattr(given, name) is not None:
                 scribe.lost(options, f"reasoning.{name}", "thinking is switched off")
-        additional[form.get("thinking") or THINKING_KEYS[0]] = {"type": "disabled"}
-        return
+        if given.effort is None and form.get("effort") == EFFORT_KEY:
+            additional[EFFORT_KEY] = "none"
+        else:
+            additional[key] = {"type": MODES.write("off")}
+    elif (thinking := _thinking(given, form)) is not None:
+        additional[key] = thinking
+        if given.mode is not None and MODES.read(thinking["type"]) != given.mode:
+            reason = f"said as {thinking['type']}"
+            scribe.lost(options, "reasoning.mode", reason, kind="approximated")
     if given.effort is not None:
         _put_effort(output, additional, options, given.effort, form, scribe)
-    thinking: Wire = {}
+
+
+def _thinking(given: Reasoning, form: Wire) -> Wire | None:
+    """Claude's object; None where the effort says all."""
     if given.budget_tokens is not None:
-        thinking = {"type": "enabled", "budget_tokens": given.budget_tokens}
+        thinking: Wire = {"type": "enabled", "budget_tokens": given.budget_tokens}
+    elif given.mode == "on":
+        # Without a budget Claude takes `adaptive` only.
+        thinking = {"type": "enabled" if form.get("on") else "adaptive"}
+    elif given.mode is not None:
+        thinking = {"type": MODES.write(given.mode)}
+    elif given.effort is None or given.visible is not None:
+        thinking = {"type": "adaptive"}
+    else:
+        return None
     if given.visible is not None:
-        thinking = {"type": "adaptive", **thinking, "display": DISPLAYS.write(given.visible)}
-    if thinking:
-        additional[form.get("thinking") or THINKING_KEYS[0]] = thinking
+        thinking["display"] = DISPLAYS.write(given.visible)
+    return thinking
 
 
 def _put_effort(

@@ -7,7 +7,7 @@ from typing import Any
 
 from interlingua.dialects.base import Traits, TwoWay
 from interlingua.ids import IdGrammar
-from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
 from interlingua.model.metadata import StopReason
 
@@ -65,6 +65,15 @@ EFFORTS: dict[str, Effort] = {
     "max": "max",
 }
 """The nearest word; `none` is said by switching thinking off."""
+MODES: TwoWay[str, ReasoningMode] = TwoWay(
+    {
+        "enabled": "on",
+        "disabled": "off",
+        "adaptive": "adaptive",
+        "between_tools": "between_tools",
+    }
+)
+"""What a Claude model calls the ways to think."""
 DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 THINKING_KEYS = ("thinking", "reasoning_config")

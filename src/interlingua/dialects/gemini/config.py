@@ -7,7 +7,7 @@ from typing import Any
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.gemini.schemas import read_schema, write_schema
 from interlingua.dialects.gemini.spelling import Taking, settle, spell
-from interlingua.dialects.gemini.tables import EFFORTS, FORMATS, HIGHEST, NUMBERS
+from interlingua.dialects.gemini.tables import EFFORTS, FORMATS, HIGHEST, NUMBERS, THINKING_MODES
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat
 
 _SAID_FORMAT = frozenset({"kind", "schema"})
@@ -71,7 +71,7 @@ def _read_format(config: Taking) -> ResponseFormat | None:
 
 
 def _read_reasoning(thinking: Taking) -> Reasoning | None:
-    """Budget 0 is thinking switched off; -1 leaves it to the model, which only Gemini knows."""
+    """Budget 0 is thinking switched off; -1 leaves it to the model."""
     if not thinking.left:
         thinking.form["void"] = True
     level = thinking.take("thinkingLevel", str)
@@ -81,15 +81,15 @@ def _read_reasoning(thinking: Taking) -> Reasoning | None:
     elif effort is not None and level != EFFORTS.write(effort):
         thinking.form["level"] = level
     budget = thinking.take("thinkingBudget", int)
-    if budget is not None and budget < 0:
+    mode = THINKING_MODES.read(budget) if level is None and budget is not None else None
+    if mode is None and budget is not None and budget < 0:
         thinking.left["thinkingBudget"] = budget
+    if mode is not None or (budget is not None and budget < 0):
         budget = None
-    if budget == 0 and level is None:
-        effort, budget = "none", None
     visible = thinking.take("includeThoughts", bool)
-    if effort is None and budget is None and visible is None:
+    if effort is None and budget is None and visible is None and mode is None:
         return None
-    return Reasoning(effort, budget, visible)
+    return Reasoning(effort, budget, visible, mode)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -150,17 +150,9 @@ def _write_format(out: Wire, wanted: ResponseFormat | None, form: Wire, scribe: 
 
 def _write_reasoning(out: Wire, wanted: Reasoning | None, form: Wire, scribe: Scribe) -> None:
     rest = out.pop("thinkingConfig", None) or {}
-    plain: Wire = {}
-    if wanted is not None:
-        if wanted.effort == "none":
-            plain["thinkingBudget"] = 0
-        else:
-            if wanted.effort is not None:
-                plain["thinkingLevel"] = EFFORTS.write(wanted.effort) or HIGHEST
-            if wanted.budget_tokens is not None:
-                plain["thinkingBudget"] = wanted.budget_tokens
-        if wanted.visible is not None:
-            plain["includeThoughts"] = wanted.visible
+    if wanted == Reasoning():
+        wanted = Reasoning(mode="adaptive")  # it is wanted, and nothing is said about how much
+    plain = {} if wanted is None else _thinking(wanted)
     odd = {**rest, **plain}
     if "thinkingLevel" in plain and type(form.get("level")) is str:
         odd["thinkingLevel"] = form["level"]
@@ -168,3 +160,19 @@ def _write_reasoning(out: Wire, wanted: Reasoning | None, form: Wire, scribe: Sc
     thinking = spell(thinking, form)
     if thinking or form.get("void"):
         out["thinkingConfig"] = thinking
+
+
+def _thinking(wanted: Reasoning) -> Wire:
+    thinking: Wire = {}
+    if wanted.mode == "off":
+        thinking["thinkingBudget"] = THINKING_MODES.write("off")
+    else:
+        if wanted.effort is not None:
+            thinking["thinkingLevel"] = EFFORTS.write(wanted.effort) or HIGHEST
+        if wanted.budget_tokens is not None:
+            thinking["thinkingBudget"] = wanted.budget_tokens
+        if wanted.mode is not None and not thinking:
+            thinking["thinkingBudget"] = THINKING_MODES.write("adaptive")
+    if wanted.visible is not None:
+        thinking["includeThoughts"] = wanted.visible
+    return thinking

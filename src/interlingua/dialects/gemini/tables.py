@@ -16,7 +16,7 @@ from interlingua.model.blocks import (
     MediaBlock,
     VideoBlock,
 )
-from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.metadata import StopReason
 
 NAME = "gemini"
@@ -158,6 +158,9 @@ EFFORTS: TwoWay[str, Effort] = TwoWay(
 )
 HIGHEST = "HIGH"
 """The nearest level to the efforts above it."""
+
+THINKING_MODES: TwoWay[int, ReasoningMode] = TwoWay({0: "off", -1: "adaptive"})
+"""Budgets that are none."""
 
 FORMATS: TwoWay[str, str] = TwoWay({"text/plain": "text", "application/json": "json"})
 

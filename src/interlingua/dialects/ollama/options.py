@@ -89,9 +89,9 @@ def _read_format(given: Any, fields: Wire, kept: Kept) -> None:
 
 def _read_think(given: Any, fields: Wire, kept: Kept) -> None:
     if given is True:
-        fields["reasoning"] = Reasoning(visible=True)
+        fields["reasoning"] = Reasoning(visible=True, mode="on")
     elif given is False:
-        fields["reasoning"] = Reasoning(effort="none")
+        fields["reasoning"] = Reasoning(mode="off")
     elif type(given) is str and EFFORTS.get(given) == given:
         fields["reasoning"] = Reasoning(effort=given)  # type: ignore[arg-type]  # a word of the table
     elif given is None:
@@ -173,25 +173,33 @@ def _put_format(out: Wire, options: Options, given: ResponseFormat, scribe: Scri
 
 
 def _put_think(out: Wire, options: Options, given: Reasoning, scribe: Scribe) -> None:
-    word = EFFORTS.get(given.effort) if given.effort is not None else None
-    if given.effort == "none":
-        out["think"] = False
-    elif word is not None:
-        out["think"] = word
-        if word != given.effort:
-            scribe.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
-    elif given.effort is not None:
-        scribe.lost(options, "reasoning.effort")
+    out["think"] = think = _think(options, given, scribe)
     if given.budget_tokens is not None:
         scribe.lost(options, "reasoning.budget_tokens", "thinking has no budget here")
-        out.setdefault("think", True)
-    if given.visible and "think" not in out:
-        out["think"] = True
-    elif given.visible is not None and out.get("think") is not True:
+    if given.mode not in (None, "on", "off"):
+        reason = "it thinks, or it does not"
+        scribe.lost(options, "reasoning.mode", reason, kind="approximated")
+    if given.visible is not None and think is not True:
         reason = "what a model thinks is shown whenever it does"
         scribe.lost(options, "reasoning.visible", reason, severity="info")
     elif given.visible is False:
         scribe.lost(options, "reasoning.visible", "thinking cannot be hidden")
+
+
+def _think(options: Options, given: Reasoning, scribe: Scribe) -> bool | str:
+    if given.mode == "off":
+        if given.effort is not None:
+            scribe.lost(options, "reasoning.effort", "thinking is off")
+        return False
+    if given.effort is None:
+        return True
+    word = EFFORTS.get(given.effort)
+    if word is None:
+        scribe.lost(options, "reasoning.effort")
+        return True
+    if word != given.effort:
+        scribe.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
+    return word
 
 
 def _put_logprobs(out: Wire, options: Options, most: int, form: Wire, scribe: Scribe) -> None:

@@ -1,4 +1,4 @@
-"""The shape of the answer (`response_format`) and how much thinking goes before it."""
+"""The shape of the answer: `response_format`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.shape import Note, maybe, want
-from interlingua.dialects.openai_chat.tables import FORMAT_NAME, Tables
-from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat
+from interlingua.dialects.openai_chat.tables import FORMAT_NAME
+from interlingua.model.exchange import Options, ResponseFormat
 
 _FIELDS: dict[str, type] = {"description": str, "schema": dict, "strict": bool}
-
-
-# The shape of the answer
 
 
 def read_format(wire: Any, note: Note) -> ResponseFormat | None:
@@ -57,82 +54,3 @@ def write_format(options: Options, scribe: Scribe, form: Wire) -> Wire:
         if getattr(wanted, key) is not None:
             inner[key] = getattr(wanted, key)
     return {"type": "json_schema", "json_schema": inner}
-
-
-# Reasoning
-
-
-def read_reasoning(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Reasoning | None:
-    """`reasoning_effort`, a `reasoning` object, or thinking switched off."""
-    found: Reasoning | None = None
-    if type(wire.get("reasoning")) is dict:
-        found = _read_object(wire["reasoning"], note)
-        taken.add("reasoning")
-        if not t.reasoning_object:
-            note.form["reasoning"] = "object"
-    effort = wire.get("reasoning_effort")
-    if effort in EFFORTS:
-        if found is None:
-            found = Reasoning(effort)
-            taken.add("reasoning_effort")
-            if t.reasoning_object:
-                note.form["reasoning"] = "effort"
-        elif found.effort == effort:
-            taken.add("reasoning_effort")
-            note.form["reasoning"] = "both"
-    if found is None and wire.get("thinking") == {"type": "disabled"}:
-        found = Reasoning("none")
-        taken.add("thinking")
-        note.form["reasoning"] = "thinking"
-    return found
-
-
-def _read_object(inner: Wire, note: Note) -> Reasoning:
-    """OpenRouter's object: an effort or a budget, and whether the thinking is left out."""
-    effort, budget, exclude = (inner.get(key) for key in ("effort", "max_tokens", "exclude"))
-    fields: dict[str, Any] = {}
-    taken = set()
-    if effort in EFFORTS:
-        fields["effort"] = effort
-        taken.add("effort")
-    if type(budget) is int:
-        fields["budget_tokens"] = budget
-        taken.add("max_tokens")
-    if type(exclude) is bool:
-        fields["visible"] = not exclude
-        taken.add("exclude")
-    rest = {key: value for key, value in inner.items() if key not in taken}
-    if rest:
-        note.rest["reasoning"] = rest
-    return Reasoning(**fields)
-
-
-def write_reasoning(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
-    asked, spelled = options.reasoning or Reasoning(), form.get("reasoning")
-    if spelled in ("object", "both") or (t.reasoning_object and spelled != "effort"):
-        wire["reasoning"] = _write_object(asked)
-        if spelled == "both" and asked.effort is not None:
-            wire["reasoning_effort"] = asked.effort
-        return
-    if asked.effort is None and asked != Reasoning():
-        scribe.lost(options, "reasoning")
-        return
-    if asked.budget_tokens is not None:
-        scribe.lost(options, "reasoning.budget_tokens")
-    if asked.visible is not None:
-        scribe.lost(options, "reasoning.visible")
-    if asked.effort == "none" and spelled == "thinking":
-        wire["thinking"] = {"type": "disabled"}
-    elif asked.effort is not None:
-        wire["reasoning_effort"] = asked.effort
-
-
-def _write_object(asked: Reasoning) -> Wire:
-    inner: Wire = {}
-    if asked.effort is not None:
-        inner["effort"] = asked.effort
-    if asked.budget_tokens is not None:
-        inner["max_tokens"] = asked.budget_tokens
-    if asked.visible is not None:
-        inner["exclude"] = not asked.visible
-    return inner

@@ -28,6 +28,8 @@ class Host(NamedTuple):
     thinking: str | None = None
     """Where thinking stands in a message: a key, or `content` for chunks among the text."""
     replay: Replay = "never"
+    switch: str | None = None
+    """The key that turns thinking on and off, where it is not done by the effort."""
 
 
 OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
@@ -55,6 +57,7 @@ HOSTS: dict[str, Host] = {
         developer=False,
         thinking="reasoning_content",
         replay="calls",
+        switch="thinking",
     ),
     "xai": Host(OPENAI_IDS, user="user", thinking="reasoning_content", replay="always"),
 }

@@ -9,12 +9,8 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat import sampling
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.choice import read_choice, read_legacy_choice, write_choice
-from interlingua.dialects.openai_chat.formats import (
-    read_format,
-    read_reasoning,
-    write_format,
-    write_reasoning,
-)
+from interlingua.dialects.openai_chat.formats import read_format, write_format
+from interlingua.dialects.openai_chat.reasoning import SWITCHES, read_reasoning, write_reasoning
 from interlingua.dialects.openai_chat.sampling import Fields, Writer
 from interlingua.dialects.openai_chat.shape import Note, want
 from interlingua.dialects.openai_chat.tables import Tables
@@ -42,7 +38,7 @@ SPELLINGS: dict[str, tuple[type, str, str, str]] = {
 KNOWN = frozenset(
     {*SIMPLE, *(key for spelled in SPELLINGS.values() for key in spelled[1:3]), *sampling.READERS}
     | {"top_logprobs", "tool_choice"}
-    | {"function_call", "response_format", "reasoning", "reasoning_effort", "thinking"}
+    | {"function_call", "response_format", "reasoning", "reasoning_effort", *SWITCHES}
     | {"metadata", "tools", "functions", "model", "cache_control"}
 )
 
@@ -145,7 +141,7 @@ _BY_KEY: dict[str, Any] = {
     **dict.fromkeys(SIMPLE, _SIMPLE),
     **{one: (option, kind, two, own) for option, (kind, one, two, own) in SPELLINGS.items()},
     **{two: (option, kind, one, own) for option, (kind, one, two, own) in SPELLINGS.items()},
-    **dict.fromkeys(("reasoning", "reasoning_effort", "thinking"), _read_reasoning),
+    **dict.fromkeys(("reasoning", "reasoning_effort", *SWITCHES), _read_reasoning),
     **dict.fromkeys(MARKS, _read_cache),
     **sampling.READERS,
     "metadata": _read_metadata,

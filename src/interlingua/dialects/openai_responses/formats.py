@@ -14,6 +14,7 @@ from interlingua.dialects.openai_responses.tables import (
     SUMMARY,
     VERBOSITIES,
 )
+from interlingua.losses import LossKind
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat
 
 _FORMAT_FIELDS: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
@@ -150,15 +151,28 @@ def write_reasoning_options(
 ) -> None:
     written: Wire = {}
     if reasoning is not None:
-        if reasoning.effort in EFFORTS:
+        off = reasoning.mode == "off"
+        if off:
+            written["effort"] = "none"
+        elif reasoning.effort in EFFORTS:
             written["effort"] = reasoning.effort
-        elif reasoning.effort is not None:
-            scribe.lost(reasoning, "effort")
         if reasoning.visible is not None:
             written["summary"] = form.get("summary", SUMMARY) if reasoning.visible else None
-        if reasoning.budget_tokens is not None:
-            scribe.lost(reasoning, "budget_tokens")
+        if written:
+            _lose_reasoning(reasoning, off, scribe)
+        else:
+            scribe.lost(reasoning, None, "thinking is asked for by an effort only")
     _restore(wire, "reasoning", written, rest, form)
+
+
+def _lose_reasoning(reasoning: Reasoning, off: bool, scribe: Scribe) -> None:
+    if reasoning.effort is not None and (off or reasoning.effort not in EFFORTS):
+        scribe.lost(reasoning, "effort", "thinking is off" if off else None)
+    if reasoning.budget_tokens is not None:
+        scribe.lost(reasoning, "budget_tokens")
+    if reasoning.mode is not None and not off:
+        kind: LossKind = "dropped" if reasoning.effort is None else "approximated"
+        scribe.lost(reasoning, "mode", "thinking is asked for by an effort only", kind=kind)
 
 
 def _restore(wire: Wire, key: str, written: Wire, rest: Wire, form: Wire) -> None:
