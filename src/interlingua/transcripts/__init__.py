@@ -1,0 +1,152 @@
+"""Sessions of coding agents, exports and interchange files: read into canonical messages, written
+in any other format that can say them, with what was lost in a report.
+
+    from interlingua import transcripts
+
+    session = transcripts.read("rollout.jsonl")
+    transcripts.write(session, "session.jsonl", "claude-code")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from interlingua.errors import DetectError
+from interlingua.losses import Report
+from interlingua.transcripts.errors import TranscriptError, VersionError
+from interlingua.transcripts.files import place
+from interlingua.transcripts.format import Format, Found, Sample, all_formats, format_of, formats
+from interlingua.transcripts.home import home as way_home
+from interlingua.transcripts.transcript import (
+    Branch,
+    Compaction,
+    ModelChange,
+    Origin,
+    SubAgent,
+    Transcript,
+)
+
+HEAD = 1 << 16
+AnyPath = str | os.PathLike[str]
+
+
+class Detected(msgspec.Struct, frozen=True):
+    """Which format a file is in, and by what it was recognised."""
+
+    format: str
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{self.format} ({self.evidence})"
+
+
+def detect(path: AnyPath) -> Detected:
+    """Which format this file is in; `DetectError` if it is none that we know, or several."""
+    sample = _sample(Path(path))
+    found = [
+        Detected(each.name, sign)
+        for each in all_formats()
+        if (sign := each.signs(sample)) is not None
+    ]
+    if not found:
+        raise DetectError(f"{path} is no transcript that we know", formats())
+    if len(found) > 1:
+        raise DetectError(f"{path} may be several things", [str(each) for each in found])
+    return found[0]
+
+
+def read(path: AnyPath, format: str | None = None) -> Transcript:
+    """The session in this file (of a file with several, the first: `read_all` gives each)."""
+    path = Path(path)
+    to_read = format_of(format or detect(path).format)
+    try:
+        return to_read.read(path)
+    except OSError as error:
+        raise TranscriptError(path, error.strerror or str(error)) from error
+
+
+def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
+    """Every session of a file."""
+    path = Path(path)
+    to_read = format_of(format or detect(path).format)
+    if to_read.read_all is None:
+        yield read(path, to_read.name)
+    else:
+        yield from to_read.read_all(path)
+
+
+def write(transcript: Transcript, path: AnyPath, format: str) -> Report:
+    """Write a session. A file that is there is not overwritten; files beside it (of helpers)
+    are written with it, all or none."""
+    path = Path(path)
+    to = format_of(format)
+    files: dict[str, Iterable[bytes]]
+    kept = way_home(transcript, to)
+    if kept is not None:
+        files, report = dict(kept), Report(to.name)
+    elif to.write is None:
+        raise TranscriptError(path, f"{to.name} can be read and not written")
+    else:
+        draft = to.write(transcript, path.name)
+        report = draft.report
+        files = {name: (data,) for name, data in draft.files.items()}
+    main, *beside = files
+    stem, new = Path(main).stem, path.stem
+    places = {path: files[main]}
+    for name in beside:
+        places[path.parent / _inside(name, stem, new)] = files[name]
+    place(places)
+    return report
+
+
+def find(home: AnyPath | None = None) -> Iterator[Found]:
+    """Every session of every agent in a home folder (this user's, if none is given)."""
+    folder = Path.home() if home is None else Path(home)
+    for each in all_formats():
+        if each.find is not None:
+            yield from each.find(folder)
+
+
+def _sample(path: Path) -> Sample:
+    if path.is_dir():
+        return Sample(path, b"")
+    try:
+        with path.open("rb") as file:
+            return Sample(path, file.read(HEAD))
+    except OSError as error:
+        raise TranscriptError(path, error.strerror or str(error)) from error
+
+
+def _inside(name: str, stem: str, new: str) -> str:
+    """A file beside the main one; a folder that is named like that one goes with its name."""
+    parts = Path(name).parts
+    if Path(name).is_absolute() or ".." in parts:
+        raise TranscriptError(name, "files beside the main one lie in its folder")
+    return "/".join((new if parts[0] == stem else parts[0], *parts[1:]))
+
+
+__all__ = [
+    "Branch",
+    "Compaction",
+    "Detected",
+    "Format",
+    "Found",
+    "ModelChange",
+    "Origin",
+    "Report",
+    "SubAgent",
+    "Transcript",
+    "TranscriptError",
+    "VersionError",
+    "detect",
+    "find",
+    "format_of",
+    "formats",
+    "read",
+    "read_all",
+    "write",
+]

@@ -1,0 +1,22 @@
+"""Claude Code: a file of JSON Lines a session, a tree by `parentUuid`, helpers in files beside."""
+
+from __future__ import annotations
+
+from interlingua.transcripts.claude_code.find import find, place, resume
+from interlingua.transcripts.claude_code.read import read, signs
+from interlingua.transcripts.claude_code.write import more, patch, write
+from interlingua.transcripts.format import Format
+
+FORMAT = Format(
+    name="claude-code",
+    title="Claude Code",
+    seen="2.1.325, 2026-11-16",
+    signs=signs,
+    read=read,
+    write=write,
+    patch=patch,
+    more=more,
+    find=find,
+    place=place,
+    resume=resume,
+)

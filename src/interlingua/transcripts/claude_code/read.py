@@ -1,0 +1,346 @@
+"""Claude Code's files to a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.dialects.registry import dialect
+from interlingua.errors import InterlinguaError, ReadError, found
+from interlingua.losses import Report
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Usage
+from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED, TITLES
+from interlingua.transcripts.claude_code.tree import Node, Tree, answer_id, content, is_error
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.summary import summary_message
+from interlingua.transcripts.totals import models_of, total
+from interlingua.transcripts.transcript import (
+    Branch,
+    Compaction,
+    ModelChange,
+    Origin,
+    OriginFile,
+    Span,
+    SubAgent,
+    Transcript,
+)
+
+NAME = "claude-code"
+_SIGNS = (b'"parentUuid":', b'"sessionId":')
+
+
+def signs(sample: Sample) -> str | None:
+    """Lines with `sessionId` and, where somebody speaks, `parentUuid`."""
+    if sample.path.suffix != ".jsonl" and b"\n" not in sample.head.strip():
+        return None
+    if all(sign in sample.head for sign in _SIGNS):
+        return "lines with parentUuid and sessionId"
+    return None
+
+
+class _Entry(NamedTuple):
+    """A message, the lines it was made of, and whether it is a summary of what came before."""
+
+    message: Message
+    lines: list[Line]
+    compaction: bool = False
+
+
+def read(path: Path) -> Transcript:
+    """One session: the file, and those of its helpers beside it."""
+    report = Report(NAME)
+    file = LinesFile(path, report)
+    session = _Session(list(file.lines(NOISE)), report)
+    if not session.lines:
+        raise TranscriptError(path, "no line of a Claude Code session can be read in it")
+    helpers, beside = _helpers(path)
+    return session.transcript(file.origin(), helpers, beside)
+
+
+class _Session:
+    """The lines of one file, sorted by what they are for."""
+
+    def __init__(self, lines: list[Line], report: Report, helper: bool = False) -> None:
+        self.lines = lines
+        self.report = report
+        own = [line for line in lines if helper or line.value.get("isSidechain") is not True]
+        self.tree = Tree(own)
+        self._read: dict[int, list[_Entry]] = {}
+
+    def transcript(
+        self,
+        file: OriginFile,
+        helpers: tuple[SubAgent, ...] = (),
+        beside: tuple[OriginFile, ...] = (),
+    ) -> Transcript:
+        tip = self.tree.active()
+        path = self.tree.path(tip) if tip else []
+        entries = self.entries(path)
+        messages = tuple(entry.message for entry in entries)
+        spans = tuple(tuple(line.span for line in entry.lines) for entry in entries)
+        self._tell_attachments()
+        return Transcript(
+            format=NAME,
+            messages=messages,
+            id=self._session_id(file.path),
+            title=self._title(),
+            folder=self._latest("cwd"),
+            created_at=_time(self._first("timestamp")),
+            updated_at=_time(self._latest("timestamp")),
+            models=models_of(messages),
+            usage=self._usage(),
+            branches=self._branches(tip, messages),
+            compactions=self._compactions(entries),
+            model_changes=_model_changes(messages),
+            subagents=helpers,
+            report=self.report,
+            details=self._details(),
+            origin=Origin(NAME, (file, *beside), messages, spans),
+        )
+
+    def entries(self, path: list[Node]) -> list[_Entry]:
+        """The messages of these nodes, in the order of the file."""
+        found = []
+        for node in path:
+            if id(node) not in self._read:
+                self._read[id(node)] = list(self._entries(node))
+            found.extend(self._read[id(node)])
+        return found
+
+    def _entries(self, node: Node) -> Iterator[_Entry]:
+        kind = node.first["type"]
+        if kind == "user":
+            yield from self._user(node.lines[0])
+        elif kind == "assistant":
+            answer = [line for line in node.lines if line.value["type"] == "assistant"]
+            if not is_error(answer[0].value):
+                yield from self._tried(answer, lambda: _answer(answer))
+            for line in node.lines:
+                if line.value["type"] == "user":
+                    yield from self._user(line)
+
+    def _user(self, line: Line) -> Iterator[_Entry]:
+        yield from self._tried([line], lambda: _spoken(line))
+
+    def _tried(self, lines: list[Line], make: Any) -> Iterator[_Entry]:
+        try:
+            yield from make()
+        except InterlinguaError as error:
+            self.report.add("dropped", f"line {lines[0].number}", str(error), "error")
+
+    def _branches(self, tip: Node | None, messages: tuple[Message, ...]) -> tuple[Branch, ...]:
+        branches = []
+        for node in self.tree.tips():
+            if node is tip:
+                branches.append(Branch(node.first.get("uuid"), messages, True))
+                continue
+            way = tuple(entry.message for entry in self.entries(self.tree.path(node)))
+            branches.append(Branch(node.first.get("uuid"), way))
+        return tuple(branches)
+
+    def _compactions(self, entries: list[_Entry]) -> tuple[Compaction, ...]:
+        places = {line.value.get("uuid"): at for at, e in enumerate(entries) for line in e.lines}
+        found = []
+        for at, entry in enumerate(entries):
+            if entry.compaction:
+                kept = self._kept(entry.lines[0].value)
+                indexes = sorted({places[uuid] for uuid in kept if places.get(uuid, at) < at})
+                found.append(Compaction(at, tuple(indexes)))
+        return tuple(found)
+
+    def _kept(self, summary: dict[str, Any]) -> list[str]:
+        """The lines that are said again behind a summary."""
+        for line in self.lines:
+            if line.value.get("uuid") == summary.get("parentUuid"):
+                about = line.value.get("compactMetadata") or {}
+                kept = about.get("preservedMessages") or {}
+                return kept.get("uuids") or kept.get("allUuids") or []
+        return []
+
+    def _usage(self) -> Usage:
+        """Every answer once, also those of ways that were left."""
+        answers: dict[str, list[Line]] = {}
+        for node in self.tree.nodes:
+            for line in node.lines:
+                if line.value["type"] == "assistant" and not is_error(line.value):
+                    name = answer_id(line.value) or line.value["uuid"]
+                    answers.setdefault(name, []).append(line)
+        return total(_answer_usage(lines) for lines in answers.values())
+
+    def _tell_attachments(self) -> None:
+        """What the client says to the model by itself stays in the file; the report counts it."""
+        count = sum(1 for line in self.lines if line.value.get("rendered"))
+        if count:
+            reason = f"{count} notes of the client to the model stay in the file"
+            self.report.add("dropped", "attachments", reason, "info")
+
+    def _title(self) -> str | None:
+        for kind, key in TITLES.items():
+            for line in reversed(self.lines):
+                if line.value.get("type") == kind and isinstance(line.value.get(key), str):
+                    title: str = line.value[key]
+                    return title
+        return None
+
+    def _session_id(self, path: Path) -> str:
+        """The name of the file is the session's; a fork's first lines still name the old one."""
+        found = self._latest("sessionId")
+        return found if found is not None and found in path.stem else found or path.stem
+
+    def _first(self, key: str) -> str | None:
+        found = (line.value.get(key) for line in self.lines)
+        return next((value for value in found if isinstance(value, str)), None)
+
+    def _latest(self, key: str) -> str | None:
+        found = (line.value.get(key) for line in reversed(self.lines))
+        return next((value for value in found if isinstance(value, str)), None)
+
+    def _details(self) -> dict[str, Any]:
+        found = {"version": self._latest("version"), "git_branch": self._latest("gitBranch")}
+        return {key: value for key, value in found.items() if value}
+
+
+def _answer(lines: list[Line]) -> Iterator[_Entry]:
+    """One answer: the blocks of its lines together, usage counted once."""
+    first = lines[0].value
+    said = [_message(line) for line in lines]
+    blocks = [block for line in lines for block in content(line.value)]
+    wire = {"type": "message", "role": "assistant", **said[0], "content": blocks}
+    wire["usage"] = max((_wire_usage(line) for line in lines), key=_output)
+    ends = [each.get("stop_reason") for each in said]
+    wire["stop_reason"] = next((end for end in reversed(ends) if end is not None), None)
+    message = dialect("anthropic").read_response(wire).message
+    message = _placed(message, first)
+    model = message.metadata.response_model
+    if model is not None:
+        metadata = replace(message.metadata, model=f"anthropic:{model}", provider="anthropic")
+        message = replace(message, metadata=metadata)
+    yield from _recalled(message, lines)
+
+
+def shown_as(values: list[dict[str, Any]]) -> Message | None:
+    """What lines that were just made are read as, without what is noted in them."""
+    lines = [Line(0, Span(0, 0), value) for value in values if value["type"] != "system"]
+    made = _answer(lines) if lines[0].value["type"] == "assistant" else _spoken(lines[0])
+    return next((entry.message for entry in made), None)
+
+
+def _answer_usage(lines: list[Line]) -> Usage | None:
+    usage = max((_wire_usage(line) for line in lines), key=_output)
+    if not usage:
+        return None
+    wire = {"type": "message", "role": "assistant", "model": "", "content": [], "usage": usage}
+    try:
+        return dialect("anthropic").read_response(wire).message.metadata.usage
+    except InterlinguaError:
+        return None
+
+
+def _wire_usage(line: Line) -> dict[str, Any]:
+    message = line.value.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    return usage if isinstance(usage, dict) else {}
+
+
+def _output(usage: dict[str, Any]) -> int:
+    count = usage.get("output_tokens")
+    return count if isinstance(count, int) else -1
+
+
+def _spoken(line: Line) -> Iterator[_Entry]:
+    """A prompt, results of calls, a summary, or what the client says as the user."""
+    value = line.value
+    said = _message(line)
+    if value.get("isCompactSummary") is True:
+        yield from _recalled(_placed(_summary(said), value), [line], compaction=True)
+        return
+    messages = dialect("anthropic").read_request({"messages": [{**said, "role": "user"}]}).messages
+    for message in messages:
+        if message.role is Role.USER and _is_not_typed(value, message):
+            message = replace(message, role=Role.SYSTEM, name="claude-code")
+        yield from _recalled(_placed(message, value), [line])
+
+
+def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> Iterator[_Entry]:
+    """What is shown, and what another tool knew of it."""
+    message = recall(shown, lines[0].value.get(KEY))
+    if message is not None:
+        yield _Entry(message, lines, compaction)
+
+
+def _message(line: Line) -> dict[str, Any]:
+    message = line.value.get("message")
+    if not isinstance(message, dict):
+        raise ReadError("Claude Code", "$.message", "an object", found(message))
+    return message
+
+
+def _summary(said: dict[str, Any]) -> Message:
+    text = said.get("content")
+    if isinstance(text, list):
+        text = "\n".join(block.get("text", "") for block in text if isinstance(block, dict))
+    return summary_message(text or "")
+
+
+def _is_not_typed(value: dict[str, Any], message: Message) -> bool:
+    return value.get("isMeta") is True or message.text.startswith(NOT_TYPED)
+
+
+def _placed(message: Message, value: dict[str, Any]) -> Message:
+    return replace(message, id=value.get("uuid"), created_at=_time(value.get("timestamp")))
+
+
+def _model_changes(messages: tuple[Message, ...]) -> tuple[ModelChange, ...]:
+    changes: list[ModelChange] = []
+    for at, message in enumerate(messages):
+        model = message.metadata.model
+        if model is not None and (not changes or changes[-1].model != model):
+            changes.append(ModelChange(at, model))
+    return tuple(changes[1:])
+
+
+def _helpers(path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
+    """The sessions of helpers, which lie in a folder named like the file."""
+    folder = path.with_suffix("") / "subagents"
+    helpers, files = [], []
+    for each in sorted(folder.glob("agent-*")) if folder.is_dir() else ():
+        name = each.relative_to(path.parent).as_posix()
+        if each.suffix == ".jsonl":
+            report = Report(NAME)
+            file = LinesFile(each, report, name)
+            session = _Session(list(file.lines(NOISE)), report, helper=True)
+            files.append(file.origin())
+            helpers.append(SubAgent(session.transcript(file.origin()), _caller(each)))
+        else:
+            files.append(OriginFile(each, name, each.stat().st_size))
+    return tuple(helpers), tuple(files)
+
+
+def _caller(path: Path) -> str | None:
+    """The call that began a helper, as the file beside it says."""
+    about = path.with_suffix(".meta.json")
+    try:
+        value = msgspec.json.decode(about.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+    name = value.get("toolUseId") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _time(text: Any) -> datetime | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

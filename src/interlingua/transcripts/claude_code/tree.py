@@ -1,0 +1,143 @@
+"""The tree of a session: which lines belong together, which way through it is the active one.
+
+An answer is one line per block, and the result of each call has the line of its own call as its
+parent, so the way up from the last line misses parallel calls. Lines are therefore joined first:
+an answer with its results is one node, and only nodes have parents and children.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.transcripts.claude_code.tables import NODES, SYNTHETIC
+from interlingua.transcripts.lines import Line
+
+
+class Node(msgspec.Struct, eq=False):
+    """An answer with its results, or any other line of the tree."""
+
+    lines: list[Line]
+    parent: Node | None = None
+    spoken: bool = False
+    """Whether a person or the model speaks in it."""
+    continued: bool = False
+    """Whether something is said after it."""
+
+    @property
+    def first(self) -> dict[str, Any]:
+        return self.lines[0].value
+
+
+class Tree:
+    """All nodes of a session, helpers' lines inside the file apart."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.nodes: list[Node] = []
+        self._by_uuid: dict[str, Node] = {}
+        self._answers: dict[str, Node] = {}
+        self._callers: dict[str, Node] = {}
+        for line in lines:
+            self._take(line)
+        for node in self.nodes:
+            node.parent = self._parent(node)
+        for node in self.nodes:
+            if node.spoken:
+                self._mark(node)
+
+    def tips(self) -> list[Node]:
+        """The last node of every way through the session, in the order of the file."""
+        return [node for node in self.nodes if node.spoken and not node.continued]
+
+    def active(self) -> Node | None:
+        """The tip that the session goes on from: the one that was spoken in last."""
+        tips = self.tips()
+        return max(tips, key=lambda node: node.lines[-1].number) if tips else None
+
+    def path(self, tip: Node) -> list[Node]:
+        """All nodes from the beginning to this tip."""
+        found: list[Node] = []
+        seen: set[int] = set()
+        node: Node | None = tip
+        while node is not None and id(node) not in seen:
+            seen.add(id(node))
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+    def _take(self, line: Line) -> None:
+        value = line.value
+        uuid = value.get("uuid")
+        if value.get("type") not in NODES or not isinstance(uuid, str) or uuid in self._by_uuid:
+            return
+        node = self._home_of(value)
+        if node is None:
+            node = Node([line], spoken=_is_spoken(value))
+            self.nodes.append(node)
+        else:
+            node.lines.append(line)
+        self._by_uuid[uuid] = node
+        self._learn(value, node)
+
+    def _home_of(self, value: dict[str, Any]) -> Node | None:
+        """The answer that a line is a part of, or a result of."""
+        if value["type"] == "assistant":
+            return self._answers.get(answer_id(value) or "")
+        if value["type"] != "user":
+            return None
+        results = result_ids(value)
+        return self._callers.get(results[0]) if results else None
+
+    def _learn(self, value: dict[str, Any], node: Node) -> None:
+        if value["type"] != "assistant":
+            return
+        name = answer_id(value)
+        if name is not None:
+            self._answers[name] = node
+        for block in content(value):
+            if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
+                self._callers[block["id"]] = node
+
+    def _parent(self, node: Node) -> Node | None:
+        value = node.first
+        above = value.get("parentUuid") or value.get("logicalParentUuid")
+        found = self._by_uuid.get(above) if isinstance(above, str) else None
+        return None if found is node else found
+
+    def _mark(self, node: Node) -> None:
+        above = node.parent
+        while above is not None and not above.continued:
+            above.continued = True
+            above = above.parent
+
+
+def content(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of a line's message; a string is no block."""
+    message = value.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    return [block for block in blocks if isinstance(block, dict)] if type(blocks) is list else []
+
+
+def result_ids(value: dict[str, Any]) -> list[str]:
+    """The calls that a line has results of."""
+    blocks = [block for block in content(value) if block.get("type") == "tool_result"]
+    return [block["tool_use_id"] for block in blocks if isinstance(block.get("tool_use_id"), str)]
+
+
+def answer_id(value: dict[str, Any]) -> str | None:
+    """What the lines of one answer have in common."""
+    message = value.get("message")
+    name = message.get("id") if isinstance(message, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def is_error(value: dict[str, Any]) -> bool:
+    """Whether the client speaks of a failure in the model's place; it is never sent."""
+    message = value.get("message")
+    model = message.get("model") if isinstance(message, dict) else None
+    return value.get("isApiErrorMessage") is True or model == SYNTHETIC
+
+
+def _is_spoken(value: dict[str, Any]) -> bool:
+    return value["type"] in ("user", "assistant")

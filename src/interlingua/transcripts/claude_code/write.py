@@ -1,0 +1,203 @@
+"""Transcripts to Claude Code's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.dialects.registry import dialect
+from interlingua.losses import Report
+from interlingua.model.exchange import Request, Response
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.claude_code.read import NAME, shown_as
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.summary import summary_text
+from interlingua.transcripts.totals import bare
+from interlingua.transcripts.transcript import SubAgent, Transcript
+
+VERSION = "2.1.325"
+"""Which Claude Code the lines are made for."""
+_STEP = timedelta(milliseconds=1)
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """A session of its own: what other tools know of it comes back when it is read again."""
+    report = Report(NAME)
+    session = _uuid_or(name.partition(".")[0], transcript.id, transcript)
+    files = {name: _file(transcript, session, report)}
+    for number, helper in enumerate(transcript.subagents):
+        files |= _helper_files(helper, session, name.partition(".")[0], number, report)
+    if len(transcript.branches) > 1:
+        left = len(transcript.branches) - 1
+        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+    return Draft(files, report)
+
+
+def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+    """Lines for the messages from `start` on, behind the last line that is there."""
+    above = msgspec.json.decode(last)
+    lines = _Lines(above["sessionId"], transcript, above["uuid"])
+    lines.number = start + 1_000_000  # apart from the names of lines that were made before
+    lines.time = transcript.updated_at or lines.time
+    _all(lines, transcript, Report(NAME), start)
+    return _joined(lines)
+
+
+class _Lines:
+    """Makes line after line, each the child of the one before."""
+
+    def __init__(self, session: str, transcript: Transcript, parent: str | None = None) -> None:
+        self.session = session
+        self.parent = parent
+        self.folder = transcript.folder or "/"
+        self.time = transcript.created_at or datetime.now(UTC)
+        self.number = 0
+        self.made: list[dict[str, Any]] = []
+        self.side: dict[str, Any] = {}
+
+    def add(self, kind: str, message: Message, said: dict[str, Any], **more: Any) -> dict[str, Any]:
+        self.time = max(message.created_at or self.time, self.time + _STEP)
+        self.number += 1
+        line: dict[str, Any] = {
+            "parentUuid": self.parent,
+            "isSidechain": bool(self.side),
+            **self.side,
+            "type": kind,
+            **said,
+            **more,
+            "uuid": str(uuid5(UUID(self.session), str(self.number))),
+            "timestamp": _spelled(self.time),
+            "userType": "external",
+            "cwd": self.folder,
+            "sessionId": self.session,
+            "version": VERSION,
+        }
+        self.parent = line["uuid"]
+        self.made.append(line)
+        return line
+
+
+def _file(transcript: Transcript, session: str, report: Report, side: str | None = None) -> bytes:
+    lines = _Lines(session, transcript)
+    if side is not None:
+        lines.side = {"agentId": side}
+    _all(lines, transcript, report)
+    return _joined(lines)
+
+
+def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
+    compacted = {each.at: each for each in transcript.compactions}
+    uuids: dict[int, str] = {}
+    for told in told_for(transcript.messages, "anthropic", report, start > 0):
+        if told.at < start:
+            continue
+        before = len(lines.made)
+        if told.original is not None and told.at in compacted:
+            kept = [uuids[at] for at in compacted[told.at].kept if at in uuids]
+            _summary(lines, told.message, kept)
+        else:
+            _said(lines, told)
+        if len(lines.made) > before:
+            _remember(lines.made[before:], told.original)
+            if told.original is not None:
+                uuids[told.at] = lines.made[before]["uuid"]
+
+
+def _joined(lines: _Lines) -> bytes:
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines.made)
+
+
+def _said(lines: _Lines, told: Told) -> None:
+    message = told.message
+    if message.role is Role.ASSISTANT:
+        _answer(lines, message)
+        return
+    for turn in _turns(message):
+        extra = {"isMeta": True} if message.role in (Role.SYSTEM, Role.DEVELOPER) else {}
+        lines.add("user", message, {"message": {"role": "user", "content": turn}}, **extra)
+
+
+def _turns(message: Message) -> Iterator[Any]:
+    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+        yield message.text
+        return
+    for turn in dialect("anthropic").write_request(Request((message,))).wire["messages"]:
+        yield turn["content"]
+
+
+def _answer(lines: _Lines, message: Message) -> None:
+    """One line per block, all with the same id."""
+    wire = dialect("anthropic").write_response(Response(message)).wire
+    wire["id"] = message.metadata.response_id or f"msg_{message.digest()[:24]}"
+    wire["model"] = bare(message.metadata.model) or message.metadata.response_model or "unknown"
+    for block in wire["content"] or [{"type": "text", "text": ""}]:
+        lines.add("assistant", message, {"message": {**wire, "content": [block]}})
+
+
+def _summary(lines: _Lines, message: Message, kept: Sequence[str]) -> None:
+    above, lines.parent = lines.parent, None
+    about: dict[str, Any] = {"trigger": "manual"}
+    if kept:
+        about["preservedMessages"] = {"uuids": list(kept), "allUuids": list(kept)}
+    boundary = {"subtype": "compact_boundary", "content": "Conversation compacted"}
+    lines.add("system", message, {"logicalParentUuid": above, **boundary}, compactMetadata=about)
+    said = {"message": {"role": "user", "content": summary_text(message)}}
+    lines.add("user", message, said, isVisibleInTranscriptOnly=True, isCompactSummary=True)
+
+
+def _remember(made: list[dict[str, Any]], original: Message | None) -> None:
+    shown = shown_as(made)
+    note = None if shown is None else memo(original, shown)
+    if note is not None:
+        made[-1 if made[0]["type"] == "system" else 0][KEY] = note
+
+
+def _helper_files(
+    helper: SubAgent, session: str, stem: str, number: int, report: Report
+) -> dict[str, bytes]:
+    name = helper.transcript.id or ""
+    agent = (
+        name if name.startswith("agent-") else f"agent-{uuid5(UUID(session), str(number)).hex[:17]}"
+    )
+    inner = Report(NAME)
+    data = _file(helper.transcript, session, inner, agent.removeprefix("agent-"))
+    path = f"$.subagents[{number}]"
+    report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+    about = {"agentType": "general-purpose", "toolUseId": helper.tool_use_id}
+    where = f"{stem}/subagents/{agent}"
+    return {f"{where}.jsonl": data, f"{where}.meta.json": msgspec.json.encode(about)}
+
+
+def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+    """The lines of one message that was changed; None if it no longer has as many blocks."""
+    message = transcript.messages[index]
+    values = [msgspec.json.decode(line) for line in lines]
+    said = _Lines(str(UUID(int=0)), transcript)
+    _said(said, Told(message, message, index))
+    if len(said.made) != len(values) or message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return None
+    for value, made in zip(values, said.made, strict=True):
+        value["message"] = {**value["message"], **made["message"]}
+    return [msgspec.json.encode(value) for value in values]
+
+
+def _uuid_or(name: str, known: str | None, transcript: Transcript) -> str:
+    """The session's id: the file's name or the known one if it is one, else one made of them."""
+    for each in (name, known):
+        try:
+            return str(UUID(each or ""))
+        except ValueError:
+            continue
+    digests = "".join(message.digest() for message in transcript.messages[:8])
+    return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{known}:{digests}"))
+
+
+def _spelled(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

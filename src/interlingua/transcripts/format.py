@@ -1,0 +1,105 @@
+"""What a transcript format is, and all that are known: ours, and those that others plugged in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from interlingua.errors import DetectError
+from interlingua.losses import Report
+from interlingua.transcripts.transcript import Transcript
+
+GROUP = "interlingua.transcripts"
+"""The entry points by which other packages bring formats of their own."""
+
+_FOLDERS = {
+    "claude-code": "claude_code",
+}
+_LOADED: dict[str, Format] = {}
+
+
+class Sample(NamedTuple):
+    """What a format is told by: the path, and the first bytes of the file (of a folder: none)."""
+
+    path: Path
+    head: bytes
+
+
+class Draft(NamedTuple):
+    """Files to be written: their names, relative to the folder of the main file, which comes
+    first, and their bytes; and what could not be said in them."""
+
+    files: dict[str, bytes]
+    report: Report
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A session on this machine, as far as a glance tells."""
+
+    format: str
+    path: Path
+    id: str | None = None
+    updated_at: float | None = None
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """One format of transcripts.
+
+    `signs` says by what a file is recognised, or None. `write` says a whole transcript anew,
+    `patch` the lines of one message that was changed (None: it cannot), `more` messages that
+    were added behind the last line; a format without `write` is read only. `find` looks in a
+    home folder, `place` says where the tool looks for a session, `resume` how it is asked to go
+    on with it."""
+
+    name: str
+    title: str
+    seen: str
+    """Which version was seen last, and when."""
+    signs: Callable[[Sample], str | None]
+    read: Callable[[Path], Transcript]
+    read_all: Callable[[Path], Iterator[Transcript]] | None = None
+    write: Callable[[Transcript, str], Draft] | None = None
+    patch: Callable[[Transcript, int, list[bytes]], list[bytes] | None] | None = None
+    more: Callable[[Transcript, int, bytes], bytes] | None = None
+    find: Callable[[Path], Iterator[Found]] | None = None
+    place: Callable[[Transcript, Path], Path] | None = None
+    resume: Callable[[Transcript, Path], list[str]] | None = None
+
+
+def formats() -> list[str]:
+    """The names of all formats."""
+    return [*_FOLDERS, *(each.name for each in _plugged() if each.name not in _FOLDERS)]
+
+
+def format_of(name: str) -> Format:
+    """The format of this name."""
+    if name in _LOADED:
+        return _LOADED[name]
+    if name in _FOLDERS:
+        module = import_module(f"interlingua.transcripts.{_FOLDERS[name]}")
+        _LOADED[name] = module.FORMAT
+        return _LOADED[name]
+    for point in _plugged():
+        if point.name == name:
+            found: Format = point.load()
+            return _LOADED.setdefault(name, found)
+    raise DetectError(f"no transcript format is called {name!r}", formats())
+
+
+def all_formats() -> Iterator[Format]:
+    """Every format that can be loaded; one that cannot is named in a warning and left out."""
+    for name in formats():
+        try:
+            yield format_of(name)
+        except Exception as error:
+            warnings.warn(f"transcript format {name!r} cannot be loaded: {error}", stacklevel=2)
+
+
+def _plugged() -> list[EntryPoint]:
+    return list(entry_points(group=GROUP))

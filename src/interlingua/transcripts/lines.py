@@ -1,0 +1,70 @@
+"""JSON Lines as agents write them: split at line feeds alone, kept as places in the file.
+
+U+2028, U+2029 and U+0085 are legal inside JSON strings, so nothing here works on text. A line that
+is no JSON (a process was killed while it wrote) is left out, and its number is in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.losses import Report
+from interlingua.transcripts.transcript import OriginFile, Span
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, its place in the file, and the object in it."""
+
+    number: int
+    span: Span
+    value: dict[str, Any]
+
+
+class LinesFile:
+    """One file of JSON Lines, read once from its beginning to its end."""
+
+    def __init__(self, path: Path, report: Report, name: str | None = None, file: int = 0) -> None:
+        self.path = path
+        self.report = report
+        self.name = path.name if name is None else name
+        self.file = file
+        self.size = 0
+
+    def lines(self, skip: tuple[bytes, ...] = ()) -> Iterator[Line]:
+        """The objects in order. Lines that begin with one of `skip` are not looked into."""
+        start = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                end = start + len(line)
+                if not (skip and line.startswith(skip)):
+                    value = self._object(line, number)
+                    if value is not None:
+                        inside = end - 1 if line.endswith(b"\n") else end
+                        yield Line(number, Span(start, inside, self.file), value)
+                start = end
+        self.size = start
+
+    def origin(self) -> OriginFile:
+        """What is to be known of the file for the way home, once it has been read."""
+        return OriginFile(self.path, self.name, self.size)
+
+    def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
+        try:
+            value = _decode(line)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            if line.isspace():
+                return None
+            problem = f"it is no JSON: {error}"
+        else:
+            if isinstance(value, dict):
+                return value
+            problem = f"expected an object, found a {type(value).__name__}"
+        where = f"{self.name}, line {number}" if self.file else f"line {number}"
+        self.report.add("dropped", where, problem, "error")
+        return None

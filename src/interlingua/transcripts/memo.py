@@ -1,0 +1,74 @@
+"""What a format has no place for, kept beside what it shows, so that it comes back.
+
+A line of another tool's file may carry one key of ours, which that tool ignores. It says how the
+message differs from what the line alone would be read as, and which reading that was: once
+somebody edits the line, the edit wins and the note is void.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.errors import InterlinguaError
+from interlingua.model.codec import dumps, loads
+from interlingua.model.message import Message
+
+KEY = "interlingua"
+
+
+def memo(message: Message | None, shown: Message) -> dict[str, Any] | None:
+    """The note to keep beside what is read again as `shown`; None if that is all there is.
+    Without a message, what is shown was only added for the tool's sake."""
+    if message is None:
+        return {"of": shown.content_digest(), "added": True}
+    change = _difference(_plain(shown), _plain(message))
+    return None if change is None else {"of": shown.content_digest(), "is": change}
+
+
+def recall(shown: Message, note: Any) -> Message | None:
+    """The message that was written, if the note still belongs to what is shown now; None if there
+    was none."""
+    if not isinstance(note, dict) or note.get("of") != shown.content_digest():
+        return shown
+    if note.get("added") is True:
+        return None
+    try:
+        return loads(msgspec.json.encode(_changed(_plain(shown), note.get("is"))), Message)
+    except (InterlinguaError, TypeError, KeyError, IndexError, ValueError):
+        return shown
+
+
+def _plain(message: Message) -> Any:
+    return msgspec.json.decode(dumps(message))
+
+
+def _difference(old: Any, new: Any) -> dict[str, Any] | None:
+    """What makes `new` of `old`; None if they are the same."""
+    if type(old) is type(new) and old == new:
+        return None
+    if isinstance(old, dict) and isinstance(new, dict):
+        inside = {key: _difference(old.get(key, ...), value) for key, value in new.items()}
+        gone = [key for key in old if key not in new]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        inside = {str(index): _difference(first, second) for index, (first, second) in pairs}
+        gone = []
+    else:
+        return {"new": new}
+    change: dict[str, Any] = {"in": {key: each for key, each in inside.items() if each is not None}}
+    return {**change, "gone": gone} if gone else change
+
+
+def _changed(old: Any, change: Any) -> Any:
+    """The inverse of `_difference`."""
+    if change is None:
+        return old
+    if "new" in change:
+        return change["new"]
+    inside = change["in"]
+    if isinstance(old, list):
+        return [_changed(each, inside.get(str(index))) for index, each in enumerate(old)]
+    kept = {key: value for key, value in old.items() if key not in change.get("gone", ())}
+    return {**kept, **{key: _changed(kept.get(key), each) for key, each in inside.items()}}

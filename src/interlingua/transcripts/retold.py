@@ -1,0 +1,82 @@
+"""Messages on their way into another tool's file: what its model's dialect can take.
+
+Tools bring instructions of their own, so those at the beginning stay behind. What is left is retold
+for the dialect, and each message still knows which one it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from interlingua.losses import Loss, Report
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message, Role
+from interlingua.retell import retell
+from interlingua.transcripts.summary import is_summary
+
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+
+
+class Told(NamedTuple):
+    """A message as it is to be written; `original` is None for one that had to be added."""
+
+    message: Message
+    original: Message | None
+    at: int
+    """The place of the original, or of the one before it."""
+
+
+def told_for(
+    messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
+) -> list[Told]:
+    """Messages as `dialect` takes them; losses are told at their place in `messages`."""
+    first = 0 if instructions else _leave_instructions(messages, report)
+    named = [replace(each, id=f"{at}") for at, each in enumerate(messages)]
+    done = retell(Request(tuple(_whole(each) for each in named[first:])), dialect)
+    report.losses.extend(_shifted(loss, first, messages) for loss in done.report)
+    told: list[Told] = []
+    at = max(first - 1, 0)
+    for message in done.value.messages:
+        if message.id is not None and message.id.isdecimal():
+            at = int(message.id)
+            told.append(Told(_whole_again(message, messages[at]), messages[at], at))
+        else:
+            told.append(Told(message, None, at))
+    return told
+
+
+def _leave_instructions(messages: Sequence[Message], report: Report) -> int:
+    first = 0
+    for message in messages:
+        if message.role not in _INSTRUCTIONS or is_summary(message):
+            break
+        reason = "the tool has instructions of its own"
+        report.add("dropped", f"$.messages[{first}]", reason, "warning", None, message.id)
+        first += 1
+    return first
+
+
+def _whole(message: Message) -> Message:
+    """Summaries have a place of their own in these files: they are not retold as text."""
+    return replace(message, content=()) if is_summary(message) else message
+
+
+def _whole_again(message: Message, original: Message) -> Message:
+    return replace(
+        message,
+        id=original.id,
+        content=original.content if is_summary(original) else message.content,
+    )
+
+
+def _shifted(loss: Loss, first: int, messages: Sequence[Message]) -> Loss:
+    """The same loss, at its place among all messages."""
+    head, dot, rest = loss.path.partition("]")
+    start, bracket, number = head.partition("$.messages[")
+    if start or not bracket or not number.isdecimal():
+        return loss
+    at = int(number) + first
+    return replace(loss, path=f"$.messages[{at}{dot}{rest}", message_id=messages[at].id)
