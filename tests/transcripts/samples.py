@@ -54,5 +54,7 @@ def each_sample(*formats: str) -> pytest.MarkDecorator:
     found = samples(*formats)
     if not found:
         reason = f"no session files in {FOLDER.name}; INTERLINGUA_TRANSCRIPTS names their folder"
-        return pytest.mark.parametrize("sample", [pytest.param(None, marks=pytest.mark.skip(reason))])
+        return pytest.mark.parametrize(
+            "sample", [pytest.param(None, marks=pytest.mark.skip(reason))]
+        )
     return pytest.mark.parametrize("sample", found, ids=lambda sample: sample.id)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
+
+import pytest
 
 import interlingua as il
 from interlingua import transcripts
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.transcripts import Transcript, format_of, formats
 from tests.transcripts.facts import differences, facts_of
 from tests.transcripts.samples import Sample, each_sample
 
 
-@each_sample("claude-code")
+@each_sample(*formats())
 def test_a_file_is_recognised(sample: Sample) -> None:
     assert transcripts.detect(sample.path).format == sample.format
 
 
-@each_sample("claude-code")
+@each_sample(*formats())
 def test_the_facts_of_a_session_are_found(sample: Sample) -> None:
     transcript = transcripts.read(sample.path)
     if sample.facts is not None:
         assert differences(facts_of(transcript), sample.facts) == {}
 
 
-@each_sample("claude-code")
+@each_sample(*formats())
 def test_a_session_goes_home_byte_for_byte(sample: Sample, tmp_path: Path) -> None:
     transcript = transcripts.read(sample.path)
     target = tmp_path / sample.path.name
@@ -35,7 +40,7 @@ def test_a_session_goes_home_byte_for_byte(sample: Sample, tmp_path: Path) -> No
             assert copy.read_bytes() == file.read_bytes()
 
 
-@each_sample("claude-code")
+@each_sample(*formats())
 def test_a_session_that_is_written_anew_is_read_as_it_was(sample: Sample, tmp_path: Path) -> None:
     transcript = transcripts.read(sample.path)
     target = tmp_path / sample.path.name
@@ -43,4 +48,36 @@ def test_a_session_that_is_written_anew_is_read_as_it_was(sample: Sample, tmp_pa
     again = transcripts.read(target)
     assert [il.dumps(each) for each in again.messages] == [
         il.dumps(each) for each in transcript.messages
+    ]
+
+
+AGENTS = [name for name in formats() if format_of(name).resume is not None]
+
+
+@pytest.mark.parametrize("abroad", AGENTS)
+@each_sample(*AGENTS)
+def test_what_was_carried_by_another_tool_comes_back(
+    sample: Sample, abroad: str, tmp_path: Path
+) -> None:
+    transcript = transcripts.read(sample.path)
+    there = tmp_path / f"{uuid4()}.jsonl"
+    transcripts.write(transcript.replace(origin=None), there, abroad)
+    back = tmp_path / f"{uuid4()}.jsonl"
+    transcripts.write(transcripts.read(there).replace(origin=None), back, sample.format)
+    again = transcripts.read(back)
+    assert _signed(again) == _signed(transcript)
+    assert _named(again) == _named(transcript)
+
+
+def _signed(transcript: Transcript) -> list[str]:
+    blocks = (block for message in transcript.messages for block in message.content)
+    return [each.signature for each in blocks if getattr(each, "signature", None)]
+
+
+def _named(transcript: Transcript) -> list[str]:
+    calls = (block for m in transcript.messages for block in m.content)
+    return [
+        each.id if isinstance(each, ToolUseBlock) else each.tool_use_id
+        for each in calls
+        if isinstance(each, ToolUseBlock | ToolResultBlock)
     ]

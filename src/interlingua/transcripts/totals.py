@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
+from interlingua.transcripts.transcript import ModelChange
 
 _COUNTS = (
     "input_tokens",
@@ -49,3 +50,13 @@ def models_of(messages: Iterable[Message]) -> tuple[str, ...]:
 def bare(model: str | None) -> str | None:
     """A model's name without its provider."""
     return None if model is None else model.partition(":")[2] or model
+
+
+def model_changes(messages: Iterable[Message]) -> tuple[ModelChange, ...]:
+    """Where another model than before goes on."""
+    changes: list[ModelChange] = []
+    for at, message in enumerate(messages):
+        model = message.metadata.model
+        if model is not None and (not changes or changes[-1].model != model):
+            changes.append(ModelChange(at, model))
+    return tuple(changes[1:])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -16,23 +15,23 @@ from interlingua.losses import Report
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED, TITLES
-from interlingua.transcripts.claude_code.tree import Node, Tree, answer_id, content, is_error
+from interlingua.transcripts.claude_code.tree import Tree, answer_id, content, is_error
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import summary_message
-from interlingua.transcripts.totals import models_of, total
+from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
-    Branch,
     Compaction,
-    ModelChange,
     Origin,
     OriginFile,
     Span,
     SubAgent,
     Transcript,
 )
+from interlingua.transcripts.tree import Entry, Node, Ways
 
 NAME = "claude-code"
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
@@ -45,14 +44,6 @@ def signs(sample: Sample) -> str | None:
     if all(sign in sample.head for sign in _SIGNS):
         return "lines with parentUuid and sessionId"
     return None
-
-
-class _Entry(NamedTuple):
-    """A message, the lines it was made of, and whether it is a summary of what came before."""
-
-    message: Message
-    lines: list[Line]
-    compaction: bool = False
 
 
 def read(path: Path) -> Transcript:
@@ -74,7 +65,7 @@ class _Session:
         self.report = report
         own = [line for line in lines if helper or line.value.get("isSidechain") is not True]
         self.tree = Tree(own)
-        self._read: dict[int, list[_Entry]] = {}
+        self.ways = Ways(self._entries)
 
     def transcript(
         self,
@@ -83,10 +74,9 @@ class _Session:
         beside: tuple[OriginFile, ...] = (),
     ) -> Transcript:
         tip = self.tree.active()
-        path = self.tree.path(tip) if tip else []
-        entries = self.entries(path)
+        entries = self.ways.entries(tip)
         messages = tuple(entry.message for entry in entries)
-        spans = tuple(tuple(line.span for line in entry.lines) for entry in entries)
+        spans = tuple(entry.spans for entry in entries)
         self._tell_attachments()
         return Transcript(
             format=NAME,
@@ -94,30 +84,21 @@ class _Session:
             id=self._session_id(file.path),
             title=self._title(),
             folder=self._latest("cwd"),
-            created_at=_time(self._first("timestamp")),
-            updated_at=_time(self._latest("timestamp")),
+            created_at=from_iso(self._first("timestamp")),
+            updated_at=from_iso(self._latest("timestamp")),
             models=models_of(messages),
             usage=self._usage(),
-            branches=self._branches(tip, messages),
+            branches=self.ways.branches(self.tree.nodes, tip),
             compactions=self._compactions(entries),
-            model_changes=_model_changes(messages),
+            model_changes=model_changes(messages),
             subagents=helpers,
             report=self.report,
             details=self._details(),
             origin=Origin(NAME, (file, *beside), messages, spans),
         )
 
-    def entries(self, path: list[Node]) -> list[_Entry]:
-        """The messages of these nodes, in the order of the file."""
-        found = []
-        for node in path:
-            if id(node) not in self._read:
-                self._read[id(node)] = list(self._entries(node))
-            found.extend(self._read[id(node)])
-        return found
-
-    def _entries(self, node: Node) -> Iterator[_Entry]:
-        kind = node.first["type"]
+    def _entries(self, node: Node) -> Iterator[Entry]:
+        kind = node.lines[0].value["type"]
         if kind == "user":
             yield from self._user(node.lines[0])
         elif kind == "assistant":
@@ -128,26 +109,16 @@ class _Session:
                 if line.value["type"] == "user":
                     yield from self._user(line)
 
-    def _user(self, line: Line) -> Iterator[_Entry]:
+    def _user(self, line: Line) -> Iterator[Entry]:
         yield from self._tried([line], lambda: _spoken(line))
 
-    def _tried(self, lines: list[Line], make: Any) -> Iterator[_Entry]:
+    def _tried(self, lines: list[Line], make: Any) -> Iterator[Entry]:
         try:
             yield from make()
         except InterlinguaError as error:
             self.report.add("dropped", f"line {lines[0].number}", str(error), "error")
 
-    def _branches(self, tip: Node | None, messages: tuple[Message, ...]) -> tuple[Branch, ...]:
-        branches = []
-        for node in self.tree.tips():
-            if node is tip:
-                branches.append(Branch(node.first.get("uuid"), messages, True))
-                continue
-            way = tuple(entry.message for entry in self.entries(self.tree.path(node)))
-            branches.append(Branch(node.first.get("uuid"), way))
-        return tuple(branches)
-
-    def _compactions(self, entries: list[_Entry]) -> tuple[Compaction, ...]:
+    def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
         places = {line.value.get("uuid"): at for at, e in enumerate(entries) for line in e.lines}
         found = []
         for at, entry in enumerate(entries):
@@ -209,7 +180,7 @@ class _Session:
         return {key: value for key, value in found.items() if value}
 
 
-def _answer(lines: list[Line]) -> Iterator[_Entry]:
+def _answer(lines: list[Line]) -> Iterator[Entry]:
     """One answer: the blocks of its lines together, usage counted once."""
     first = lines[0].value
     said = [_message(line) for line in lines]
@@ -256,7 +227,7 @@ def _output(usage: dict[str, Any]) -> int:
     return count if isinstance(count, int) else -1
 
 
-def _spoken(line: Line) -> Iterator[_Entry]:
+def _spoken(line: Line) -> Iterator[Entry]:
     """A prompt, results of calls, a summary, or what the client says as the user."""
     value = line.value
     said = _message(line)
@@ -270,11 +241,11 @@ def _spoken(line: Line) -> Iterator[_Entry]:
         yield from _recalled(_placed(message, value), [line])
 
 
-def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> Iterator[_Entry]:
+def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> Iterator[Entry]:
     """What is shown, and what another tool knew of it."""
     message = recall(shown, lines[0].value.get(KEY))
     if message is not None:
-        yield _Entry(message, lines, compaction)
+        yield Entry(message, lines, compaction)
 
 
 def _message(line: Line) -> dict[str, Any]:
@@ -296,16 +267,7 @@ def _is_not_typed(value: dict[str, Any], message: Message) -> bool:
 
 
 def _placed(message: Message, value: dict[str, Any]) -> Message:
-    return replace(message, id=value.get("uuid"), created_at=_time(value.get("timestamp")))
-
-
-def _model_changes(messages: tuple[Message, ...]) -> tuple[ModelChange, ...]:
-    changes: list[ModelChange] = []
-    for at, message in enumerate(messages):
-        model = message.metadata.model
-        if model is not None and (not changes or changes[-1].model != model):
-            changes.append(ModelChange(at, model))
-    return tuple(changes[1:])
+    return replace(message, id=value.get("uuid"), created_at=from_iso(value.get("timestamp")))
 
 
 def _helpers(path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
@@ -334,13 +296,3 @@ def _caller(path: Path) -> str | None:
         return None
     name = value.get("toolUseId") if isinstance(value, dict) else None
     return name if isinstance(name, str) else None
-
-
-def _time(text: Any) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -9,25 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.transcripts.claude_code.tables import NODES, SYNTHETIC
 from interlingua.transcripts.lines import Line
-
-
-class Node(msgspec.Struct, eq=False):
-    """An answer with its results, or any other line of the tree."""
-
-    lines: list[Line]
-    parent: Node | None = None
-    spoken: bool = False
-    """Whether a person or the model speaks in it."""
-    continued: bool = False
-    """Whether something is said after it."""
-
-    @property
-    def first(self) -> dict[str, Any]:
-        return self.lines[0].value
+from interlingua.transcripts.tree import Node, mark_continued, tips
 
 
 class Tree:
@@ -42,29 +26,12 @@ class Tree:
             self._take(line)
         for node in self.nodes:
             node.parent = self._parent(node)
-        for node in self.nodes:
-            if node.spoken:
-                self._mark(node)
-
-    def tips(self) -> list[Node]:
-        """The last node of every way through the session, in the order of the file."""
-        return [node for node in self.nodes if node.spoken and not node.continued]
+        mark_continued(self.nodes)
 
     def active(self) -> Node | None:
         """The tip that the session goes on from: the one that was spoken in last."""
-        tips = self.tips()
-        return max(tips, key=lambda node: node.lines[-1].number) if tips else None
-
-    def path(self, tip: Node) -> list[Node]:
-        """All nodes from the beginning to this tip."""
-        found: list[Node] = []
-        seen: set[int] = set()
-        node: Node | None = tip
-        while node is not None and id(node) not in seen:
-            seen.add(id(node))
-            found.append(node)
-            node = node.parent
-        return found[::-1]
+        found = tips(self.nodes)
+        return max(found, key=lambda node: node.lines[-1].number) if found else None
 
     def _take(self, line: Line) -> None:
         value = line.value
@@ -100,16 +67,10 @@ class Tree:
                 self._callers[block["id"]] = node
 
     def _parent(self, node: Node) -> Node | None:
-        value = node.first
+        value = node.lines[0].value
         above = value.get("parentUuid") or value.get("logicalParentUuid")
         found = self._by_uuid.get(above) if isinstance(above, str) else None
         return None if found is node else found
-
-    def _mark(self, node: Node) -> None:
-        above = node.parent
-        while above is not None and not above.continued:
-            above.continued = True
-            above = above.parent
 
 
 def content(value: dict[str, Any]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from interlingua.transcripts.format import Draft
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.retold import Told, told_for
 from interlingua.transcripts.summary import summary_text
+from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
 from interlingua.transcripts.transcript import SubAgent, Transcript
 
@@ -73,7 +74,7 @@ class _Lines:
             **said,
             **more,
             "uuid": str(uuid5(UUID(self.session), str(self.number))),
-            "timestamp": _spelled(self.time),
+            "timestamp": to_iso(self.time),
             "userType": "external",
             "cwd": self.folder,
             "sessionId": self.session,
@@ -197,7 +198,3 @@ def _uuid_or(name: str, known: str | None, transcript: Transcript) -> str:
             continue
     digests = "".join(message.digest() for message in transcript.messages[:8])
     return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{known}:{digests}"))
-
-
-def _spelled(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

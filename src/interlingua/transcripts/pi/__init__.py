@@ -1,0 +1,22 @@
+"""pi: a file of JSON Lines a session, a tree by `parentId`; each answer says which API made it."""
+
+from __future__ import annotations
+
+from interlingua.transcripts.format import Format
+from interlingua.transcripts.pi.find import find, place, resume
+from interlingua.transcripts.pi.read import read, signs
+from interlingua.transcripts.pi.write import more, patch, write
+
+FORMAT = Format(
+    name="pi",
+    title="pi",
+    seen="0.87.1 (file version 3), 2026-11-16",
+    signs=signs,
+    read=read,
+    write=write,
+    patch=patch,
+    more=more,
+    find=find,
+    place=place,
+    resume=resume,
+)

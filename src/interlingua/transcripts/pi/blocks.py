@@ -1,0 +1,131 @@
+"""pi's blocks and ours. What an API signs is spelled as that API needs it: a Responses answer
+keeps the whole reasoning item as text, and its calls are named by call and item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.registry import dialect
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import (
+    Block,
+    ImageBlock,
+    RedactedThinkingBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message
+
+RESPONSES = "openai-responses"
+
+
+def read_blocks(content: Any, protocol: str | None) -> Iterator[Block]:
+    """Content as the file has it: a string, or a list of blocks."""
+    if isinstance(content, str):
+        if content:
+            yield TextBlock(content)
+        return
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict):
+            yield from _read_block(part, protocol)
+
+
+def _read_block(part: dict[str, Any], protocol: str | None) -> Iterator[Block]:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            signature = part.get("textSignature")
+            own = protocol == "gemini" and isinstance(signature, str)
+            yield TextBlock(text, signature if own else None)
+        case {"type": "thinking", "redacted": True, "thinkingSignature": str(data)}:
+            yield RedactedThinkingBlock(data)
+        case {"type": "thinking", "thinking": str(text)}:
+            yield from _read_thinking(text, part.get("thinkingSignature"), protocol)
+        case {"type": "toolCall", "id": str(name), "name": str(tool), "arguments": dict(given)}:
+            signature = part.get("thoughtSignature")
+            signature = signature if isinstance(signature, str) else None
+            yield ToolUseBlock(call_id(name, protocol), tool, given, signature=signature)
+        case {"type": "image", "data": str(data)}:
+            yield ImageBlock(Source("base64", data), part.get("mimeType"))
+        case _:
+            yield UnknownBlock({"pi": part})
+
+
+def _read_thinking(text: str, signature: Any, protocol: str | None) -> Iterator[Block]:
+    if protocol == RESPONSES and isinstance(signature, str) and signature.startswith("{"):
+        try:
+            item = msgspec.json.decode(signature)
+            messages = dialect(RESPONSES).read_request({"input": [item]}).messages
+        except (msgspec.DecodeError, InterlinguaError):
+            pass
+        else:
+            yield from (block for message in messages for block in message.content)
+            return
+    yield ThinkingBlock(text, signature if isinstance(signature, str) and signature else None)
+
+
+def call_id(name: str, protocol: str | None) -> str:
+    """The call's own id, of a name that may say its item too."""
+    return name.partition("|")[0] if "|" in name else name
+
+
+def write_blocks(message: Message) -> list[dict[str, Any]]:
+    """The blocks of a message as pi has them; what it has not is left to the note beside it."""
+    items = _items(message) if message.metadata.protocol == RESPONSES else {}
+    written = (_write_block(block, items) for block in message.content)
+    return [part for part in written if part is not None]
+
+
+def _write_block(block: Block, items: dict[str, Any]) -> dict[str, Any] | None:
+    match block:
+        case TextBlock(text, signature):
+            return {"type": "text", "text": text, **_some(textSignature=signature)}
+        case ThinkingBlock(text, signature):
+            item = items.get(block.id or "")
+            spelled = msgspec.json.encode(item).decode() if item else signature
+            return {"type": "thinking", "thinking": text, **_some(thinkingSignature=spelled)}
+        case RedactedThinkingBlock(data):
+            shown = "[Reasoning redacted]"
+            return {
+                "type": "thinking",
+                "thinking": shown,
+                "thinkingSignature": data,
+                "redacted": True,
+            }
+        case ToolUseBlock(name, tool, given, signature=signature):
+            item = items.get(name)
+            name = f"{name}|{item['id']}" if item and item.get("id") else name
+            call = {"type": "toolCall", "id": name, "name": tool, "arguments": given}
+            return {**call, **_some(thoughtSignature=signature)}
+        case ImageBlock(Source("base64", data), media):
+            return {"type": "image", "data": data, "mimeType": media or "image/png"}
+        case UnknownBlock({"pi": dict(part)}):
+            return part
+    return None
+
+
+def _items(message: Message) -> dict[str, Any]:
+    """The Responses items of an answer, by the id of the reasoning or of the call."""
+    wire = dialect(RESPONSES).write_request(Request((message,))).wire
+    items = wire["input"] if isinstance(wire.get("input"), list) else []
+    return {str(item.get("call_id") or item.get("id")): item for item in items}
+
+
+def _some(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def sections(message: dict[str, Any]) -> str:
+    """The instructions of a system entry: its text, or its sections in order."""
+    text = message.get("content")
+    if isinstance(text, str) and text:
+        return text
+    parts = message.get("sections")
+    values: Iterable[Any] = parts.values() if isinstance(parts, dict) else ()
+    return "\n\n".join(part for part in values if isinstance(part, str) and part)

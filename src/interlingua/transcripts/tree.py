@@ -1,0 +1,90 @@
+"""Sessions that are trees: every way through them, and the one that they go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from interlingua.model.message import Message
+from interlingua.transcripts.lines import Line
+from interlingua.transcripts.transcript import Branch, Span
+
+
+class Entry(NamedTuple):
+    """A message, the lines it was made of, and whether it is a summary of what came before."""
+
+    message: Message
+    lines: list[Line]
+    compaction: bool = False
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return tuple(line.span for line in self.lines)
+
+
+class Node(msgspec.Struct, eq=False):
+    """One step: the lines it is made of. `spoken`: a person or the model speaks in it."""
+
+    lines: list[Line]
+    spoken: bool = False
+    parent: Node | None = None
+    continued: bool = False
+    """Whether something is said after it."""
+
+
+def mark_continued(nodes: Iterable[Node]) -> None:
+    """Find out after which nodes something is said; their parents are known by now."""
+    for node in nodes:
+        above = node.parent if node.spoken else None
+        while above is not None and not above.continued:
+            above.continued = True
+            above = above.parent
+
+
+def tips(nodes: Iterable[Node]) -> list[Node]:
+    """The last node of every way, in the order of the file."""
+    return [node for node in nodes if node.spoken and not node.continued]
+
+
+def way_to(tip: Node | None) -> list[Node]:
+    """All nodes from the beginning to this one; a circle is cut where it closes."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    node = tip
+    while node is not None and id(node) not in seen:
+        seen.add(id(node))
+        found.append(node)
+        node = node.parent
+    return found[::-1]
+
+
+class Ways:
+    """The messages on each way through a tree; each node is read once."""
+
+    def __init__(self, read: Callable[[Node], Iterator[Entry]]) -> None:
+        self._read = read
+        self._known: dict[int, list[Entry]] = {}
+
+    def entries(self, tip: Node | None) -> list[Entry]:
+        """The messages from the beginning to a tip."""
+        found: list[Entry] = []
+        for node in way_to(tip):
+            if id(node) not in self._known:
+                self._known[id(node)] = list(self._read(node))
+            found.extend(self._known[id(node)])
+        return found
+
+    def branches(self, nodes: Iterable[Node], active: Node | None) -> tuple[Branch, ...]:
+        """Every way, the active one marked."""
+        return tuple(
+            Branch(_name(node), tuple(e.message for e in self.entries(node)), node is active)
+            for node in tips(nodes)
+        )
+
+
+def _name(node: Node) -> str | None:
+    value = node.lines[0].value
+    name = value.get("uuid") or value.get("id")
+    return name if isinstance(name, str) else None
