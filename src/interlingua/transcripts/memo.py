@@ -7,6 +7,7 @@ somebody edits the line, the edit wins and the note is void.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,26 +19,58 @@ from interlingua.model.message import Message
 KEY = "interlingua"
 
 
-def memo(message: Message | None, shown: Message) -> dict[str, Any] | None:
+def memo(
+    message: Message | None,
+    shown: Message,
+    before: Sequence[Message] = (),
+    after: Sequence[Message] = (),
+) -> dict[str, Any] | None:
     """The note to keep beside what is read again as `shown`; None if that is all there is.
-    Without a message, what is shown was only added for the tool's sake."""
+    Without a message, what is shown was only added for the tool's sake. `before` and `after` are
+    messages that could not be shown at all."""
+    note: dict[str, Any] = {"of": shown.content_digest()}
     if message is None:
-        return {"of": shown.content_digest(), "added": True}
-    change = _difference(_plain(shown), _plain(message))
-    return None if change is None else {"of": shown.content_digest(), "is": change}
+        note["added"] = True
+    else:
+        change = _difference(_plain(shown), _plain(message))
+        if change is not None:
+            note["is"] = change
+    if before:
+        note["before"] = [_plain(each) for each in before]
+    if after:
+        note["after"] = [_plain(each) for each in after]
+    return note if len(note) > 1 else None
 
 
-def recall(shown: Message, note: Any) -> Message | None:
-    """The message that was written, if the note still belongs to what is shown now; None if there
-    was none."""
-    if not isinstance(note, dict) or note.get("of") != shown.content_digest():
-        return shown
+def recall(shown: Message, note: Any) -> list[Message]:
+    """What was written where this is shown: one message, and those that could not be shown."""
+    if not isinstance(note, dict):
+        return [shown]
+    own = _own(shown, note) if note.get("of") == shown.content_digest() else shown
+    found = [*_hidden(note.get("before")), own, *_hidden(note.get("after"))]
+    return [each for each in found if each is not None]
+
+
+def _own(shown: Message, note: dict[str, Any]) -> Message | None:
     if note.get("added") is True:
         return None
     try:
-        return loads(msgspec.json.encode(_changed(_plain(shown), note.get("is"))), Message)
-    except (InterlinguaError, TypeError, KeyError, IndexError, ValueError):
-        return shown
+        return _loaded(_changed(_plain(shown), note.get("is"))) or shown
+    except (TypeError, KeyError, IndexError):
+        return shown  # the note was edited
+
+
+def _hidden(messages: Any) -> list[Message | None]:
+    each = messages if isinstance(messages, list) else []
+    return [_loaded(plain) for plain in each]
+
+
+def _loaded(plain: Any) -> Message | None:
+    """A message of its JSON form; None for what is none, since files can be edited by anybody."""
+    try:
+        return loads(msgspec.json.encode(plain), Message)
+    except (InterlinguaError, TypeError, ValueError):
+        return None
 
 
 def _plain(message: Message) -> Any:

@@ -21,12 +21,15 @@ _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 
 
 class Told(NamedTuple):
-    """A message as it is to be written; `original` is None for one that had to be added."""
+    """A message as it is to be written; `original` is None for one that had to be added. `before`
+    and `after` are those around it that cannot be told."""
 
     message: Message
     original: Message | None
     at: int
     """The place of the original, or of the one before it."""
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
 
 
 def told_for(
@@ -38,13 +41,17 @@ def told_for(
     done = retell(Request(tuple(_whole(each) for each in named[first:])), dialect)
     report.losses.extend(_shifted(loss, first, messages) for loss in done.report)
     told: list[Told] = []
-    at = max(first - 1, 0)
+    last = -1
     for message in done.value.messages:
         if message.id is not None and message.id.isdecimal():
             at = int(message.id)
-            told.append(Told(_whole_again(message, messages[at]), messages[at], at))
+            before = tuple(messages[last + 1 : at])
+            told.append(Told(_whole_again(message, messages[at]), messages[at], at, before))
+            last = max(last, at)
         else:
-            told.append(Told(message, None, at))
+            told.append(Told(message, None, max(last, 0)))
+    if told and last + 1 < len(messages):
+        told[-1] = told[-1]._replace(after=tuple(messages[last + 1 :]))
     return told
 
 

@@ -20,7 +20,7 @@ from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile
 from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.summary import summary_message
+from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
@@ -243,9 +243,8 @@ def _spoken(line: Line) -> Iterator[Entry]:
 
 def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> Iterator[Entry]:
     """What is shown, and what another tool knew of it."""
-    message = recall(shown, lines[0].value.get(KEY))
-    if message is not None:
-        yield Entry(message, lines, compaction)
+    for message in recall(shown, lines[0].value.get(KEY)):
+        yield Entry(message, lines, compaction and is_summary(message))
 
 
 def _message(line: Line) -> dict[str, Any]:

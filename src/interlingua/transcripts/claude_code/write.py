@@ -106,7 +106,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
         else:
             _said(lines, told)
         if len(lines.made) > before:
-            _remember(lines.made[before:], told.original)
+            _remember(lines.made[before:], told)
             if told.original is not None:
                 uuids[told.at] = lines.made[before]["uuid"]
 
@@ -153,9 +153,9 @@ def _summary(lines: _Lines, message: Message, kept: Sequence[str]) -> None:
     lines.add("user", message, said, isVisibleInTranscriptOnly=True, isCompactSummary=True)
 
 
-def _remember(made: list[dict[str, Any]], original: Message | None) -> None:
+def _remember(made: list[dict[str, Any]], told: Told) -> None:
     shown = shown_as(made)
-    note = None if shown is None else memo(original, shown)
+    note = None if shown is None else memo(told.original, shown, told.before, told.after)
     if note is not None:
         made[-1 if made[0]["type"] == "system" else 0][KEY] = note
 

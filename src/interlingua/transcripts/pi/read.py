@@ -20,7 +20,7 @@ from interlingua.transcripts.lines import Line, LinesFile
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.pi.blocks import call_id, read_blocks, sections
 from interlingua.transcripts.pi.tables import APIS, STOPS
-from interlingua.transcripts.summary import summary_message
+from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import Compaction, Origin, OriginFile, Transcript
@@ -88,9 +88,8 @@ class _Session:
             return
         if shown is None:
             return
-        message = recall(shown, line.value.get(KEY))
-        if message is not None:
-            yield Entry(message, [line], line.value.get("type") == "compaction")
+        for message in recall(shown, line.value.get(KEY)):
+            yield Entry(message, [line], is_summary(message))
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
         places = {entry.lines[0].value.get("id"): at for at, entry in enumerate(entries)}
