@@ -20,6 +20,7 @@ GROUP = "interlingua.transcripts"
 
 _FOLDERS = {
     "claude-code": "claude_code",
+    "codex": "codex",
     "pi": "pi",
 }
 _LOADED: dict[str, Format] = {}

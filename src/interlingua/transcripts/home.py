@@ -52,7 +52,7 @@ def _edits(transcript: Transcript, origin: Origin, to: Format) -> Edits | None:
             continue
         spans = origin.spans[index]
         lines = [_bytes(origin.files[span.file], span) for span in spans]
-        made = None if to.patch is None else to.patch(transcript, index, lines)
+        made = to.patch(transcript, index, lines) if to.patch is not None and lines else None
         if made is None:
             return None
         for span, line in zip(spans, made, strict=True):

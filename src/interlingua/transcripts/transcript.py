@@ -53,10 +53,12 @@ class Branch(msgspec.Struct, frozen=True):
 
 class Compaction(msgspec.Struct, frozen=True):
     """History up to here was replaced by a summary: the message at `at` holds it. Of the messages
-    before it the model still sees those whose indexes are in `kept`."""
+    before it the model still sees those whose indexes are in `kept`; some tools say the summary
+    behind them."""
 
     at: int
     kept: tuple[int, ...] = ()
+    summary_last: bool = False
 
 
 class ModelChange(msgspec.Struct, frozen=True):
@@ -103,7 +105,8 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
             return self.messages
         last = self.compactions[-1]
         kept = tuple(self.messages[index] for index in last.kept)
-        return (self.messages[last.at], *kept, *self.messages[last.at + 1 :])
+        summary, later = self.messages[last.at], self.messages[last.at + 1 :]
+        return (*kept, summary, *later) if last.summary_last else (summary, *kept, *later)
 
     def replace(self, **changes: Any) -> Transcript:
         """A copy with some fields changed."""

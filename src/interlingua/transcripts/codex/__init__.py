@@ -1,0 +1,22 @@
+"""Codex: rollouts as JSON Lines of Responses items; a file may go on from another one."""
+
+from __future__ import annotations
+
+from interlingua.transcripts.codex.find import find, place, resume
+from interlingua.transcripts.codex.read import read, signs
+from interlingua.transcripts.codex.write import more, patch, write
+from interlingua.transcripts.format import Format
+
+FORMAT = Format(
+    name="codex",
+    title="Codex",
+    seen="0.166.0, 2026-11-16",
+    signs=signs,
+    read=read,
+    write=write,
+    patch=patch,
+    more=more,
+    find=find,
+    place=place,
+    resume=resume,
+)

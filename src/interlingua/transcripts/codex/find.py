@@ -1,0 +1,49 @@
+"""Where Codex keeps its rollouts, and how it is asked to go on with one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from interlingua.transcripts.format import Found
+from interlingua.transcripts.transcript import Transcript
+
+THREAD = re.compile(
+    r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?P<thread>[0-9a-f-]{36})(?P<part>_[0-9a-f-]{36})?\.jsonl"
+)
+
+
+def find(home: Path) -> Iterator[Found]:
+    for folder in ("sessions", "archived_sessions"):
+        for path in sorted((_config(home) / folder).rglob("rollout-*.jsonl")):
+            name = THREAD.fullmatch(path.name)
+            yield Found("codex", path, name and name["thread"], path.stat().st_mtime)
+
+
+def place(transcript: Transcript, home: Path) -> Path:
+    time = (transcript.created_at or datetime.now(UTC)).astimezone(UTC)
+    name = f"rollout-{time:%Y-%m-%dT%H-%M-%S}-{transcript.id}.jsonl"
+    return _config(home) / "sessions" / f"{time:%Y/%m/%d}" / name
+
+
+def resume(transcript: Transcript, path: Path) -> list[str]:
+    name = THREAD.fullmatch(path.name)
+    return ["codex", "resume", name["thread"] if name else str(transcript.id)]
+
+
+def rollouts_of(thread: str, beside: Path) -> list[Path]:
+    """The files of a thread: in the folder of another rollout, or anywhere in its tree."""
+    here = sorted(beside.parent.glob(f"rollout-*-{thread}*.jsonl"))
+    if here:
+        return here
+    tree = next((each for each in beside.parents if each.name == "sessions"), None)
+    return sorted(tree.rglob(f"rollout-*-{thread}*.jsonl")) if tree else []
+
+
+def _config(home: Path) -> Path:
+    """`CODEX_HOME` says where, for this user's own home."""
+    own = os.environ.get("CODEX_HOME")
+    return Path(own) if own and home == Path.home() else home / ".codex"

@@ -1,0 +1,213 @@
+"""Codex's rollouts to a transcript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from interlingua.losses import Report
+from interlingua.model.blocks import TextBlock
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.codex.find import THREAD, rollouts_of
+from interlingua.transcripts.codex.history import NAME, History, read_items, results
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.transcript import (
+    Branch,
+    Compaction,
+    Origin,
+    OriginFile,
+    SubAgent,
+    Transcript,
+)
+from interlingua.transcripts.tree import Entry
+
+_DEEPEST = 16
+"""How many files may go on from one another."""
+
+
+def signs(sample: Sample) -> str | None:
+    """The first line says what session it is."""
+    first = sample.head.partition(b"\n")[0].replace(b" ", b"")
+    if b'"type":"session_meta"' in first and b'"payload"' in first:
+        return "a first line of type session_meta"
+    return None
+
+
+def read(path: Path) -> Transcript:
+    """One session: its rollout, those that it goes on from, and those of its helpers."""
+    return _Rollout(path, Report(NAME)).transcript()
+
+
+class _Rollout:
+    """One file, read together with what came before it."""
+
+    def __init__(self, path: Path, report: Report, depth: int = 0) -> None:
+        self.path = path
+        self.report = report
+        self.file = LinesFile(path, report)
+        self.lines = list(self.file.lines())
+        meta = self.lines[0].value if self.lines else {}
+        if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
+            raise TranscriptError(path, "it does not begin with session metadata")
+        self.meta: dict[str, Any] = meta["payload"]
+        self.base, self.cut = self._base(depth)
+
+    @property
+    def thread(self) -> str | None:
+        name = self.meta.get("id")
+        return name if isinstance(name, str) else None
+
+    def _base(self, depth: int) -> tuple[_Rollout | None, int]:
+        """The file that this one goes on from, and at which byte it leaves it."""
+        about = self.meta.get("history_base")
+        if not isinstance(about, dict):
+            return None, 0
+        thread, end = str(about.get("thread_id")), about.get("end_byte_offset")
+        found = [each for each in rollouts_of(thread, self.path) if each != self.path]
+        if not found or depth >= _DEEPEST or not isinstance(end, int):
+            reason = f"the file of thread {thread}, from which this one goes on, is not there"
+            self.report.add("dropped", "line 1", reason, "error")
+            return None, 0
+        return _Rollout(found[0], self.report, depth + 1), end
+
+    def history(self, end: int | None = None) -> History:
+        """All that was said up to a byte of this file, with what came before."""
+        history = self.base.history(self.cut) if self.base else self._beginning()
+        for line in self.lines:
+            if end is None or line.span.start < end:
+                history.take(line)
+        history.end_answer()
+        if end is not None:  # the lines of another file are copied, never changed
+            history.entries = [entry._replace(lines=[]) for entry in history.entries]
+        return history
+
+    def _beginning(self) -> History:
+        history = History(self.report, self.meta.get("model_provider"))
+        about = self.meta.get("base_instructions")
+        text = about.get("text") if isinstance(about, dict) else None
+        if isinstance(text, str) and text:
+            history.entries.append(Entry(Message(Role.SYSTEM, (TextBlock(text),)), []))
+        return history
+
+    def transcript(self) -> Transcript:
+        history = self.history()
+        entries = history.entries
+        messages = tuple(entry.message for entry in entries)
+        left = self._left()
+        helpers, beside = self._helpers(messages)
+        usages = history.usages + (left[1] if left else [])
+        branches = [Branch(self.thread, messages, True)]
+        return Transcript(
+            format=NAME,
+            messages=messages,
+            id=self.thread,
+            folder=_text(self.meta.get("cwd")),
+            created_at=from_iso(self.meta.get("timestamp")),
+            updated_at=from_iso(self.lines[-1].value.get("timestamp")),
+            models=models_of(messages),
+            usage=total(usages),
+            branches=tuple(left[0] + branches if left else branches),
+            compactions=_compactions(entries),
+            model_changes=model_changes(messages),
+            subagents=helpers,
+            report=self.report,
+            details=self._details(),
+            origin=Origin(
+                NAME,
+                (self.file.origin(), *self._files_before(), *beside),
+                messages,
+                tuple(entry.spans for entry in entries),
+            ),
+        )
+
+    def _left(self) -> tuple[list[Branch], list[Any]] | None:
+        """What was said in the file before and given up: the same thread, cut off."""
+        if self.base is None or self.base.thread != self.thread:
+            return None
+        there = self.base.history()
+        kept = self.base.history(self.cut)
+        if len(there.entries) == len(kept.entries):
+            return None
+        messages = tuple(entry.message for entry in there.entries)
+        return [Branch(self.thread, messages)], there.usages[len(kept.usages) :]
+
+    def _files_before(self) -> list[OriginFile]:
+        """Files that this one goes on from, as far as they lie beside it."""
+        found, base = [], self.base
+        while base is not None:
+            if base.path.parent == self.path.parent:
+                found.append(base.file.origin())
+            base = base.base
+        return found
+
+    def _helpers(
+        self, messages: tuple[Message, ...]
+    ) -> tuple[tuple[SubAgent, ...], list[OriginFile]]:
+        callers = _callers(messages)
+        helpers, files = [], []
+        for thread, call in callers.items():
+            for path in rollouts_of(thread, self.path):
+                helper = _Rollout(path, Report(NAME))
+                helpers.append(SubAgent(helper.transcript(), call))
+                if path.parent == self.path.parent:
+                    files.append(helper.file.origin())
+        return tuple(helpers), files
+
+    def _details(self) -> dict[str, Any]:
+        found = {"version": self.meta.get("cli_version"), "originator": self.meta.get("originator")}
+        return {key: value for key, value in found.items() if isinstance(value, str)}
+
+
+def _callers(messages: tuple[Message, ...]) -> dict[str, str]:
+    """Helpers' threads and the calls that began them, as the calls' results tell."""
+    found: dict[str, str] = {}
+    for message in messages:
+        for block in results(message):
+            text = "".join(each.text for each in block.content if isinstance(each, TextBlock))
+            if '"agent_id"' not in text:
+                continue
+            try:
+                about = msgspec.json.decode(text)
+            except msgspec.DecodeError:
+                continue
+            thread = about.get("agent_id") if isinstance(about, dict) else None
+            if isinstance(thread, str) and THREAD.fullmatch(
+                f"rollout-0000-00-00T00-00-00-{thread}.jsonl"
+            ):
+                found.setdefault(thread, block.tool_use_id)
+    return found
+
+
+def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
+    """The replacing history says prompts again, then the summary."""
+    marks = []
+    for at, entry in enumerate(entries):
+        if entry.compaction:
+            payload = entry.lines[0].value["payload"] if entry.lines else {}
+            said = _texts(payload.get("replacement_history"))
+            kept = [i for i in range(at) if _is_said_again(entries[i].message, said)]
+            marks.append(Compaction(at, tuple(kept), summary_last=True))
+    return tuple(marks)
+
+
+def _texts(items: Any) -> set[str]:
+    if not isinstance(items, list):
+        return set()
+    return {message.text for message in read_items(items) if message.role is Role.USER}
+
+
+def _is_said_again(message: Message, said: set[str]) -> bool:
+    return message.role is Role.USER and message.text in said
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+__all__ = ["Line", "read", "signs"]
