@@ -21,6 +21,7 @@ GROUP = "interlingua.transcripts"
 _FOLDERS = {
     "claude-code": "claude_code",
     "codex": "codex",
+    "gemini-cli": "gemini_cli",
     "pi": "pi",
 }
 _LOADED: dict[str, Format] = {}

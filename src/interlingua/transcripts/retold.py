@@ -40,19 +40,26 @@ def told_for(
     named = [replace(each, id=f"{at}") for at, each in enumerate(messages)]
     done = retell(Request(tuple(_whole(each) for each in named[first:])), dialect)
     report.losses.extend(_shifted(loss, first, messages) for loss in done.report)
+    places = [_place(message) for message in done.value.messages]
+    hidden = set(range(len(messages))) - set(places)
     told: list[Told] = []
     last = -1
-    for message in done.value.messages:
-        if message.id is not None and message.id.isdecimal():
-            at = int(message.id)
-            before = tuple(messages[last + 1 : at])
-            told.append(Told(_whole_again(message, messages[at]), messages[at], at, before))
-            last = max(last, at)
-        else:
+    for message, at in zip(done.value.messages, places, strict=True):
+        if at is None:
             told.append(Told(message, None, max(last, 0)))
-    if told and last + 1 < len(messages):
-        told[-1] = told[-1]._replace(after=tuple(messages[last + 1 :]))
+            continue
+        before = tuple(messages[each] for each in range(last + 1, at) if each in hidden)
+        told.append(Told(_whole_again(message, messages[at]), messages[at], at, before))
+        last = max(last, at)
+    if told:
+        after = tuple(messages[each] for each in range(last + 1, len(messages)))
+        told[-1] = told[-1]._replace(after=after)
     return told
+
+
+def _place(message: Message) -> int | None:
+    """The place of the message that this one was made of."""
+    return int(message.id) if message.id is not None and message.id.isdecimal() else None
 
 
 def _leave_instructions(messages: Sequence[Message], report: Report) -> int:

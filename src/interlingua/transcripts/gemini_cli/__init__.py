@@ -1,0 +1,21 @@
+"""Gemini CLI: a log of records, of which the last with an id counts; helpers in files beside."""
+
+from __future__ import annotations
+
+from interlingua.transcripts.format import Format
+from interlingua.transcripts.gemini_cli.find import find, place, resume
+from interlingua.transcripts.gemini_cli.read import read, signs
+from interlingua.transcripts.gemini_cli.write import more, write
+
+FORMAT = Format(
+    name="gemini-cli",
+    title="Gemini CLI",
+    seen="0.61.0, 2026-11-16",
+    signs=signs,
+    read=read,
+    write=write,
+    more=more,
+    find=find,
+    place=place,
+    resume=resume,
+)

@@ -1,0 +1,88 @@
+"""The log of a session, applied in order: records by id, lists that replace all, rewinds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from interlingua.transcripts.lines import Line
+
+_REMEMBERED = ("tokens", "model", "toolCalls", "thoughts")
+"""What a list that replaces all leaves out, although the message had it."""
+
+
+class Record(NamedTuple):
+    value: dict[str, Any]
+    line: Line
+
+
+class Log:
+    """`records` is the list as it stands; `left` are lists that were given up by a rewind;
+    `answers` every answer that ever was, by its id."""
+
+    def __init__(self) -> None:
+        self.about: dict[str, Any] = {}
+        self.records: dict[str, Record] = {}
+        self.left: list[list[Record]] = []
+        self.answers: dict[str, Record] = {}
+        self._known: dict[str, Record] = {}
+
+    def take(self, line: Line) -> None:
+        value = line.value
+        if "$rewindTo" in value:
+            self._rewind(value["$rewindTo"])
+        elif "$set" in value:
+            self._set(value["$set"], line)
+        elif isinstance(value.get("id"), str):
+            self._put(Record(value, line))
+        elif "sessionId" in value:
+            self.about = {**value, **{k: v for k, v in self.about.items() if k == "startTime"}}
+            for old in value.get("messages") or ():  # one file of JSON, as older versions wrote
+                if isinstance(old, dict) and isinstance(old.get("id"), str):
+                    self._put(Record(old, line))
+
+    def _put(self, record: Record) -> None:
+        name = record.value["id"]
+        self.records[name] = self._known[name] = record
+        if record.value.get("type") == "gemini":
+            before = self.answers.get(name)
+            if before is None or record.value.get("tokens"):
+                self.answers[name] = record
+
+    def _set(self, changes: Any, line: Line) -> None:
+        if not isinstance(changes, dict):
+            return
+        self.about |= {key: value for key, value in changes.items() if key != "messages"}
+        messages = changes.get("messages")
+        if isinstance(messages, list):
+            self.records = {
+                each["id"]: self._again(each, line)
+                for each in messages
+                if isinstance(each, dict) and isinstance(each.get("id"), str)
+            }
+
+    def _again(self, value: dict[str, Any], line: Line) -> Record:
+        """A message in a list that replaces all: with what was known of it, if it says the same."""
+        before = self._known.get(value["id"])
+        if before is None:
+            return Record(value, line)
+        if text_of(before.value) == text_of(value):
+            return before
+        kept = {key: before.value[key] for key in _REMEMBERED if key in before.value}
+        return Record({**kept, **value}, line)
+
+    def _rewind(self, name: Any) -> None:
+        names = list(self.records)
+        cut = names.index(name) if name in self.records else 0
+        if names[cut:]:
+            self.left.append(list(self.records.values()))
+        self.records = {each: self.records[each] for each in names[:cut]}
+
+
+def text_of(value: dict[str, Any]) -> str:
+    """What a record says, thoughts apart."""
+    content = value.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    shown = (part for part in parts if isinstance(part, dict) and not part.get("thought"))
+    return "".join(part["text"] for part in shown if isinstance(part.get("text"), str))

@@ -1,0 +1,263 @@
+"""Gemini CLI's logs to a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from interlingua.dialects.registry import dialect
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    Block,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.gemini_cli.find import folder_of
+from interlingua.transcripts.gemini_cli.log import Log, Record
+from interlingua.transcripts.lines import LinesFile
+from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.summary import is_summary
+from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.transcript import (
+    Branch,
+    Compaction,
+    Origin,
+    OriginFile,
+    SubAgent,
+    Transcript,
+)
+from interlingua.transcripts.tree import Entry
+
+NAME = "gemini-cli"
+DIALECT = "gemini"
+_CONTEXT = "<session_context>"
+
+
+def signs(sample: Sample) -> str | None:
+    """The first line names session and project."""
+    first = sample.head.partition(b"\n")[0]
+    if b'"sessionId"' in first and b'"projectHash"' in first:
+        return "a first line with sessionId and projectHash"
+    return None
+
+
+def read(path: Path) -> Transcript:
+    """One session, and those of its helpers beside it."""
+    report = Report(NAME)
+    file = LinesFile(path, report)
+    log = Log()
+    for line in file.lines():
+        log.take(line)
+    if "sessionId" not in log.about:
+        raise TranscriptError(path, "no line of it names the session")
+    return _Session(log, report).transcript(file.origin(), path)
+
+
+class _Session:
+    def __init__(self, log: Log, report: Report) -> None:
+        self.log = log
+        self.report = report
+        self.agents: dict[str, str] = {}
+
+    def transcript(self, file: OriginFile, path: Path) -> Transcript:
+        about = self.log.about
+        entries = self.entries(self.log.records.values())
+        messages = tuple(entry.message for entry in entries)
+        helpers, beside = self._helpers(path)
+        left = [self.entries(records) for records in self.log.left]
+        ways = [Branch(None, tuple(entry.message for entry in way)) for way in left]
+        return Transcript(
+            format=NAME,
+            messages=messages,
+            id=about.get("sessionId"),
+            title=about.get("summary"),
+            folder=_folder(about) or folder_of(path),
+            created_at=from_iso(about.get("startTime")),
+            updated_at=from_iso(about.get("lastUpdated")),
+            models=models_of(messages),
+            usage=total(read_usage(each.value) for each in self.log.answers.values()),
+            branches=(*ways, Branch(None, messages, True)),
+            compactions=_compactions(messages),
+            model_changes=model_changes(messages),
+            subagents=helpers,
+            report=self.report,
+            origin=Origin(NAME, (file, *beside), messages, tuple(entry.spans for entry in entries)),
+        )
+
+    def entries(self, records: Iterable[Record]) -> list[Entry]:
+        found: list[Entry] = []
+        answered: set[str] = set()
+        for record in records:
+            try:
+                made = list(self._messages(record, answered))
+            except InterlinguaError as error:
+                self.report.add("dropped", f"line {record.line.number}", str(error), "error")
+                continue
+            notes = record.value.get(KEY)
+            for at, shown in enumerate(made):
+                note = notes.get(str(at)) if isinstance(notes, dict) else None
+                for message in recall(shown, note):
+                    found.append(Entry(message, [record.line], is_summary(message)))
+        return found
+
+    def _messages(self, record: Record, answered: set[str]) -> Iterator[Message]:
+        value = record.value
+        messages = list(read_record(value))
+        results = [result for message in messages for result in _results_in(message)]
+        if value.get("type") == "user" and results and answered.issuperset(results):
+            return  # said already, with the calls
+        answered |= set(results)
+        yield from messages
+        for call in value.get("toolCalls") or ():
+            if isinstance(call, dict) and isinstance(call.get("agentId"), str):
+                self.agents[call["agentId"]] = _call_id(call)
+
+    def _helpers(self, path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
+        folder = path.parent / str(self.log.about.get("sessionId"))
+        helpers, files = [], []
+        for each in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+            transcript = read(each)
+            helpers.append(SubAgent(transcript, self.agents.get(each.stem)))
+            name = each.relative_to(path.parent).as_posix()
+            files.append(OriginFile(each, name, each.stat().st_size))
+        return tuple(helpers), tuple(files)
+
+
+def read_record(value: dict[str, Any]) -> Iterator[Message]:
+    """The messages of one record: a prompt, results, or an answer with its calls' results."""
+    kind = value.get("type")
+    if kind == "user":
+        yield from (_placed(message, value) for message in _user(value))
+    elif kind == "gemini":
+        yield from (_placed(message, value) for message in _answer(value))
+
+
+def _placed(message: Message, value: dict[str, Any]) -> Message:
+    name = value.get("id") if message.role is not Role.TOOL else None
+    return replace(message, id=name, created_at=from_iso(value.get("timestamp")))
+
+
+def _user(value: dict[str, Any]) -> Iterator[Message]:
+    parts = value.get("content")
+    parts = [{"text": parts}] if isinstance(parts, str) else parts or []
+    for message in _from_parts("user", [_own_id(part) for part in parts]):
+        if message.role is Role.USER and message.text.startswith(_CONTEXT):
+            message = replace(message, role=Role.SYSTEM, name=NAME)
+        yield message
+
+
+def _from_parts(role: str, parts: list[Any]) -> tuple[Message, ...]:
+    if not parts:
+        return ()
+    return dialect(DIALECT).read_request({"contents": [{"role": role, "parts": parts}]}).messages
+
+
+def _own_id(part: Any) -> Any:
+    """Calls are stored under `<tool>__<id>`, and told without the tool."""
+    for key in ("functionResponse", "functionCall"):
+        about = part.get(key) if isinstance(part, dict) else None
+        if isinstance(about, dict) and isinstance(about.get("id"), str):
+            return {**part, key: {**about, "id": _call_id(about)}}
+    return part
+
+
+def _call_id(call: dict[str, Any]) -> str:
+    return str(call.get("id") or "").removeprefix(f"{call.get('name')}__")
+
+
+def _answer(value: dict[str, Any]) -> Iterator[Message]:
+    calls = [call for call in value.get("toolCalls") or () if isinstance(call, dict)]
+    blocks: list[Block] = [*_thoughts(value), *_said(value, bool(calls))]
+    blocks += [_call(call) for call in calls]
+    model = value.get("model")
+    called = any(isinstance(block, ToolUseBlock) for block in blocks)
+    metadata = MessageMetadata(
+        model=f"gemini:{model}" if isinstance(model, str) else None,
+        provider="gemini",
+        protocol=DIALECT,
+        response_model=model if isinstance(model, str) else None,
+        usage=read_usage(value),
+        stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
+    )
+    yield Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
+    for call in calls:
+        yield from _results(call)
+
+
+def _thoughts(value: dict[str, Any]) -> Iterator[Block]:
+    for thought in value.get("thoughts") or ():
+        if isinstance(thought, dict):
+            lines = (thought.get("subject"), thought.get("description"))
+            yield ThinkingBlock("\n".join(line for line in lines if isinstance(line, str) and line))
+
+
+def _said(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
+    content = value.get("content")
+    if isinstance(content, str):
+        if content:
+            yield TextBlock(content)
+        return
+    parts = [_own_id(part) for part in content or () if isinstance(part, dict)]
+    for message in _from_parts("model", parts):
+        for block in message.content:
+            if not (calls_apart and isinstance(block, ToolUseBlock)):
+                yield block
+
+
+def _call(call: dict[str, Any]) -> ToolUseBlock:
+    given = call.get("args")
+    return ToolUseBlock(
+        _call_id(call), str(call.get("name")), given if isinstance(given, dict) else {}
+    )
+
+
+def _results(call: dict[str, Any]) -> Iterator[Message]:
+    """One result for each call; pictures that stand beside it are a part of it."""
+    parts = [_own_id(part) for part in call.get("result") or () if isinstance(part, dict)]
+    blocks = [block for message in _from_parts("user", parts) for block in message.content]
+    failed = call.get("status") in ("error", "cancelled")
+    beside: Any = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
+    for block in blocks:
+        if isinstance(block, ToolResultBlock):
+            content, beside = block.content + beside, ()
+            failed = block.is_error or failed
+            yield Message.of_result(replace(block, content=content, is_error=failed))
+
+
+def _results_in(message: Message) -> list[str]:
+    return [each.tool_use_id for each in message.content if isinstance(each, ToolResultBlock)]
+
+
+def read_usage(value: dict[str, Any]) -> Usage | None:
+    """`input` counts cached ones too, `output` leaves out thoughts."""
+    tokens = value.get("tokens")
+    if not isinstance(tokens, dict):
+        return None
+    counts = {key: count for key, count in tokens.items() if type(count) is int and count >= 0}
+    cached, thoughts = counts.get("cached", 0), counts.get("thoughts", 0)
+    return Usage(
+        input_tokens=max(counts.get("input", 0) + counts.get("tool", 0) - cached, 0),
+        output_tokens=counts.get("output", 0) + thoughts,
+        cached_input_tokens=cached,
+        reasoning_tokens=thoughts,
+    )
+
+
+def _compactions(messages: tuple[Message, ...]) -> tuple[Compaction, ...]:
+    return tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each))
+
+
+def _folder(about: dict[str, Any]) -> str | None:
+    folders = about.get("directories")
+    return folders[0] if isinstance(folders, list) and folders else None

@@ -1,0 +1,180 @@
+"""Transcripts to Gemini CLI's logs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+
+from interlingua.dialects.registry import dialect
+from interlingua.losses import Report
+from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Usage
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.summary import is_summary, summary_text
+from interlingua.transcripts.times import to_iso
+from interlingua.transcripts.totals import bare
+from interlingua.transcripts.transcript import Transcript
+
+_STEP = timedelta(milliseconds=1)
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """A session of its own. Results stand with their calls alone: the client sends them once."""
+    report = Report(NAME)
+    log = _LogWriter(transcript)
+    folder = transcript.folder or "/"
+    about = {
+        "sessionId": _session_id(transcript),
+        "projectHash": sha256(folder.encode()).hexdigest(),
+    }
+    about |= {"startTime": to_iso(log.time), "lastUpdated": to_iso(log.time), "kind": "main"}
+    log.all(transcript, report)
+    for what, count in (
+        ("branches", len(transcript.branches) - 1),
+        ("subagents", len(transcript.subagents)),
+    ):
+        if count > 0:
+            report.add("dropped", f"$.{what}", f"{count} of them stay behind", "warning")
+    return Draft({name: msgspec.json.encode(about) + b"\n" + log.data()}, report)
+
+
+def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+    """Records for the messages from `start` on, behind the last line that is there."""
+    log = _LogWriter(transcript)
+    log.time = transcript.updated_at or log.time
+    log.all(transcript, Report(NAME), start)
+    return log.data()
+
+
+class _LogWriter:
+    def __init__(self, transcript: Transcript) -> None:
+        self.time = transcript.created_at or datetime.now(UTC)
+        self.made: list[dict[str, Any]] = []
+        self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
+
+    def data(self) -> bytes:
+        return b"".join(msgspec.json.encode(record) + b"\n" for record in self.made)
+
+    def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
+        told = [
+            each
+            for each in told_for(transcript.messages, DIALECT, report, start > 0)
+            if each.at >= start
+        ]
+        at = 0
+        while at < len(told):
+            results = _results(told, at)
+            self._add(told[at], results)
+            at += 1 + len(results)
+        _tell_signatures(told, report)
+
+    def _add(self, told: Told, results: list[Told]) -> None:
+        message = told.message
+        self.time = max(message.created_at or self.time, self.time + _STEP)
+        name = message.id or str(uuid5(self._space, f"{told.at}:{len(self.made)}"))
+        record = {"id": name, "timestamp": to_iso(self.time), **_said(message, results)}
+        notes = {}
+        for at, (shown, each) in enumerate(
+            zip(read_record(record), [told, *results], strict=False)
+        ):
+            note = memo(each.original, shown, each.before, each.after)
+            if note is not None:
+                notes[str(at)] = note
+        if notes:
+            record[KEY] = notes
+        self.made.append(record)
+
+
+def _results(told: list[Told], at: int) -> list[Told]:
+    """The results that follow a message with calls."""
+    if told[at].message.role is not Role.ASSISTANT:
+        return []
+    calls = {block.id for block in told[at].message.content if isinstance(block, ToolUseBlock)}
+    found = []
+    for each in told[at + 1 :]:
+        block = each.message.content[0] if each.message.content else None
+        if not isinstance(block, ToolResultBlock) or block.tool_use_id not in calls:
+            break
+        found.append(each)
+    order = [block.id for block in told[at].message.content if isinstance(block, ToolUseBlock)]
+    names = [each.message.content[0].tool_use_id for each in found]  # type: ignore[union-attr]  # all are results
+    return found if names == [name for name in order if name in names] else _sorted(found, order)
+
+
+def _sorted(found: list[Told], order: list[str]) -> list[Told]:
+    """In the order of the calls, as they are read again."""
+    return sorted(found, key=lambda each: order.index(each.message.content[0].tool_use_id))  # type: ignore[union-attr]  # all are results
+
+
+def _said(message: Message, results: list[Told]) -> dict[str, Any]:
+    if is_summary(message):
+        return {"type": "user", "content": [{"text": summary_text(message)}]}
+    if message.role is not Role.ASSISTANT:
+        return {"type": "user", "content": _parts(message)}
+    said: dict[str, Any] = {"type": "gemini", "content": message.text}
+    thoughts = [block for block in message.content if isinstance(block, ThinkingBlock)]
+    said["thoughts"] = [{"subject": "", "description": block.text} for block in thoughts]
+    said["tokens"] = _tokens(message.metadata.usage or Usage())
+    said["model"] = bare(message.metadata.model) or message.metadata.response_model or "unknown"
+    calls = [block for block in message.content if isinstance(block, ToolUseBlock)]
+    if calls:
+        by_call = {each.message.content[0].tool_use_id: each.message for each in results}  # type: ignore[union-attr]  # all are results
+        said["toolCalls"] = [_call(call, by_call.get(call.id)) for call in calls]
+    return said
+
+
+def _parts(message: Message) -> list[Any]:
+    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return [{"text": block.text} for block in message.content if isinstance(block, TextBlock)]
+    contents = dialect(DIALECT).write_request(Request((message,))).wire["contents"]
+    return [part for content in contents for part in content["parts"]]
+
+
+def _call(call: ToolUseBlock, result: Message | None) -> dict[str, Any]:
+    name = f"{call.name}__{call.id}"
+    told: dict[str, Any] = {"id": name, "name": call.name, "args": call.input}
+    if result is None:
+        return {**told, "result": None, "status": "cancelled"}
+    parts = _parts(result)
+    for part in parts:
+        if "functionResponse" in part:
+            part["functionResponse"] = {**part["functionResponse"], "id": name, "name": call.name}
+    failed = any(isinstance(each, ToolResultBlock) and each.is_error for each in result.content)
+    return {**told, "result": parts, "status": "error" if failed else "success"}
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    thoughts = usage.reasoning_tokens or 0
+    return {
+        "input": usage.prompt_tokens or 0,
+        "output": max((usage.output_tokens or 0) - thoughts, 0),
+        "cached": usage.cached_input_tokens or 0,
+        "thoughts": thoughts,
+        "tool": 0,
+        "total": usage.total_tokens or 0,
+    }
+
+
+def _tell_signatures(told: list[Told], report: Report) -> None:
+    """This file has no place for signatures; they are kept beside, for the way back."""
+    for each in told:
+        for at, block in enumerate(each.message.content):
+            if getattr(block, "signature", None) is not None:
+                path = f"$.messages[{each.at}].content[{at}].signature"
+                report.add("dropped", path, "Gemini CLI stores no signatures", "warning")
+
+
+def _session_id(transcript: Transcript) -> str:
+    try:
+        return str(UUID(transcript.id or ""))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))
