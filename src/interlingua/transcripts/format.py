@@ -22,6 +22,7 @@ _FOLDERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",
+    "opencode": "opencode",
     "pi": "pi",
 }
 _LOADED: dict[str, Format] = {}

@@ -8,12 +8,12 @@ from interlingua.model.message import Message, Role
 _NAME = "compaction"
 
 
-def summary_message(text: str) -> Message:
-    return Message(Role.SYSTEM, (TextBlock(text),), _NAME)
+def summary_message(text: str, role: Role = Role.SYSTEM) -> Message:
+    return Message(role, (TextBlock(text),), _NAME)
 
 
 def is_summary(message: Message) -> bool:
-    return message.name == _NAME and message.role is Role.SYSTEM
+    return message.name == _NAME
 
 
 def summary_text(message: Message) -> str:

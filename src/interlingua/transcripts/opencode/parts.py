@@ -1,0 +1,161 @@
+"""OpenCode's parts and our blocks."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from interlingua.model.blocks import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.message import Message
+from interlingua.transcripts.opencode.tables import BOOKKEEPING
+
+
+def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Block]:
+    for part in parts:
+        match part:
+            case {"type": "text", "ignored": True}:
+                continue
+            case {"type": "text", "text": str(text)}:
+                if text:
+                    yield TextBlock(text, _google(part))
+            case {"type": "reasoning", "text": str(text)}:
+                yield _thinking(text, part.get("metadata"))
+            case {"type": "tool", "callID": str(name), "tool": str(tool), "state": dict(state)}:
+                given = state.get("input")
+                given = given if isinstance(given, dict) else {}
+                yield ToolUseBlock(name, tool, given, signature=_google(part))
+            case {"type": "file"}:
+                yield read_file(part)
+            case {"type": str(kind)} if kind in BOOKKEEPING:
+                continue
+            case _:
+                yield UnknownBlock({"opencode": part})
+
+
+def _thinking(text: str, metadata: Any) -> ThinkingBlock:
+    """Signatures stand under the provider's name, each in its own words."""
+    for about in metadata.values() if isinstance(metadata, dict) else ():
+        if not isinstance(about, dict):
+            continue
+        sealed = about.get("signature") or about.get("reasoningEncryptedContent")
+        sealed = sealed or about.get("thoughtSignature")
+        name = about.get("itemId")
+        if isinstance(sealed, str) or isinstance(name, str):
+            return ThinkingBlock(
+                text,
+                sealed if isinstance(sealed, str) else None,
+                name if isinstance(name, str) else None,
+            )
+    return ThinkingBlock(text)
+
+
+def _google(part: dict[str, Any]) -> str | None:
+    metadata = part.get("metadata")
+    about = metadata.get("google") if isinstance(metadata, dict) else None
+    sealed = about.get("thoughtSignature") if isinstance(about, dict) else None
+    return sealed if isinstance(sealed, str) else None
+
+
+def read_file(part: dict[str, Any]) -> Block:
+    """A picture or document, in a data URL or under an address."""
+    media, url = part.get("mime"), part.get("url")
+    if not isinstance(url, str):
+        return UnknownBlock({"opencode": part})
+    head, comma, data = url.partition(",")
+    inline = head.startswith("data:") and head.endswith(";base64") and comma
+    source = Source("base64", data) if inline else Source("url", url)
+    name = part.get("filename")
+    name = name if isinstance(name, str) else None
+    if isinstance(media, str) and media.startswith("image/"):
+        return ImageBlock(source, media, name)
+    if inline and media == "text/plain":
+        return TextBlock(b64decode(data).decode(errors="replace"))
+    return DocumentBlock(source, media if isinstance(media, str) else None, name)
+
+
+def read_results(parts: list[dict[str, Any]]) -> Iterator[Message]:
+    """The results that stand in the calls themselves."""
+    for part in parts:
+        match part:
+            case {"type": "tool", "callID": str(name), "state": {"status": "completed"} as state}:
+                output = state.get("output")
+                content: list[Any] = (
+                    [TextBlock(output)] if isinstance(output, str) and output else []
+                )
+                files = state.get("attachments")
+                content += [read_file(each) for each in files or () if isinstance(each, dict)]
+                yield _result(name, content, False, part)
+            case {"type": "tool", "callID": str(name), "state": {"status": "error"} as state}:
+                text = str(state.get("error") or "")
+                yield _result(name, [TextBlock(text)] if text else [], True, part)
+
+
+def _result(name: str, content: list[Any], failed: bool, part: dict[str, Any]) -> Message:
+    tool = part.get("tool")
+    tool = tool if isinstance(tool, str) else None
+    return Message.of_result(ToolResultBlock(name, tuple(content), failed, tool))
+
+
+def write_part(block: Block, provider: str) -> dict[str, Any] | None:
+    """A block as a part, without its ids; None for what has no part."""
+    match block:
+        case TextBlock(text):
+            return {"type": "text", "text": text}
+        case ThinkingBlock(text):
+            return {"type": "reasoning", "text": text, **_sealed(block, provider)}
+        case ImageBlock(source, media, name) | DocumentBlock(source, media, name):
+            if source.data is None or source.kind not in ("base64", "url"):
+                return None
+            media = media or "application/octet-stream"
+            inline = source.kind == "base64"
+            url = f"data:{media};base64,{source.data}" if inline else source.data
+            named = {"filename": name} if name else {}
+            return {"type": "file", "mime": media, **named, "url": url}
+        case UnknownBlock({"opencode": dict(part)}):
+            return part
+    return None
+
+
+def _sealed(block: ThinkingBlock, provider: str) -> dict[str, Any]:
+    if block.signature is None and block.id is None:
+        return {}
+    if provider == "openai":
+        about = {"itemId": block.id, "reasoningEncryptedContent": block.signature}
+    elif provider == "google":
+        about = {"thoughtSignature": block.signature}
+    else:
+        about = {"signature": block.signature}
+    return {"metadata": {provider: {key: value for key, value in about.items() if value}}}
+
+
+def write_call(call: ToolUseBlock, result: ToolResultBlock | None) -> dict[str, Any]:
+    """A call with its result as one part."""
+    state: dict[str, Any] = {"input": call.input, "time": {"start": 0, "end": 0}}
+    if result is None:
+        state |= {"status": "error", "error": "Tool execution aborted"}
+    elif result.is_error:
+        state |= {"status": "error", "error": _text(result)}
+    else:
+        state |= {"status": "completed", "output": _text(result), "title": "", "metadata": {}}
+        files = (
+            write_part(block, "") for block in result.content if not isinstance(block, TextBlock)
+        )
+        attached = [part for part in files if part is not None]
+        if attached:
+            state["attachments"] = attached
+    return {"type": "tool", "tool": call.name, "callID": call.id, "state": state}
+
+
+def _text(result: ToolResultBlock) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, TextBlock))
