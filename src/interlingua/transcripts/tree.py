@@ -71,10 +71,14 @@ class Ways:
         """The messages from the beginning to a tip."""
         found: list[Entry] = []
         for node in way_to(tip):
-            if id(node) not in self._known:
-                self._known[id(node)] = list(self._read(node))
-            found.extend(self._known[id(node)])
+            found.extend(self.of(node))
         return found
+
+    def of(self, node: Node) -> list[Entry]:
+        """The messages of one node."""
+        if id(node) not in self._known:
+            self._known[id(node)] = list(self._read(node))
+        return self._known[id(node)]
 
     def branches(self, nodes: Iterable[Node], active: Node | None) -> tuple[Branch, ...]:
         """Every way, the active one marked."""

@@ -39,6 +39,7 @@ class History:
         self.model: str | None = None
         self._answer: list[Line] = []
         self._recorded = False
+        self._counted: set[int] = set()
 
     def take(self, line: Line) -> None:
         payload = line.value.get("payload")
@@ -83,9 +84,12 @@ class History:
         while at >= 0 and self.entries[at].message.role is Role.TOOL:
             at -= 1
         last = self.entries[at].message if at >= 0 else None
-        if last is None or last.role is not Role.ASSISTANT or last.metadata.usage is not None:
+        if last is None or last.role is not Role.ASSISTANT or at in self._counted:
             return
+        self._counted.add(at)
         self.usages.append(usage)
+        if last.metadata.usage is not None:
+            return  # another tool knew more of it
         name = response if isinstance(response, str) else None
         metadata = replace(last.metadata, usage=usage, response_id=name)
         self.entries[at] = self.entries[at]._replace(message=replace(last, metadata=metadata))

@@ -22,7 +22,7 @@ from interlingua.transcripts.pi.blocks import call_id, read_blocks, sections
 from interlingua.transcripts.pi.tables import APIS, STOPS
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import Compaction, Origin, OriginFile, Transcript
 from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued
 
@@ -70,7 +70,7 @@ class _Session:
             created_at=from_iso(self.header.get("timestamp")),
             updated_at=from_iso(self.lines[-1].value.get("timestamp")) if self.lines else None,
             models=models_of(messages),
-            usage=total(_usage(_said(line.value)) for line in self.lines),
+            usage=usage_of(e.message for node in self.nodes for e in self.ways.of(node)),
             branches=branches,
             compactions=self._compactions(entries),
             model_changes=model_changes(messages),
@@ -124,9 +124,11 @@ def _nodes(lines: list[Line]) -> list[Node]:
     """Entries with their parents; in files without ids (version 1) each follows the one before."""
     nodes = [Node([line], spoken=line.value.get("type") == "message") for line in lines]
     by_id = {line.value.get("id"): node for line, node in zip(lines, nodes, strict=True)}
-    for before, node in zip([None, *nodes[:-1]], nodes, strict=True):
+    before: Node | None = None
+    for node in nodes:
         value = node.lines[0].value
         node.parent = by_id.get(value.get("parentId")) if "id" in value else before
+        before = node
     mark_continued(nodes)
     return nodes
 
