@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from interlingua.client.sync import Client as Client
     from interlingua.dialects.base import Dialect as Dialect
     from interlingua.dialects.base import Written as Written
-    from interlingua.dialects.registry import detect as detect
     from interlingua.dialects.registry import dialect as dialect
     from interlingua.dialects.registry import dialects as dialects
     from interlingua.errors import DepthError as DepthError
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from interlingua.errors import ToolInputError as ToolInputError
     from interlingua.errors import WriteError as WriteError
     from interlingua.estimate.estimator import estimate_input_tokens as estimate_input_tokens
+    from interlingua.formats import detect as detect
     from interlingua.losses import Loss as Loss
     from interlingua.losses import Report as Report
     from interlingua.model.blocks import AudioBlock as AudioBlock
@@ -151,10 +151,11 @@ _WHERE: dict[str, str] = {
         "client.errors": "CallError OutputError",
         "client.sync": "Client",
         "dialects.base": "Dialect Written",
-        "dialects.registry": "detect dialect dialects",
+        "dialects.registry": "dialect dialects",
         "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
         " ReadError SchemaError ToolInputError WriteError",
         "estimate.estimator": "estimate_input_tokens",
+        "formats": "detect",
         "losses": "Loss Report",
         "model.blocks": "AudioBlock Block Cache Citation ContentBlock DocumentBlock ImageBlock"
         " ImageSource RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock"

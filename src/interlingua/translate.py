@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from interlingua.dialects.base import Dialect, Written
-from interlingua.dialects.registry import _LOADED
+from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
@@ -25,11 +25,15 @@ def convert(
     stream: bool | None = None,
 ) -> Written:
     """Say a request or a response of one dialect in another, and tell what could not be said.
+    Views, and the `canonical` form, are formats like dialects here.
 
     `data` is parsed JSON, bytes or text. `model` is the target's name for the model where that
     differs; for dialects that say the model in the URL it is what the URL said."""
-    reader = _LOADED.get(source) or dialect_of(source)
-    writer = _LOADED.get(target) or dialect_of(target)
+    reader, writer = _LOADED.get(source), _LOADED.get(target)
+    if reader is None or writer is None:
+        if not {source, target} <= set(dialects()):
+            return _between(data, source, target, kind, model, stream)
+        reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request":
         request = reader.read_request(data, model, stream)
         if model is not None and request.model != model:
@@ -43,6 +47,16 @@ def convert(
         return writer.write_response(response)
     told = retell(response, writer, model, source=source)
     return writer.write_response(told.value, told.scribe)
+
+
+def _between(
+    data: Any, source: str, target: str, kind: Kind, model: str | None, stream: bool | None
+) -> Written:
+    """The same where one side is no dialect."""
+    from interlingua import formats
+
+    value = formats.read(data, source, kind, model, stream)
+    return formats.write(value, target, source, model)
 
 
 def plan(

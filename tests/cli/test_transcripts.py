@@ -452,13 +452,19 @@ def test_canonical_values_are_recognised(store: Store, tmp_path: Path) -> None:
     assert [plain(each) for each in stored] == [plain(each) for each in messages]
 
 
-def test_views_are_read_when_they_are_named(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [(), ("--from", "flat")])
+def test_views_are_read(named: tuple[str, ...], store: Store, tmp_path: Path) -> None:
     file = tmp_path / "flat.json"
     file.write_text('[{"role": "user", "content": "hi"}]')
+    ok("import", file, *named)
+    assert store.tail(store.sessions(1)[0].id)[0].text == "hi"
+
+
+def test_what_is_nobodys_has_to_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('[{"role": "cook", "content": "hi"}]')
     assert run("import", file).exit_code == 1
     assert "--from" in run("import", file).stderr
-    ok("import", file, "--from", "flat")
-    assert store.tail(store.sessions(1)[0].id)[0].text == "hi"
 
 
 def test_a_json_file_that_is_damaged_is_one_error(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def command(
         sys.exit(_stream(file, source, target, model, strict, lines, report_file))
     if lines:
         sys.exit(_lines(file, source, target, kind or "request", model, strict, jobs, report_file))
-    data = _open(file).read()
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if source == "auto":
         source, kind = formats.guessed(data, kind)
         click.echo(f"read as {source} {kind}", err=True)

@@ -125,10 +125,10 @@ def _in_many(file: IO[bytes], job: Job, workers: int, path: str | None) -> Itera
 def _prepare(job: Job) -> None:
     """Load what workers need before they are made, so that they inherit it."""
     import interlingua.translate  # noqa: F401  # what workers call
-    from interlingua.dialects.registry import dialect
+    from interlingua.formats import load
 
     for name in {job.source, job.target} - {"auto"}:
-        dialect(name).load(job.kind)
+        load(name, job.kind)
 
 
 def _desk() -> int | None:
@@ -201,7 +201,7 @@ def _convert(line: bytes, job: Job) -> tuple[bytes, list[Any]]:
 
     source = job.source
     if source == "auto":
-        from interlingua.dialects.registry import detect
+        from interlingua.formats import detect
 
         source = detect(line, job.kind).dialect  # type: ignore[arg-type]  # checked by the caller
     written = convert(line, source, job.target, job.kind, job.model)  # type: ignore[arg-type]  # as above

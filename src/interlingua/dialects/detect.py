@@ -319,7 +319,7 @@ SIGNS: tuple[Sign, ...] = (
         lambda data: "messages" in data and "format" in data,
     ),
     Sign("ollama", "request", 6, "images as bare base64", _bare_images),
-    Sign("ollama", "request", 6, "call arguments as objects", _call_arguments(dict)),
+    Sign("ollama", "request", 9, "call arguments as objects", _call_arguments(dict)),
     Sign("openai-chat", "response", 6, "choices", _of_type("choices", list)),
     Sign("openai-chat", "response", 2, "object chat.completion", _is("object", "chat.completion")),
     Sign("openrouter", "response", 5, "choices", _of_type("choices", list)),

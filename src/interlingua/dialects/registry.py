@@ -1,13 +1,13 @@
-"""The dialects by name, and which one some JSON is in. A dialect's code is loaded on first use."""
+"""The dialects by name. A dialect's code is loaded on first use."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from interlingua.dialects.base import Dialect, parse
+from interlingua.dialects.base import Dialect
 from interlingua.errors import DetectError
 
 _FOLDERS: dict[str, str] = {
@@ -58,19 +58,3 @@ class Detected(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.dialect} {self.kind} ({', '.join(self.evidence)})"
-
-
-def detect(data: Any, kind: Kind | None = None) -> Detected:
-    """Which dialect this JSON is in, told by its shape and never by a model's name.
-
-    Raises `DetectError` with the candidates when several fit equally well, or none does."""
-    from interlingua.dialects.detect import candidates
-
-    found = [each for each in candidates(parse(data, "JSON")) if kind in (None, each.kind)]
-    if not found:
-        raise DetectError("no dialect fits this JSON", [])
-    best = [each for each in found if each.score == found[0].score]
-    if len(best) > 1:
-        raise DetectError("several dialects fit equally well", [str(each) for each in best])
-    first = found[0]
-    return Detected(first.dialect, first.kind, first.evidence, first.score, tuple(found[1:]))

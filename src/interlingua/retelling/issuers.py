@@ -36,9 +36,16 @@ def can_verify(
 
 
 def issuer_in_wire(block: Block) -> str | None:
-    """The dialect that a block's own wire names as the issuer (OpenRouter's `format`)."""
+    """The dialect that a block's own wire names as the issuer (OpenRouter's `format`, `extra` of
+    the flat view)."""
     raw = getattr(block, "raw", None)
-    if raw is None or "openrouter" not in raw:
+    if raw is None:
+        return None
+    for own in raw.values():
+        form = own.get("$form") if isinstance(own, dict) else None
+        if isinstance(form, dict) and isinstance(form.get("issuer"), str):
+            return str(form["issuer"])
+    if "openrouter" not in raw:
         return None
     word = raw["openrouter"].get("format")
     return OPENROUTER_FORMATS.get(word) if isinstance(word, str) else None

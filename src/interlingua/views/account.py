@@ -9,9 +9,9 @@ from interlingua.losses import Loss, LossKind, Report, Severity
 from interlingua.model.base import Raw, Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock
 from interlingua.model.exchange import Request
-from interlingua.model.message import Message
+from interlingua.model.message import NO_METADATA, Message
 from interlingua.model.metadata import Diagnostic
-from interlingua.views.base import FORM, step
+from interlingua.views.base import FORM, ISSUER, form_of, step
 
 # Whether the conversation still means the same without a block, or without a field.
 _MINOR_BLOCKS = frozenset({"thinking", "redacted_thinking", "unknown"})
@@ -23,10 +23,24 @@ _MINOR_FIELDS = frozenset(
 class Account:
     """What a view cannot hold of one message, or of another value, put into the report."""
 
-    def __init__(self, report: Report, path: str, message: Message | None = None) -> None:
+    def __init__(
+        self,
+        report: Report,
+        path: str,
+        message: Message | None = None,
+        issuer: str | None = None,
+    ) -> None:
         self.report = report
         self.path = path
         self.owner = message
+        self._issuer = issuer
+
+    def issuer_of(self, block: Block) -> str | None:
+        """The dialect of whoever signed a block: what its wire named, else its message, else where
+        the messages were read from; None where nobody says it."""
+        named = form_of(self.report.target, getattr(block, "raw", None)).get(ISSUER)
+        known = self.owner.metadata if self.owner is not None else NO_METADATA
+        return named or known.protocol or known.provider or self._issuer
 
     def lost(
         self,

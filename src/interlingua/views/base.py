@@ -15,6 +15,8 @@ from interlingua.model.base import JsonObject, Raw
 
 FORM = "$form"
 """The key of a view's `raw` for spelling; all other keys are content."""
+ISSUER = "issuer"
+"""In `$form`: the dialect whose provider the wire names as the maker of a block's signature."""
 
 
 class Written(NamedTuple):
@@ -70,6 +72,12 @@ def was_blank(form: JsonObject, name: str) -> bool:
     """Whether the wire had the field, with nothing in it."""
     blank = form.get("blank")
     return isinstance(blank, dict) and name in blank
+
+
+def with_form(view: str, raw: Raw | None, **form: Any) -> Raw:
+    """The same memory, and this beside it."""
+    own = own_raw(view, raw)
+    return {**(raw or {}), view: {**own, FORM: {**form_of(view, raw), **form}}}
 
 
 def present(**fields: Any) -> JsonObject:

@@ -23,7 +23,7 @@ from interlingua.model.metadata import MessageMetadata
 from interlingua.model.tools import ToolDefinition
 from interlingua.views.account import Account
 from interlingua.views.base import Written, form_of, present, with_rest
-from interlingua.views.camel_blocks import read_block, write_content
+from interlingua.views.camel_blocks import is_signed, read_block, write_content
 from interlingua.views.camel_provenance import (
     NAME,
     account_for_provenance,
@@ -111,16 +111,17 @@ def _read_tool(fields: Fields) -> ToolDefinition:
 # Writing
 
 
-def write(messages: Iterable[Message]) -> Written:
-    """A context without tools."""
+def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
+    """A context without tools; `issuer` is the dialect that the messages were read from, where they
+    do not say it."""
     report = Report(NAME)
-    return Written(_Writer(report, tuple(messages), "$").context(), report)
+    return Written(_Writer(report, tuple(messages), "$", issuer).context(), report)
 
 
-def write_context(request: Request) -> Written:
+def write_context(request: Request, issuer: str | None = None) -> Written:
     """A context; paths in the report are those of the request."""
     report = Report(NAME)
-    context = _Writer(report, request.messages, "$.messages").context()
+    context = _Writer(report, request.messages, "$.messages", issuer).context()
     account = Account(report, "$")
     account.request(request)
     if request.tools:
@@ -136,10 +137,13 @@ def _write_tool(tool: ToolDefinition, path: str, account: Account) -> JsonObject
 
 
 class _Writer:
-    def __init__(self, report: Report, messages: Sequence[Message], root: str) -> None:
+    def __init__(
+        self, report: Report, messages: Sequence[Message], root: str, issuer: str | None
+    ) -> None:
         self.report = report
         self.messages = messages
         self.root = root
+        self.issuer = issuer
         self.names: dict[str, str] = {}
         """The tool of each call so far."""
 
@@ -162,6 +166,8 @@ class _Writer:
         if message.role is Role.ASSISTANT:
             account_for_provenance(message, account)
             out |= write_provenance(message, account)
+            if self.issuer is not None and is_signed(message):
+                out.setdefault("protocol", self.issuer)
         else:
             account.message(message)
             out["content"] = _as_string(content, message)

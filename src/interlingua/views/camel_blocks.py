@@ -15,7 +15,7 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from interlingua.model.message import Role
+from interlingua.model.message import Message, Role
 from interlingua.views.account import Account
 from interlingua.views.base import form_of, present, with_rest
 from interlingua.views.calls import lost_spelling
@@ -105,6 +105,14 @@ def _write_block(block: Block, role: Role, path: str, account: Account) -> JsonO
         case _:
             account.block(path, block, f"{NAME} has no tools that the provider runs")
             return None
+
+
+def is_signed(message: Message) -> bool:
+    """Whether something in it is only for its issuer to read."""
+    return any(
+        isinstance(block, RedactedThinkingBlock) or getattr(block, "signature", None)
+        for block in message.content
+    )
 
 
 def _held(block: TextBlock | ThinkingBlock | ToolUseBlock, *names: str) -> tuple[str, ...]:

@@ -68,6 +68,32 @@ COSTS: dict[str, str] = {
 }
 """Fields of the wire and of the model, for metadata, usage and cost."""
 
+PROTOCOLS: dict[str, str] = {
+    "anthropic-messages": "anthropic",
+    "azure-openai-responses": "openai-responses",
+    "bedrock-converse-stream": "bedrock",
+    "google-gemini-cli": "gemini",
+    "google-generative-ai": "gemini",
+    "google-vertex": "gemini",
+    "openai-codex-responses": "openai-responses",
+    "openai-completions": "openai-chat",
+}
+"""Other words for protocols (pi-ai has these, read 2026-11) and the dialects that they are."""
+DIALECTS = frozenset({*PROTOCOLS.values(), "ollama", "openrouter"})
+PROVIDERS: dict[str, str] = {
+    "amazon-bedrock": "bedrock",
+    "anthropic": "anthropic",
+    "azure": "openai-responses",
+    "bedrock": "bedrock",
+    "gemini": "gemini",
+    "google": "gemini",
+    "ollama": "ollama",
+    "openai": "openai-responses",
+    "openrouter": "openrouter",
+    "vertex": "gemini",
+}
+"""The dialect of a provider's signatures, for messages with a protocol of their own naming."""
+
 _HELD = {*STRINGS.values(), "model", "usage", "stop_reason", "status", "diagnostics"}
 
 
@@ -76,6 +102,8 @@ _HELD = {*STRINGS.values(), "model", "usage", "stop_reason", "status", "diagnost
 
 def read_provenance(fields: Fields, form: str | None) -> tuple[MessageMetadata, datetime | None]:
     strings: dict[str, Any] = {f: fields.filled(name, str) for name, f in STRINGS.items()}
+    protocol = strings["protocol"]
+    strings["protocol"] = _dialect(protocol, strings["provider"])
     model, word = fields.filled("model", str), fields.filled("stopReason", str)
     if model is not None and strings["provider"] is not None:
         model = f"{strings['provider']}:{model}"
@@ -88,7 +116,16 @@ def read_provenance(fields: Fields, form: str | None) -> tuple[MessageMetadata, 
         **strings,
     )
     created_at = _read_time(fields, "timestamp")
-    return metadata.replace(provider_raw=fields.raw(content=form)), created_at
+    said = None if protocol == metadata.protocol else protocol or ""
+    return metadata.replace(provider_raw=fields.raw(content=form, protocol=said)), created_at
+
+
+def _dialect(protocol: str | None, provider: str | None) -> str | None:
+    """The dialect that a word for the protocol means, else the provider's; the word itself where
+    neither is known."""
+    if protocol in DIALECTS:
+        return protocol
+    return PROTOCOLS.get(protocol or "") or PROVIDERS.get(provider or "") or protocol
 
 
 def _read_time(fields: Fields, name: str) -> datetime | None:
@@ -171,6 +208,7 @@ def account_for_provenance(message: Message, account: Account) -> None:
 def write_provenance(message: Message, account: Account) -> JsonObject:
     known, place = message.metadata, f"{account.path}.metadata"
     strings = {name: getattr(known, field) for name, field in STRINGS.items()}
+    strings["protocol"] = _protocol(known)
     return present(
         **strings,
         model=_bare_model(known, place, account),
@@ -179,6 +217,14 @@ def write_provenance(message: Message, account: Account) -> JsonObject:
         diagnostics=_write_diagnostics(known, f"{place}.diagnostics", account),
         timestamp=_write_time(message.created_at, f"{account.path}.created_at", account),
     )
+
+
+def _protocol(metadata: MessageMetadata) -> str | None:
+    """The word that the wire had, while it still means the dialect."""
+    word = form_of(NAME, metadata.provider_raw).get("protocol")
+    if isinstance(word, str) and _dialect(word or None, metadata.provider) == metadata.protocol:
+        return word or None
+    return metadata.protocol
 
 
 def _stop_word(metadata: MessageMetadata) -> str | None:

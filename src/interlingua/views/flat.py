@@ -187,15 +187,17 @@ def _read_call(
 # Writing
 
 
-def write(messages: Iterable[Message]) -> Written:
-    writer = _Writer()
+def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
+    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    writer = _Writer(issuer)
     for number, message in enumerate(messages):
         writer.message(message, f"$[{number}]")
     return Written(writer.wire, writer.report)
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, issuer: str | None) -> None:
+        self.issuer = issuer
         self.report = Report(NAME)
         self.wire: list[JsonObject] = []
         self.calls = _Calls()
@@ -211,7 +213,7 @@ class _Writer:
         account.message(message, "name", "id", metadata={"diagnostics"})
         account.diagnostics(message, recovered_again(NAME, blocks.calls))
         self.calls.see(blocks.calls)
-        self.wire.append(_write_message(message, blocks))
+        self.wire.append(_write_message(message, blocks, self.issuer))
 
     def result(
         self, message: Message, block: ToolResultBlock, path: str, account: Account
@@ -293,10 +295,10 @@ class _Blocks:
         return with_rest(NAME, block.raw, out)
 
 
-def _write_message(message: Message, blocks: _Blocks) -> JsonObject:
+def _write_message(message: Message, blocks: _Blocks, issuer: str | None) -> JsonObject:
     raw = message.metadata.provider_raw
     form = form_of(NAME, raw)
-    where = layout(message, form)
+    where = layout(message, form, issuer)
     out = present(role=message.role.value, name=message.name, id=message.id)
     _write_slot(out, "content", blocks.slots["content"], form)
     if where.blocks:

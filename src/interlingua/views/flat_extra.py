@@ -19,7 +19,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
 )
 from interlingua.model.message import Message
-from interlingua.views.base import present, with_rest
+from interlingua.views.base import present, with_form, with_rest
 from interlingua.views.reading import Fields
 
 NAME = "flat"
@@ -35,6 +35,8 @@ FAMILIES: dict[str, str] = {
     "openai-responses": "openai",
 }
 """The key in `extra` for a message's dialect, or else its provider; others have their own name."""
+ISSUERS: dict[str, str] = {"claude": "anthropic", "openai": "openai-responses"}
+"""The dialect that a key in `extra` names as the issuer, where that is not the key itself."""
 
 
 class Layout(NamedTuple):
@@ -44,14 +46,20 @@ class Layout(NamedTuple):
     signatures: str | None
 
 
-def layout(message: Message, form: JsonObject) -> Layout:
-    """Metadata decides, else what the wire had, else who is likely: Claude, and Gemini."""
+def layout(message: Message, form: JsonObject, issuer: str | None = None) -> Layout:
+    """Metadata decides, else what the wire had, else the dialect that was read, else who is likely:
+    Claude, and Gemini."""
     family = message.metadata.protocol or message.metadata.provider
+    family = family or (None if _names_issuer(form) else issuer)
     family = FAMILIES.get(family, family) if family else None
     thinking = [b for b in message.content if isinstance(b, Thinking)]
     blocks = family or _key(form, "thinking_blocks") or "claude"
     signatures = family or _key(form, "thought_signatures") or "gemini"
     return Layout(blocks if _needs_blocks(thinking, family, form) else None, signatures)
+
+
+def _names_issuer(form: JsonObject) -> bool:
+    return "thinking_blocks" in form or "thought_signatures" in form
 
 
 def _key(form: JsonObject, name: str) -> str | None:
@@ -114,7 +122,7 @@ def read_thinking(extra: JsonObject, reasoning: Any, path: str) -> tuple[str, li
         if not isinstance(own, dict) or not isinstance(own.get("thinking_blocks"), list):
             continue
         place = f"{path}.extra.{key}.thinking_blocks"
-        blocks = _read_blocks(own["thinking_blocks"], place)
+        blocks = _read_blocks(own["thinking_blocks"], place, ISSUERS.get(key, key))
         if blocks and agrees(reasoning, blocks):
             _take(extra, key, "thinking_blocks")
             return key, blocks
@@ -127,22 +135,22 @@ def agrees(reasoning: Any, blocks: Sequence[Thinking]) -> bool:
     return reasoning is None or reasoning in ("\n".join(texts), parts)
 
 
-def _read_blocks(items: list[Any], path: str) -> list[Thinking]:
+def _read_blocks(items: list[Any], path: str, issuer: str) -> list[Thinking]:
     try:
         return [
-            _read_block(Fields(NAME, item, f"{path}[{number}]"))
+            _read_block(Fields(NAME, item, f"{path}[{number}]"), issuer)
             for number, item in enumerate(items)
         ]
     except ReadError:
         return []
 
 
-def _read_block(fields: Fields) -> Thinking:
+def _read_block(fields: Fields, issuer: str) -> Thinking:
     kind = fields.word("type", {"thinking": ThinkingBlock, "redacted_thinking": None})
     if kind is None:
-        return RedactedThinkingBlock(fields.need("data", str), raw=fields.raw())
+        return RedactedThinkingBlock(fields.need("data", str), raw=fields.raw(issuer=issuer))
     text, signature = fields.need("thinking", str), fields.maybe("signature", str)
-    return ThinkingBlock(text, signature, raw=fields.raw())
+    return ThinkingBlock(text, signature, raw=fields.raw(issuer=issuer))
 
 
 def read_signatures(
@@ -158,13 +166,15 @@ def read_signatures(
         if places:
             signed = {id(signable[n]): s for n, s in zip(places, signatures, strict=True)}
             _take(extra, key, "thought_signatures", "positions")
-            return key, [_signed(block, signed) for block in blocks]
+            return key, [_signed(block, signed, ISSUERS.get(key, key)) for block in blocks]
     return "", blocks
 
 
-def _signed(block: Block, signatures: dict[int, str]) -> Block:
+def _signed(block: Block, signatures: dict[int, str], issuer: str) -> Block:
     signature = signatures.get(id(block))
-    return block if signature is None else block.replace(signature=signature)
+    if signature is None:
+        return block
+    return block.replace(signature=signature, raw=with_form(NAME, block.raw, issuer=issuer))
 
 
 def _are_texts(value: Any) -> bool:

@@ -189,7 +189,8 @@ def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
 # Writing
 
 
-def write(messages: Iterable[Message]) -> Written:
+def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
+    """There are no signatures here, so it does not matter whose they are."""
     report = Report(NAME)
     numbered = enumerate(messages)
     wire = [out for n, each in numbered for out in write_message(each, f"$[{n}]", report)]

@@ -73,6 +73,9 @@ _NAMES: dict[str, dict[str, str]] = {
 """Beside the source and `media_type`: the wire's field and the block's."""
 
 _PLACES = ("data", "url")
+SIGNER = "anthropic"
+"""Whose thinking the view has: it names no other issuer, so it holds no other's signatures."""
+_SIGNERS = frozenset({SIGNER, "bedrock", "vertex"})
 
 
 # Reading
@@ -161,9 +164,10 @@ def _read_part(part: Fields) -> Block:
             return _read_result(part, data)
         case "THINKING":
             text, signature = data.need("text", str), data.maybe("signature", str)
-            return ThinkingBlock(text, signature, raw=part.raw())
+            signer = SIGNER if signature is not None else None
+            return ThinkingBlock(text, signature, raw=part.raw(issuer=signer))
         case "REDACTED_THINKING":
-            return RedactedThinkingBlock(data.need("text", str), raw=part.raw())
+            return RedactedThinkingBlock(data.need("text", str), raw=part.raw(issuer=SIGNER))
         case _:
             return _read_media(str(kind), part, data)
 
@@ -194,11 +198,12 @@ def _read_media(kind: str, part: Fields, data: Fields) -> Block:
 # Writing
 
 
-def write(messages: Iterable[Message]) -> Written:
+def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
+    """`issuer` is the dialect that the messages were read from, where they do not say it."""
     report = Report(NAME)
     wire: list[JsonObject] = []
     for number, message in enumerate(messages):
-        account = Account(report, f"$[{number}]", message)
+        account = Account(report, f"$[{number}]", message, issuer)
         if message.role is Role.TOOL:
             for place, block in account.results(message, "name"):
                 _write_tool_message(wire, message, block, place, account)
@@ -252,9 +257,11 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
         case TextBlock() | RefusalBlock():
             return _write_text(block, path, account)
         case ThinkingBlock():
-            account.fields(block, path, "text", "signature")
-            return _part("THINKING", block, present(text=block.text, signature=block.signature))
+            return _write_thinking(block, path, account)
         case RedactedThinkingBlock():
+            if account.issuer_of(block) not in (None, *_SIGNERS):
+                account.block(path, block, _FOREIGN)
+                return None
             account.fields(block, path, "data")
             return _part("REDACTED_THINKING", block, {"text": block.data})
         case ToolUseBlock():
@@ -266,6 +273,18 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
         case _:
             account.block(path, block)
             return None
+
+
+_FOREIGN = f"{NAME} has sealed thinking of {SIGNER} alone"
+
+
+def _write_thinking(block: ThinkingBlock, path: str, account: Account) -> JsonObject:
+    signature = block.signature
+    account.fields(block, path, "text", "signature")
+    if signature is not None and account.issuer_of(block) not in (None, *_SIGNERS):
+        account.lost(f"{path}.signature", _FOREIGN, block=block)
+        signature = None
+    return _part("THINKING", block, present(text=block.text, signature=signature))
 
 
 def part_of(block: Block) -> JsonObject:

@@ -1,0 +1,139 @@
+"""Which view some JSON is in, by its shape: bare messages, or the context of the camel view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from interlingua.views.camel_blocks import BLOCKS as CAMEL_BLOCKS
+from interlingua.views.flat import ROLES as FLAT_ROLES
+from interlingua.views.flat_parts import PARTS as FLAT_PARTS
+from interlingua.views.openai_ui import ROLES as UI_ROLES
+from interlingua.views.parts import KINDS
+from interlingua.views.parts import ROLES as PARTS_ROLES
+
+Messages = list[dict[str, Any]]
+
+
+class Sign(NamedTuple):
+    view: str
+    weight: int
+    says: str
+    holds: Callable[[Messages], bool]
+
+
+class Guess(NamedTuple):
+    """A view that fits, and why. `is_answer`: it is one message, and a model's."""
+
+    view: str
+    evidence: tuple[str, ...]
+    score: int
+    is_answer: bool
+
+
+def guesses(data: Any) -> list[Guess]:
+    """All views that fit."""
+    context = isinstance(data, dict) and "messages" in data
+    messages = data["messages"] if context else [data] if isinstance(data, dict) else data
+    if not _are_messages(messages):
+        return []
+    found: list[Guess] = []
+    signs = [sign for sign in SIGNS if not context or sign.view == "camel"]
+    is_answer = not isinstance(data, list) and messages[0]["role"] in ("assistant", "ASSISTANT")
+    for view in dict.fromkeys(sign.view for sign in signs):
+        seen = [sign for sign in signs if sign.view == view and sign.holds(messages)]
+        evidence, score = [sign.says for sign in seen], sum(sign.weight for sign in seen)
+        if view == "camel" and context and isinstance(data.get("systemPrompt"), str):
+            evidence, score = [*evidence, "systemPrompt"], score + 9
+        if score:
+            found.append(Guess(view, tuple(evidence), score, is_answer and not context))
+    return found
+
+
+def _are_messages(messages: Any) -> bool:
+    return (
+        isinstance(messages, list)
+        and bool(messages)
+        and all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in messages)
+        and not any("schema_version" in each for each in messages)  # the canonical form
+    )
+
+
+def _parts(messages: Messages) -> Iterator[dict[str, Any]]:
+    return _objects(messages, "content")
+
+
+def _calls(messages: Messages) -> Iterator[dict[str, Any]]:
+    return _objects(messages, "tool_calls")
+
+
+def _objects(messages: Messages, key: str) -> Iterator[dict[str, Any]]:
+    lists = [message[key] for message in messages if isinstance(message.get(key), list)]
+    return (each for some in lists for each in some if isinstance(each, dict))
+
+
+def _keys(*keys: str) -> Callable[[Messages], bool]:
+    return lambda messages: any(key in message for message in messages for key in keys)
+
+
+def _plain(messages: Messages, roles: Any, types: Any) -> bool:
+    """Whether everything is text, or of these types, in these roles."""
+    return all(message["role"] in roles for message in messages) and all(
+        part.get("type") in types for part in _parts(messages)
+    )
+
+
+def _camel_part(part: dict[str, Any]) -> bool:
+    kind = part.get("type")
+    return (
+        kind == "toolCall"
+        or "thinkingSignature" in part
+        or "textSignature" in part
+        or (kind == "image" and "mimeType" in part)
+        or (kind == "thinking" and part.get("redacted") is True)
+    )
+
+
+SIGNS: tuple[Sign, ...] = (
+    Sign(
+        "parts",
+        9,
+        "roles in upper case",
+        lambda messages: all(message["role"] in PARTS_ROLES for message in messages),
+    ),
+    Sign(
+        "parts",
+        9,
+        "parts with a kind",
+        lambda messages: any(part.get("kind") in KINDS for part in _parts(messages)),
+    ),
+    Sign(
+        "camel",
+        9,
+        "role toolResult",
+        lambda messages: any(message["role"] == "toolResult" for message in messages),
+    ),
+    Sign(
+        "camel",
+        9,
+        f"blocks of camel ({', '.join(CAMEL_BLOCKS)})",
+        lambda messages: any(_camel_part(part) for part in _parts(messages)),
+    ),
+    Sign("camel", 6, "keys in camelCase", _keys("stopReason", "responseModel", "responseId")),
+    Sign("flat", 6, "keys of flat", _keys("call_id", "extra", "reasoning", "refusal")),
+    Sign(
+        "flat",
+        6,
+        "calls with name and arguments",
+        lambda messages: any("name" in call for call in _calls(messages)),
+    ),
+    Sign("flat", 3, "plain messages", lambda m: _plain(m, FLAT_ROLES, FLAT_PARTS)),
+    Sign("openai-ui", 6, "tool_call_id", _keys("tool_call_id")),
+    Sign(
+        "openai-ui",
+        6,
+        "calls with a function",
+        lambda messages: any("function" in call for call in _calls(messages)),
+    ),
+    Sign("openai-ui", 2, "plain messages", lambda m: _plain(m, UI_ROLES, ("text", None))),
+)
