@@ -1,0 +1,259 @@
+"""Whether a report accounts for a difference: its path, its kind and its severity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tests.laws.facts.shape import MEDIA, NO_JSON, Facts
+from tests.laws.judge.differences import Difference
+
+FIELDS = {
+    "signature": ("signature",),
+    "is_error": ("is_error",),
+    "cache": ("cache",),
+    "detail": ("detail",),
+    "title": ("title", "context", "name"),
+    "name": ("name", "title"),
+    "media_type": ("media_type", "source"),
+    "kind": ("media_type",),
+    "cites": ("citations",),
+    "phase": ("phase",),
+    "arguments": ("raw_arguments", "input"),
+    "custom": ("call_type",),
+    "function": ("name",),
+    "text": ("text", "content"),
+    "words": ("content", "is_error"),
+    "document": ("source",),
+}
+"""Which fields of a block a report may name for one side of a piece."""
+TOOLS = {
+    "schema": ("input_schema",),
+    "output_schema": ("output_schema",),
+    "description": ("description",),
+    "strict": ("strict",),
+    "grammar": ("grammar", "kind"),
+    "cache": ("cache",),
+    "deferred": ("deferred",),
+    "kind": ("kind",),
+    "name": ("name",),
+    "since": ("",),
+}
+USAGE = {
+    "input": ("input_tokens",),
+    "cached": ("cached_input_tokens",),
+    "creation": ("cache_creation_input_tokens",),
+    "output": ("output_tokens",),
+    "reasoning": ("reasoning_tokens",),
+}
+WORTH = {"info": 0, "warning": 1, "error": 2}
+_MESSAGE = re.compile(r"\$\.(messages\[\d+\]|message|alternatives\[\d+\])")
+
+
+def unaccounted(found: Iterable[Difference], losses: Sequence[Any]) -> list[str]:
+    """Differences of which the report says nothing, or says it too lightly."""
+    problems = []
+    for each in found:
+        mine = [loss for loss in losses if covers(loss.path, each)]
+        if not mine:
+            problems.append(f"untold: {each}")
+            continue
+        kinds = [loss for loss in mine if fits(loss.kind, each)]
+        if not kinds:
+            problems.append(f"told as {mine[0].kind}: {each}")
+        elif max(WORTH[loss.severity] for loss in kinds) < WORTH[least(each)]:
+            problems.append(f"told as {mine[0].severity}: {each}")
+    return problems
+
+
+def under(path: str, place: str) -> bool:
+    return path == place or (path.startswith(place) and path[len(place)] in ".[")
+
+
+def covers(path: str, each: Difference) -> bool:
+    """Whether an entry at this path speaks of the difference."""
+    match each.topic:
+        case "option" if each.aspect.endswith(".schema") and isinstance(each.theirs, str):
+            return _schema(path, "$.options.response_format.schema", each.theirs)
+        case "option":
+            return _option(path, each.aspect)
+        case "tool":
+            return _tool(path, each)
+        case "continues":
+            return under(path, "$.continues")
+        case "usage":
+            names = USAGE[each.aspect]
+            return any(path.endswith(f".usage.{name}") for name in names) or path.endswith(".usage")
+        case "stop":
+            return path.endswith((".metadata.stop_reason", ".metadata.status"))
+        case "error":
+            return each.aspect == "message" and under(path, "$.error")
+        case "answer":
+            return path == f"$.alternatives[{each.aspect}]"
+    return _added(path, each) if each.piece is None else _piece(path, each)
+
+
+def _option(path: str, name: str) -> bool:
+    place = "$.options.metadata" if name == "labels" else f"$.options.{name}"
+    head = place.rpartition(".")[0] if name.startswith(("reasoning.", "response_format.")) else ""
+    if name == "reasoning.wanted":
+        return under(path, head)
+    return under(path, place) or under(place, path) if path != "$" else False
+
+
+def _tool(path: str, each: Difference) -> bool:
+    tool = each.ours if each.ours is not None else each.theirs
+    if not tool.place:
+        return path == "$.tools" or bool(re.fullmatch(r"\$\.tools\[\d+\]", path))
+    if path == tool.place or path == "$.tools":
+        return True
+    if each.aspect in ("schema", "output_schema"):
+        return _schema(path, f"{tool.place}.{TOOLS[each.aspect][0]}", each.theirs)
+    if each.aspect == "since":
+        return ".changes" in path or under(path, tool.place)
+    return any(under(path, f"{tool.place}.{name}") for name in TOOLS.get(each.aspect, ()))
+
+
+def _schema(path: str, place: str, keyword: str) -> bool:
+    """An entry at the schema, at the keyword, or at something inside of it."""
+    return under(f"{place}{keyword}", path) or under(path, f"{place}{keyword}")
+
+
+def _piece(path: str, each: Difference) -> bool:
+    piece = each.piece
+    assert piece is not None
+    place = piece.place
+    if not place or path == "$":
+        return False
+    if under(place, path):
+        return True
+    message = _MESSAGE.match(place)
+    if each.aspect in ("role", "speaker", "order", "pairing") and message is not None:
+        word = {"role": "role", "speaker": "name"}.get(each.aspect, "content")
+        if path == f"{message[0]}.{word}":
+            return True
+    return any(under(path, f"{place}.{name}") for name in FIELDS.get(each.aspect, ()))
+
+
+_WORDS = frozenset({"role", "content", "is_error", "source", "title", "context", "name", "text"})
+"""Fields whose entry may stand for words that nobody said: a mark, a label, a placeholder."""
+
+
+def _added(path: str, each: Difference) -> bool:
+    """What was added stands beside the place that the entry names, and is of its kind."""
+    message = _MESSAGE.match(path)
+    if message is None:
+        return path == "$.messages"
+    field = re.sub(r"\.content\[\d+\]", "", path[message.end() :]).removeprefix(".")
+    spoken = each.aspect in ("text", "words", "result")
+    if field and not (spoken and field in _WORDS):
+        return False
+    before, after = (_number(place) for place in each.beside)
+    here = _number(path)
+    low = before if before is not None else 0
+    high = after if after is not None else 10**9
+    return here is not None and low <= here <= max(high, low)
+
+
+def _number(path: str) -> int | None:
+    found = re.match(r"\$\.(?:messages|alternatives)\[(\d+)\]", path)
+    return int(found[1]) if found else 0 if path.startswith("$.message") else None
+
+
+def fits(kind: str, each: Difference) -> bool:
+    """Whether that is what has happened: what is gone was dropped, what is there was not."""
+    if each.what == "added":
+        return kind != "dropped"
+    if each.what == "lost" and each.topic == "piece" and each.aspect in (*MEDIA, "text", "call"):
+        return kind == "dropped"
+    return True
+
+
+def least(each: Difference) -> str:
+    """The lightest severity that such a difference may be told with."""
+    if each.topic == "continues":
+        return "error"
+    if each.topic == "piece" and each.piece is not None:
+        return _least_of_a_piece(each)
+    if each.topic in ("tool", "option") and each.what == "lost":
+        return "warning" if each.aspect in ("tool", "grammar", "reasoning.wanted") else "info"
+    return "info"
+
+
+def _least_of_a_piece(each: Difference) -> str:
+    piece = each.piece
+    assert piece is not None
+    if each.what == "lost" and each.aspect == "compaction":
+        return "error"
+    if each.aspect == "kind" and piece.kind == "result":
+        return "error"
+    if each.aspect == "arguments":
+        gone = isinstance(each.ours, dict) and NO_JSON in each.ours and not each.theirs
+        return "warning" if gone else "info"
+    if each.what == "lost" and each.aspect in (*MEDIA, "text", "call", "result", "refusal"):
+        return "warning" if piece.text.strip() or piece.kind != "text" else "info"
+    return "info"
+
+
+_TELLABLE = re.compile(
+    r"\$\.options\.(?!raw|cache)[\w.]+"
+    r"|\$\.tools\[\d+\]\.(strict|cache|deferred|name|kind)"
+    r"|.*\.content\[\d+\]\.(signature|is_error|cache|detail)"
+    r"|.*\.metadata\.(usage\.\w+|stop_reason)"
+)
+"""Places of which this judge knows whether something is missing there."""
+
+
+def false_alarms(found: Sequence[Difference], losses: Sequence[Any], said: Facts) -> list[str]:
+    """Entries that say something is gone which is there, or which says what is done anyway. Of
+    options that are of no use without tools, writers may speak or not."""
+    aside = () if said.tools else ("$.options.tool_choice", "$.options.parallel_tool_calls")
+    there = {piece.place for piece in said.pieces if piece.text.strip() or piece.kind in MEDIA}
+    there -= {each.piece.place for each in found if each.piece is not None and is_gone(each)}
+    return [
+        f"false alarm: {loss}"
+        for loss in losses
+        if (loss.kind == "dropped" and loss.path in there)
+        or (
+            loss.kind != "moved"
+            and loss.path not in aside
+            and _TELLABLE.fullmatch(loss.path)
+            and not any(covers(loss.path, each) for each in found)
+        )
+    ]
+
+
+def is_gone(each: Difference) -> bool:
+    """Whether it is the piece itself that is not there any more as what it was."""
+    return (each.what == "lost" and each.piece is not None and each.aspect == each.piece.kind) or (
+        each.aspect == "kind"
+    )
+
+
+FAMILIES = {
+    "anthropic": {"anthropic"},
+    "bedrock": {"anthropic"},
+    "gemini": {"google"},
+    "openai-responses": {"openai"},
+    "openrouter": {"anthropic", "google", "openai", "host"},
+    "openai-chat": {"host"},
+    "ollama": set(),
+}
+"""Whose signatures may be said in a dialect; OpenRouter's names the issuer beside each."""
+
+
+def leaks(said: Facts, told: Facts, target: str) -> list[str]:
+    """Signatures and sealed thoughts that are handed to somebody who did not make them."""
+    issuers = {}
+    for piece in said.pieces:
+        for value in (piece.signature, piece.data if piece.kind == "redacted" else None):
+            if value:
+                issuers[value] = piece.issuer
+    found = []
+    for piece in told.pieces:
+        for value in (piece.signature, piece.data if piece.kind == "redacted" else None):
+            issuer = issuers.get(value)
+            if issuer is not None and issuer not in FAMILIES[target]:
+                found.append(f"handed to {target}: what {issuer} signed, {value[:20]}")
+    return found
