@@ -55,7 +55,10 @@ FOREIGN = """SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_
 WHERE contype = 'f' AND connamespace = current_schema()::regnamespace"""
 
 
-SESSION_TABLES = {"sessions", "messages", "tool_calls", "events", "message_texts"}
+SESSION_TABLES = {
+    *("sessions", "messages", "tool_calls", "events", "message_texts"),
+    *("task_messages", "task_events", "task_confirmations"),
+}
 
 
 def test_all_that_belongs_to_a_session_is_keyed_by_it(store: PostgresStore) -> None:
@@ -75,6 +78,9 @@ def test_all_that_belongs_to_a_session_is_keyed_by_it(store: PostgresStore) -> N
         "tool_calls": ["session_id", "id"],
         "events": ["session_id", "id"],
         "message_texts": ["session_id", "message_id"],
+        "task_messages": ["session_id", "id"],
+        "task_events": ["session_id", "seq"],
+        "task_confirmations": ["session_id", "id"],
     }
     for table, index, first in ask(store, UNIQUE):
         if table in SESSION_TABLES:

@@ -4,7 +4,8 @@
 run: reading, or in a transaction of its own. A call that returns has been written durably; a call
 that raises has changed nothing (except where a lost connection leaves it open whether the last
 commit was made: `StoreError.reason` is then `unreachable`). `ledger_calls.py` has the calls that
-concern no single conversation, `gateway_calls.py` those of a gateway.
+concern no single conversation, `gateway_calls.py` those of a gateway, `task_calls.py` those about
+tasks.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from interlingua.store.rows import (
     ToolCallRow,
 )
 from interlingua.store.search import IN_VAIN
+from interlingua.store.task_calls import AsyncTaskCalls, TaskCalls
 
 LARGE = 500
 """More messages than this in one call are a large one."""
 
 
-class Store(LedgerCalls, GatewayCalls):
+class Store(LedgerCalls, GatewayCalls, TaskCalls):
     """A place where sessions live. May be shared between threads."""
 
     @abstractmethod
@@ -195,7 +197,7 @@ class Store(LedgerCalls, GatewayCalls):
         return self._read(lambda: self._do.search(words, session_id, limit))
 
 
-class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls):
+class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
     """The same for programs with an event loop, which is never held up."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -157,6 +157,66 @@ _TURNS = (
 )
 """The turn of a session that is under way, and who has it."""
 _GATEWAY = (*_MORE_OF_KEYS, *_QUOTAS, *_REMEMBERED)
+_TASKS = (
+    """CREATE TABLE tasks (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('idle', 'generating')),
+    holder TEXT,
+    lease_until {big} NOT NULL,
+    stopping INTEGER NOT NULL,
+    interrupted INTEGER NOT NULL,
+    web_search INTEGER NOT NULL,
+    told {big} NOT NULL,
+    event_count {big} NOT NULL,
+    created_at {big} NOT NULL,
+    changed_at {big} NOT NULL,
+    ended_at {big}
+)""",
+    "CREATE UNIQUE INDEX idx_tasks_cwd ON tasks (owner, cwd) WHERE ended_at IS NULL",
+    "CREATE INDEX idx_tasks_owner ON tasks (owner, id)",
+    "CREATE INDEX idx_tasks_changed ON tasks (changed_at)",
+    "CREATE INDEX idx_tasks_generating ON tasks (id) WHERE status = 'generating'",
+    """CREATE TABLE task_messages (
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    seq {big} NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('starting', 'queued', 'taken', 'removed')),
+    message_json {json},
+    made_at {big} NOT NULL,
+    PRIMARY KEY (session_id, id)
+)""",
+    "CREATE INDEX idx_task_messages_queue ON task_messages (session_id, seq)"
+    " WHERE state IN ('starting', 'queued')",
+    """CREATE TABLE task_events (
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    seq {big} NOT NULL,
+    id TEXT NOT NULL,
+    made_at {big} NOT NULL,
+    size {big} NOT NULL,
+    body_json {json} NOT NULL,
+    PRIMARY KEY (session_id, seq)
+)""",
+    """CREATE TABLE task_confirmations (
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    status TEXT NOT NULL
+        CHECK (status IN ('waiting', 'approved', 'denied', 'timeout', 'cancelled')),
+    name TEXT NOT NULL,
+    side_effects TEXT NOT NULL,
+    input_json {json} NOT NULL,
+    asked_at {big} NOT NULL,
+    expires_at {big} NOT NULL,
+    answered_at {big},
+    PRIMARY KEY (session_id, id)
+)""",
+    "CREATE INDEX idx_task_confirmations_waiting ON task_confirmations (session_id)"
+    " WHERE status = 'waiting'",
+)
+"""Sessions in which an agent runs: who runs one, how far it has been told, what waits for it, what
+has happened, and what it wants to be allowed. `tasks` is a reference table, since a folder belongs
+to one task at a time, over all sessions; its `id` is that of the session."""
 
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
@@ -172,6 +232,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 3): _typed(_REPEATS, "JSON", "BIGINT"),
     ("sqlite", 4): _typed(_TURNS, "TEXT", "INTEGER"),
     ("postgres", 4): _typed(_TURNS, "JSON", "BIGINT"),
+    ("sqlite", 5): _typed(_TASKS, "TEXT", "INTEGER"),
+    ("postgres", 5): _typed(_TASKS, "JSON", "BIGINT"),
 }
 """(engine, version) to the statements that make the next version of it."""
 

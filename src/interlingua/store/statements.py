@@ -125,6 +125,10 @@ class Statements(NamedTuple):
     )
     lock_session: str = f"SELECT {_SESSION} FROM sessions WHERE id = ?{{lock}}"
     delete: tuple[str, ...] = (
+        "DELETE FROM tasks WHERE id = ?",
+        "DELETE FROM task_confirmations WHERE session_id = ?",
+        "DELETE FROM task_events WHERE session_id = ?",
+        "DELETE FROM task_messages WHERE session_id = ?",
         "DELETE FROM message_texts WHERE session_id = ?",
         "DELETE FROM tool_calls WHERE session_id = ?",
         "DELETE FROM messages WHERE session_id = ?",
