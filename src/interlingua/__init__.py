@@ -124,6 +124,8 @@ if TYPE_CHECKING:
     from interlingua.streams.fold import fold_all as fold_all
     from interlingua.streams.fold import unfold as unfold
     from interlingua.streams.frames import Frame as Frame
+    from interlingua.tasks.agent import Agent as Agent
+    from interlingua.tasks.aio import AsyncAgent as AsyncAgent
     from interlingua.tools.context import CallContext as CallContext
     from interlingua.tools.dispatch import Dispatcher as Dispatcher
     from interlingua.tools.mcp import McpServer as McpServer
@@ -188,6 +190,8 @@ _WHERE: dict[str, str] = {
         "streams.convert": "StreamConverter stream_convert",
         "streams.fold": "fold fold_all unfold",
         "streams.frames": "Frame",
+        "tasks.agent": "Agent",
+        "tasks.aio": "AsyncAgent",
         "tools.context": "CallContext",
         "tools.dispatch": "Dispatcher",
         "tools.mcp": "McpServer McpServers",

@@ -42,7 +42,8 @@ def test_a_folder_has_one_living_task_of_an_owner(store: Store) -> None:
     assert len(store.sessions()) == 1, "nothing is left of the second"
     assert new(store, owner="other") != first
     found = store.task_at("", "/w")
-    assert found is not None and found.id == first
+    assert found is not None
+    assert found.id == first
     assert store.end_task(first).ended_at is not None
     assert store.task_at("", "/w") is None
     second = new(store)
@@ -59,11 +60,11 @@ def test_one_holder_at_a_time(store: Store) -> None:
     assert store.claim_task(id, "b", LEASE).holder == "a"
     with pytest.raises(ConflictError):
         store.tell_task(id, Telling("b", [b"{}"]))
-    assert store.renew_tasks("a", [id], LEASE) == {id: False}
-    assert store.renew_tasks("b", [id], LEASE) == {}
+    assert store.renew_tasks({id: "a"}, LEASE) == {"a"}
+    assert store.renew_tasks({id: "b"}, LEASE) == set()
     (row,) = store.generating_tasks()
     assert not row.abandoned
-    store.renew_tasks("a", [id], -1.0)
+    store.renew_tasks({id: "a"}, -1.0)
     (row,) = store.generating_tasks()
     assert row.abandoned
     assert store.claim_task(id, "c", LEASE, lost="b").holder == "a", "it was not lost by b"
@@ -138,12 +139,14 @@ def test_messages_are_taken_back_and_queues_emptied(store: Store) -> None:
         queue(store, id, name)
     assert store.unqueue_message(id, "one", event) is None, "it is being taken up"
     taken = store.unqueue_message(id, "three", event)
-    assert taken is not None and taken.message is not None and taken.message.text == "three"
+    assert taken is not None
+    assert taken.message is not None
+    assert taken.message.text == "three"
     assert store.unqueue_message(id, "three", event) is None
     stopped = store.stop_task(id, event)
     assert stopped is not None
     assert [row.id for row in stopped] == ["two", "four"]
-    assert store.renew_tasks("a", [id], LEASE) == {id: True}
+    assert store.stopping_tasks([id, "none"]) == {id}
     assert store.finish_task(id, Telling("a"), event, anyway=True).stopping is False
     assert seqs(store, id) == list(range(1, 8))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
-from contextlib import aclosing
-from typing import Any
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar
 
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallCancelledError, CallError
@@ -16,6 +16,7 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, ToolChoice
 from interlingua.model.message import Message, UserContent
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
+from interlingua.sessions.core import INTERRUPTED
 from interlingua.streams.fold import unfold
 from interlingua.tools.context import CallContext
 from interlingua.tools.dispatch import Dispatcher
@@ -24,6 +25,7 @@ Said = Event | ToolResultBlock
 """What a turn gives, in order: the events of each answer, and between two answers the results of
 the tools."""
 ROUNDS = 8
+T = TypeVar("T")
 
 
 class Chat:
@@ -46,8 +48,13 @@ class Chat:
         self.rounds = rounds
         self.turn: AsyncTurn | None = None
         """The last turn, or the one under way."""
+        self.call: AsyncCall | None = None
+        """The last request to the model, or the one under way."""
         self.report: Report | None = None
         """What the last request could not say; None until one was sent."""
+        self.leaving = False
+        """Set before the work is cancelled because the program ends: then what is under way is
+        broken off, to be resumed by another one, and not given up."""
 
     async def say(
         self,
@@ -59,27 +66,31 @@ class Chat:
         """Start a turn. Leaving the iteration, or cancelling it, cancels the turn upstream; what
         arrived is kept. A failed call raises its `CallError`, and the turn has ended."""
         turn = await self.session.begin(content, override=override, options=options)
-        async with aclosing(self._turn(turn, options)) as parts:
+        async with aclosing(self.follow(turn, options=options)) as parts:
             async for said in parts:
                 yield said
 
     async def resume(self, *, options: Options | None = None) -> AsyncGenerator[Said, None]:
         """Go on with a turn that was broken off."""
         turn = await self.session.resume(options=options)
-        async with aclosing(self._turn(turn, options)) as parts:
+        async with aclosing(self.follow(turn, options=options)) as parts:
             async for said in parts:
                 yield said
 
-    async def _turn(self, turn: AsyncTurn, options: Options | None) -> AsyncGenerator[Said, None]:
+    async def follow(
+        self, turn: AsyncTurn, *, options: Options | None = None
+    ) -> AsyncGenerator[Said, None]:
+        """Take a turn that has begun to its end."""
         self.turn, self.report = turn, None
         try:
             for left in range(self.rounds, -1, -1):
                 if open := turn.open_calls():
-                    async for result in self._results(turn, open):
-                        yield result
+                    async with aclosing(self._results(turn, open)) as results:
+                        async for result in results:
+                            yield result
                     if turn.open_calls():
                         return  # the rest is for the caller to answer
-                call = await turn.call(options if left else _without_tools(options))
+                call = self.call = await turn.call(options if left else _without_tools(options))
                 async with aclosing(self._answer(turn, call)) as events:
                     async for event in events:
                         yield event
@@ -90,7 +101,7 @@ class Chat:
             await turn.end()
             raise
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
-            await _to_the_end(turn.cancel())
+            await to_the_end(turn.end() if self.leaving else turn.cancel())
             raise
 
     async def _answer(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
@@ -122,32 +133,34 @@ class Chat:
                 await call.fail(ProviderError(ErrorKind.OTHER, str(odd)))
             raise
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
-            await _to_the_end(call.cancel())
+            if not self.leaving:
+                await to_the_end(call.cancel())
+            elif not call.ended:
+                await to_the_end(call.fail(ProviderError(ErrorKind.OTHER, INTERRUPTED)))
             raise
 
     async def _results(
         self, turn: AsyncTurn, open: dict[str, str]
-    ) -> AsyncIterator[ToolResultBlock]:
+    ) -> AsyncGenerator[ToolResultBlock, None]:
+        """Each result is stored when it is there, whatever the other calls still do."""
         if self.dispatcher is None:
             return
         calls = [c for message in turn.answers for c in message.tool_calls if c.id in open]
         context = CallContext(self.session.id, turn.id, trace=turn.trace)
-        results = await self.dispatcher.run(calls, context)
-        await turn.results(*results)
-        for result in results:
-            yield result
+        async with aclosing(self.dispatcher.batch(calls, context).each()) as results:
+            async for result in results:
+                await turn.results(result)
+                yield result
 
 
 def _without_tools(options: Options | None) -> Options:
     return (options or Options()).replace(tool_choice=ToolChoice("none"))
 
 
-async def _to_the_end(work: Coroutine[Any, Any, Any]) -> None:
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """What must be stored is stored, though the task that does it is being cancelled."""
     task = asyncio.ensure_future(work)
     while not task.done():
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                return
+    return task.result()

@@ -146,6 +146,10 @@ class Client:
         """An answer of a given shape; see `AsyncClient.parse`."""
         return self._run(self._client.parse(model, messages, schema, tools, options, **how))
 
+    def work(self, make: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine gives that works with the client inside, done on its loop."""
+        return self._run(make(self._client))
+
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         with self._lock:
             if self._closed:

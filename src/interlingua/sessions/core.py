@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -36,9 +36,11 @@ from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, trie
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.steps import Steps, ask
+from interlingua.store.base import Store
 from interlingua.store.rows import Hold, SearchHit, SessionRow
 from interlingua.tools.registry import ToolRegistry
 
+_IDS = Ulids()
 INTERRUPTED = "interrupted: the program ended before the answer did"
 _DEFAULT, _STICKY = "default_model", "sticky"
 """What a session keeps in `routing_policy`: the model it began with, and whether the active one was
@@ -60,19 +62,33 @@ class Setting:
     user_id: str | None = None
     team_id: str | None = None
     gateway_key_id: str | None = None
+    alone: bool = False
+    """Nobody else appends to the session while it is open here. Who finds that somebody did has
+    lost it, and appends nothing (`ConflictError`)."""
+
+
+Make = Callable[[Store, SessionRow], object]
+
+
+def _add(store: Store, row: SessionRow) -> object:
+    return store.add_session(row)
 
 
 def create(
-    setting: Setting, workspace_path: str, model: str | None, name: str | None
+    setting: Setting,
+    workspace_path: str,
+    model: str | None,
+    name: str | None,
+    policy: Mapping[str, object] | None = None,
+    make: Make = _add,
 ) -> Steps[Core]:
-    """A new session. `model` is its default: `/model` may choose another one later."""
+    """A new session. `model` is its default: `/model` may choose another one later. `make` stores
+    it, with what else is to be made in the same moment."""
     id = None if model is None else setting.router.config().names.require(model)
-    policy = {_DEFAULT: id, _STICKY: False}
-    row = yield from ask(
-        lambda store: store.create_session(
-            workspace_path, name=name, active_model=id, routing_policy=policy
-        )
-    )
+    now = datetime.now(UTC)
+    kept = {_DEFAULT: id, _STICKY: False, **(policy or {})}
+    row = SessionRow(_IDS.new(), workspace_path, now, now, id, kept, name)
+    yield from ask(lambda store: make(store, row))
     core = Core(row, setting)
     core.history, core.ids = [], IdMap()
     told = SessionCreated(
@@ -181,6 +197,8 @@ class Core:
         assert self.history is not None
         if check:
             self._check(messages)
+        if after is None and self.setting.alone:
+            after = len(self.history)
         ids = {id: own for m in messages for id, own in self.ids.provider_ids(m).items()}
         done = yield from ask(
             lambda s: s.append(self.id, messages, provider_ids=ids, after=after, hold=hold)

@@ -22,19 +22,30 @@ def resume(core: Core, options: Options | None) -> Steps[TurnCore]:
     """A turn that goes on where the history ends: with results that nobody answered, a question
     without an answer, or calls without results. Those of the last kind belong to the new turn."""
     history = yield from core.load()
-    last_turn = _last_turn(history)
-    waiting = open_calls(last_turn)
-    last = next((m for m in reversed(last_turn) if m.role not in _INSTRUCTS), None)
-    if last is None or (is_whole(last) and not waiting):
+    recent = last_turn(history)
+    waiting = open_calls(recent)
+    last = _last_said(recent)
+    if last is None or not is_unfinished(history):
         raise TurnError(f"session {core.id} has nothing to go on with")
     if last.metadata.status is MessageStatus.CANCELLED or (yield from _was_cancelled(core, last)):
         raise TurnError(f"the last turn of session {core.id} was cancelled; begin a new one")
     turn = yield from begin(core, Beginning(None, options=options))
-    turn.made = [m for m in last_turn if any(call.id in waiting for call in m.tool_calls)]
+    turn.made = [m for m in recent if any(call.id in waiting for call in m.tool_calls)]
     return turn
 
 
-def _last_turn(history: Sequence[Message]) -> Sequence[Message]:
+def is_unfinished(history: Sequence[Message]) -> bool:
+    """Whether the last turn lacks an answer, or results."""
+    recent = last_turn(history)
+    last = _last_said(recent)
+    return last is not None and (not is_whole(last) or bool(open_calls(recent)))
+
+
+def _last_said(messages: Sequence[Message]) -> Message | None:
+    return next((m for m in reversed(messages) if m.role not in _INSTRUCTS), None)
+
+
+def last_turn(history: Sequence[Message]) -> Sequence[Message]:
     """From the last question on. Calls of earlier turns were given up with them."""
     for index in range(len(history) - 1, -1, -1):
         if history[index].role is Role.USER:

@@ -16,14 +16,14 @@ from interlingua.tools.registry import ToolRegistry
 
 
 def setting_of(
-    router: Router | None,
-    prices: PriceTable | None,
-    tools: ToolRegistry | Iterable[ToolDefinition] | None,
-    bus: Bus | None,
-    dialects: Mapping[str, str] | None,
-    options: Options | None,
-    user_id: str | None,
-    team_id: str | None,
+    router: Router | None = None,
+    prices: PriceTable | None = None,
+    tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+    bus: Bus | None = None,
+    dialects: Mapping[str, str] | None = None,
+    options: Options | None = None,
+    user_id: str | None = None,
+    team_id: str | None = None,
 ) -> Setting:
     return Setting(
         router or default_router(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from interlingua.model.message import Message
@@ -75,9 +75,13 @@ class TaskCalls(ABC):
         """Run a task from here, if nobody does; its `holder` says who has it."""
         return self._write(lambda: self._do.claim_task(id, holder, seconds, lost))
 
-    def renew_tasks(self, holder: str, ids: Sequence[str], seconds: float) -> dict[str, bool]:
-        """Still running these. Gives those that are ours, and whether they are to stop."""
-        return self._write(lambda: self._do.renew_tasks(holder, ids, seconds), durable=False)
+    def renew_tasks(self, holders: Mapping[str, str], seconds: float) -> set[str]:
+        """Still running these (task to holder). Gives the holders that still have theirs."""
+        return self._write(lambda: self._do.renew_tasks(holders, seconds), durable=False)
+
+    def stopping_tasks(self, ids: Sequence[str]) -> set[str]:
+        """Which of these somebody wants to stop."""
+        return self._read(lambda: self._do.stopping_tasks(ids))
 
     def tell_task(self, id: str, telling: Telling) -> TaskRow:
         """What has happened, from who runs the task; ConflictError if somebody else does now."""
@@ -220,9 +224,13 @@ class AsyncTaskCalls(ABC):
         """See `TaskCalls.claim_task`."""
         return await self._write(lambda: self._do.claim_task(id, holder, seconds, lost))
 
-    async def renew_tasks(self, holder: str, ids: Sequence[str], seconds: float) -> dict[str, bool]:
+    async def renew_tasks(self, holders: Mapping[str, str], seconds: float) -> set[str]:
         """See `TaskCalls.renew_tasks`."""
-        return await self._write(lambda: self._do.renew_tasks(holder, ids, seconds), durable=False)
+        return await self._write(lambda: self._do.renew_tasks(holders, seconds), durable=False)
+
+    async def stopping_tasks(self, ids: Sequence[str]) -> set[str]:
+        """See `TaskCalls.stopping_tasks`."""
+        return await self._read(lambda: self._do.stopping_tasks(ids))
 
     async def tell_task(self, id: str, telling: Telling) -> TaskRow:
         """See `TaskCalls.tell_task`."""

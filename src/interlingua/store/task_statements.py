@@ -69,9 +69,10 @@ class TaskStatements(NamedTuple):
         " told = ?, event_count = ?, changed_at = ?, ended_at = ? WHERE id = ?"
     )
     renew: str = (
-        "UPDATE tasks SET lease_until = {clock} + ? WHERE holder = ? AND status = 'generating'"
-        " AND id {any} RETURNING id, stopping"
+        "UPDATE tasks SET lease_until = {clock} + ? WHERE status = 'generating' AND id {any}"
+        " AND holder {any} RETURNING holder"
     )
+    stopping: str = "SELECT id FROM tasks WHERE stopping = 1 AND id {any}"
 
     add_message: str = (
         "INSERT INTO task_messages (session_id, id, seq, state, message_json, made_at)"

@@ -8,7 +8,7 @@ than its lease has lost the task, and finds out here. Times are those of the dat
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -100,11 +100,14 @@ class Tasks(Sessions, Quotas):
             return row
         return (yield from self._saved(_claimed(row, holder, seconds)))
 
-    def renew_tasks(self, holder: str, ids: Sequence[str], seconds: float) -> Op[dict[str, bool]]:
-        """Those that are still ours, and whether somebody wants them stopped."""
-        values = (_micros(seconds), holder, self._list(ids))
-        rows = yield Step(self._tasks.renew, values)
-        return {id: bool(stopping) for id, stopping in rows}
+    def renew_tasks(self, holders: Mapping[str, str], seconds: float) -> Op[set[str]]:
+        """Tasks and who holds each; gives the holders that still do."""
+        ids, names = self._list(holders), self._list(holders.values())
+        rows = yield Step(self._tasks.renew, (_micros(seconds), ids, names))
+        return {row[0] for row in rows}
+
+    def stopping_tasks(self, ids: Sequence[str]) -> Op[set[str]]:
+        return {row[0] for row in (yield Step(self._tasks.stopping, (self._list(ids),)))}
 
     def tell_task(self, id: str, telling: Telling) -> Op[TaskRow]:
         row = yield from self._told((yield from self._held(id, telling.holder)), telling)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -101,6 +101,33 @@ class Batch:
 
     async def run(self) -> list[ToolResultBlock]:
         """Run all calls and give their results."""
+        async for _ in self.each():
+            pass
+        return self.results
+
+    async def each(self) -> AsyncGenerator[ToolResultBlock, None]:
+        """Run all calls, and give each result when it is there. Leaving the iteration stops what
+        still runs."""
+        self._start()
+        waiting = set(self._tasks)
+        try:
+            while waiting:
+                still = [self._tasks[id] for id in waiting]
+                await asyncio.wait(still, return_when=asyncio.FIRST_COMPLETED)
+                done = [id for id in self._calls if id in waiting and self._tasks[id].done()]
+                waiting.difference_update(done)
+                self._settle(done)
+                for id in done:
+                    if id in self._results:
+                        yield self._results[id]
+        except (asyncio.CancelledError, GeneratorExit):
+            self._cancel_tasks()
+            if waiting:
+                await asyncio.wait([self._tasks[id] for id in waiting])
+            self._settle(waiting)
+            raise
+
+    def _start(self) -> None:
         if self._loop is not None:
             raise DispatchError("these calls have run; a call is answered once")
         self._loop = asyncio.get_running_loop()
@@ -113,20 +140,10 @@ class Batch:
         self._tasks = {id: asyncio.create_task(self._one(c)) for id, c in self._calls.items()}
         if self._cancelled:
             self._cancel_tasks()
-        try:
-            if self._tasks:
-                await asyncio.wait(self._tasks.values())
-        except asyncio.CancelledError:
-            self._cancel_tasks()
-            await asyncio.wait(self._tasks.values())
-            self._settle()
-            raise
-        self._settle()
-        return self.results
 
-    def _settle(self) -> None:
-        for id, task in self._tasks.items():
-            call = self._calls[id]
+    def _settle(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            task, call = self._tasks[id], self._calls[id]
             if task.cancelled() and id not in self._results:  # before it began
                 self._trace(call).failed("cancelled")
                 self._results[id] = error_result(call, CANCELLED)

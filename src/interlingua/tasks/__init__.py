@@ -1,0 +1,32 @@
+"""Tasks: sessions in which an agent runs, with a folder, a queue and events. No HTTP: that is
+`gateway/tasks`.
+
+`agent.py` and `aio.py` are the two ways in, without and with `await`; both drive the steps of
+`core.py`. `runner.py` runs an agent, `tending.py` says that it lives, `events.py` has what is told,
+`holders.py` knows who is dead.
+"""
+
+from interlingua.tasks.agent import Agent
+from interlingua.tasks.aio import AsyncAgent
+from interlingua.tasks.errors import NothingToDoError, TaskBusyError, TaskError
+from interlingua.tasks.faces import Happened, Queued
+from interlingua.views.openai_ui import (
+    assistant_message,
+    system_message,
+    tool_message,
+    user_message,
+)
+
+__all__ = [
+    "Agent",
+    "AsyncAgent",
+    "Happened",
+    "NothingToDoError",
+    "Queued",
+    "TaskBusyError",
+    "TaskError",
+    "assistant_message",
+    "system_message",
+    "tool_message",
+    "user_message",
+]

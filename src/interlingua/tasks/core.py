@@ -1,0 +1,234 @@
+"""What a task does, as steps: the two faces, `agent.py` and `aio.py`, only drive them.
+
+A task is claimed before its conversation changes, and then `tell` says in its events what is new
+there. Everything is stored before it is told, and what was stored and not told is told by whoever
+claims the task next: nothing is lost, and nothing comes twice.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from interlingua.model.blocks import ToolUseBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.sessions import core as sessions
+from interlingua.sessions.core import Setting, open_calls
+from interlingua.sessions.resuming import is_unfinished, last_turn
+from interlingua.sessions.steps import Steps, ask
+from interlingua.store.base import Store
+from interlingua.store.rows import SessionRow
+from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
+from interlingua.tasks import events
+from interlingua.tasks.errors import TaskBusyError
+from interlingua.tasks.holders import LEASE, new_holder
+
+MARK = "task_message"
+"""Where a message of the conversation says which of the queue it was."""
+UNKNOWN = "interrupted: it is not known whether {} ran. Look before you call it again."
+GIVEN_UP = "interrupted: {} was given up before it had a result."
+_NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
+
+
+def new_message_id(task_id: str, key: str | None = None) -> str:
+    """For a message of a queue; the same key gives the same id, and so the same message."""
+    return str(uuid.uuid4() if key is None else uuid.uuid5(_NAMES, f"{task_id}/{key}"))
+
+
+def create(
+    setting: Setting,
+    cwd: str,
+    owner: str,
+    model: str | None,
+    name: str | None,
+    web_search: bool = False,
+    policy: Mapping[str, object] | None = None,
+) -> Steps[TaskCore]:
+    """A new task, and its session with it."""
+    setting.alone = True
+
+    def make(store: Store, row: SessionRow) -> object:
+        return store.create_task(row, owner, web_search=web_search)
+
+    session = yield from sessions.create(setting, cwd, model, name, policy, make)
+    row = yield from ask(lambda store: store.task(session.id))
+    return TaskCore(row, session)
+
+
+def reopen(setting: Setting, id: str) -> Steps[TaskCore]:
+    """A task as it was left."""
+    setting.alone = True
+    row = yield from ask(lambda store: store.task(id))
+    return TaskCore(row, (yield from sessions.reopen(setting, id)))
+
+
+def queue(id: str, message: Message, message_id: str, holder: str | None = None) -> Steps[Queueing]:
+    """Give a task a message. With `holder` the task is claimed for it, if it is idle."""
+    event = events.queued(message_id)
+    return (
+        yield from ask(
+            lambda store: store.queue_message(
+                id, message_id, message, event, holder=holder, seconds=LEASE
+            )
+        )
+    )
+
+
+class TaskCore:
+    """A task in memory: its row and its session. `holder` is who runs it, when it is we."""
+
+    def __init__(self, row: TaskRow, session: sessions.Core, holder: str | None = None) -> None:
+        self.row = row
+        self.session = session
+        self.holder = holder or new_holder()
+        self._first: list[bytes] = []
+        """What is told before anything else of a run."""
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def is_ours(self) -> bool:
+        return self.row.generating and self.row.holder == self.holder
+
+    # Adding and queueing
+
+    def add(self, message: Message) -> Steps[Message]:
+        """A message that joins the conversation at once, and asks nobody."""
+        yield from self.claim()
+        try:
+            (stored,) = yield from self.session.append([message])
+        finally:
+            yield from self.finish()
+        return stored
+
+    def queue(self, message: Message, message_id: str | None = None) -> Steps[str]:
+        """A message that waits for its turn; gives its id."""
+        id = message_id or new_message_id(self.id)
+        done = yield from queue(self.id, message, id)
+        self.row = done.task
+        return id
+
+    def waiting(self) -> Steps[list[QueuedRow]]:
+        return (yield from ask(lambda store: store.task_queue(self.id)))
+
+    # Running
+
+    def claim(self, lost: str | None = None, running: bool = False) -> Steps[None]:
+        """The task is ours from now on; `TaskBusyError` if it is somebody else's. `running`: this
+        is the beginning of a run, which is told."""
+        holder = self.holder
+        self.row = yield from ask(lambda s: s.claim_task(self.id, holder, LEASE, lost))
+        if not self.is_ours:
+            raise TaskBusyError(self.id)
+        yield from self.take_over(running)
+
+    def take_over(self, running: bool) -> Steps[None]:
+        """The task was claimed already: see what is there."""
+        self._first = []
+        yield from self.session.reload()
+        yield from self.session.interrupted()
+        yield from self.tell()
+        self._first = [events.PRE_CONVERSATION] if running else []
+
+    def next(self) -> Steps[QueuedRow | None]:
+        """What is to be taken up now."""
+        waiting = yield from self.waiting()
+        return waiting[0] if waiting else None
+
+    def tell(self, *more: bytes) -> Steps[None]:
+        """What is new in the conversation, and `more`."""
+        telling = yield from self._telling(more)
+        if telling.events or telling.told != self.row.told:
+            self.row = yield from ask(lambda store: store.tell_task(self.id, telling))
+            self._first = []
+
+    def finish(self, *more: bytes, interrupted: bool = False, anyway: bool = True) -> Steps[bool]:
+        """The run is over. Without `anyway` only if nothing waits; False if something does."""
+        telling = yield from self._telling(more)
+        self.row = yield from ask(
+            lambda store: store.finish_task(
+                self.id, telling, events.queued, interrupted=interrupted, anyway=anyway
+            )
+        )
+        return not self.row.generating
+
+    def recover(self, lost: str) -> Steps[None]:
+        """Who ran the task is gone: tell what it could not tell any more, and that it is gone if
+        there is something to go on with."""
+        yield from self.claim(lost)
+        history = yield from self.session.load()
+        cut = is_unfinished(history) or bool((yield from self.waiting()))
+        yield from self.finish(
+            events.INTERRUPTED if cut else events.POST_CONVERSATION, interrupted=cut
+        )
+
+    def withdraw(self, message_id: str) -> Steps[None]:
+        """The run does not begin after all."""
+        holder = self.holder
+        self.row = yield from ask(lambda s: s.withdraw_task(self.id, holder, message_id))
+
+    def give_up(self) -> Steps[None]:
+        """A new turn begins: what the one before it left open is closed."""
+        history = yield from self.session.load()
+        open = open_calls(last_turn(history))
+        yield from self._close(open, GIVEN_UP)
+
+    def doubt(self) -> Steps[None]:
+        """The turn goes on: calls that somebody had allowed, and that may have run, do not run
+        again. Whoever has to ask asks again; what only reads is read again."""
+        history = yield from self.session.load()
+        open = open_calls(last_turn(history))
+        allowed = yield from ask(lambda store: store.approved(self.id, list(open)))
+        yield from self._close({id: open[id] for id in open if id in allowed}, UNKNOWN)
+
+    def _close(self, calls: Mapping[str, str], text: str) -> Steps[None]:
+        results = [
+            Message.tool_result(id, text.format(name), is_error=True, tool_name=name)
+            for id, name in calls.items()
+        ]
+        if results:
+            yield from self.session.append(results)
+            yield from self.tell()
+
+    def _telling(self, more: Sequence[bytes]) -> Steps[Telling]:
+        history = yield from self.session.load()
+        new = _whole(history[self.row.told :])
+        marked = {mark for message in new if (mark := mark_of(message)) is not None}
+        states = {}
+        if marked:
+            states = {row.id: row.state for row in (yield from self.waiting())}
+        calls = _calls(history) if any(message.role is Role.TOOL for message in new) else {}
+        said = list(self._first)
+        for message in new:
+            mark = mark_of(message)
+            if mark is not None and states.get(mark) == "queued":
+                said.append(events.taken(mark))
+            said += events.of_message(message, calls)
+        told = self.row.told + len(new)
+        return Telling(self.holder, [*said, *more], told, sorted(marked))
+
+
+def marked(message: Message, message_id: str) -> Message:
+    """The message with a note which of the queue it is."""
+    extra = {**(message.metadata.extra or {}), MARK: message_id}
+    return message.replace(metadata=message.metadata.replace(extra=extra))
+
+
+def mark_of(message: Message) -> str | None:
+    mark = (message.metadata.extra or {}).get(MARK)
+    return mark if isinstance(mark, str) else None
+
+
+def _whole(messages: Sequence[Message]) -> Sequence[Message]:
+    """Those that are as they will stay: up to the first that still arrives."""
+    for number, message in enumerate(messages):
+        if message.metadata.status is MessageStatus.PARTIAL:
+            return messages[:number]
+    return messages
+
+
+def _calls(history: Sequence[Message]) -> dict[str, ToolUseBlock]:
+    return {call.id: call for message in history for call in message.tool_calls}

@@ -1,0 +1,118 @@
+"""The events of a task, in the chat-completion shapes of `views/openai_events.py`. Ids, numbers and
+times are given by the store.
+
+What a message of the conversation gives rise to is a function of the message alone: so events are
+told once, whoever tells them, by remembering up to which message that was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlingua.arguments import recover
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.codec import dumps
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus
+from interlingua.views.openai_events import write_message_added, write_request_completed
+from interlingua.views.openai_ui import tool_call_to_openai
+
+Calls = Mapping[str, ToolUseBlock]
+
+PRE_CONVERSATION = b'{"msg":"PreConversation"}'
+POST_CONVERSATION = b'{"msg":"PostConversation"}'
+CANCELLED = b'{"msg":"Cancelled"}'
+
+
+def of_message(message: Message, calls: Calls) -> list[bytes]:
+    """What is told when a message has joined the conversation; `calls` has the calls before it."""
+    events: list[JsonObject] = [_added(message)]
+    whole = message.metadata.status is MessageStatus.COMPLETE
+    if message.role is Role.ASSISTANT and whole and message.metadata.model is not None:
+        events = [_completed(message), *events]
+    if message.role is Role.ASSISTANT and whole:
+        events += [_pre(call) for call in message.tool_calls if call.executor == "client"]
+    if message.role is Role.TOOL:
+        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+        events = [
+            *[_post(block, message, calls.get(block.tool_use_id)) for block in results],
+            *events,
+        ]
+    return [dumps(event) for event in events]
+
+
+def _added(message: Message) -> JsonObject:
+    event: JsonObject = {**write_message_added(message).wire, "message_id": message.id}
+    status = message.metadata.status
+    return event if status is MessageStatus.COMPLETE else {**event, "status": status.value}
+
+
+def _completed(message: Message) -> JsonObject:
+    wire = write_request_completed(message).wire
+    return {**wire, "message_id": message.id, "model": message.metadata.model}
+
+
+def _pre(call: ToolUseBlock) -> JsonObject:
+    wire = tool_call_to_openai(call)
+    return {"msg": "PreToolCall", "tool_call": wire, "name": call.name, **_args(call, wire)}
+
+
+def _args(call: ToolUseBlock, wire: JsonObject) -> JsonObject:
+    """The arguments, parsed; as they are, with an error, where they are no JSON; nothing where
+    there are none."""
+    text = wire["function"]["arguments"]
+    if not text:
+        return {}
+    if call.raw_arguments is not None and recover(text).mode != "strict":
+        return {"args": text, "error": "the arguments are no valid JSON object"}
+    return {"args": call.input}
+
+
+def _post(result: ToolResultBlock, message: Message, call: ToolUseBlock | None) -> JsonObject:
+    call = call or ToolUseBlock(result.tool_use_id, result.tool_name or "", {})
+    text = text_of(result)
+    event: JsonObject = {"msg": "PostToolCall", "tool_call": tool_call_to_openai(call)}
+    event |= {"name": call.name, "text": text, "error" if result.is_error else "result": text}
+    return {**event, "message_id": message.id}
+
+
+def text_of(result: ToolResultBlock) -> str:
+    """A result as people and models read it; what is no text is named."""
+    said = [
+        block.text if isinstance(block, TextBlock) else f"[{block.__struct_config__.tag}]"
+        for block in result.content
+    ]
+    return "\n".join(said)
+
+
+def queued(id: str) -> bytes:
+    return dumps({"msg": "MessageQueued", "message": {"id": id}})
+
+
+def taken(id: str) -> bytes:
+    """It is the conversation's now."""
+    return _unqueued(id, "taken")
+
+
+def removed(id: str) -> bytes:
+    """Who gave it has taken it back."""
+    return _unqueued(id, "removed")
+
+
+def dropped(id: str) -> bytes:
+    """It went with a run that was stopped."""
+    return _unqueued(id, "cancelled")
+
+
+def _unqueued(id: str, reason: str) -> bytes:
+    return dumps({"msg": "MessageUnqueued", "message": {"id": id}, "reason": reason})
+
+
+def failed(code: str, message: str, *, interrupted: bool = False) -> bytes:
+    error: dict[str, Any] = {"code": code, "message": message}
+    return dumps({"msg": "Failed", "error": error, "interrupted": interrupted})
+
+
+INTERRUPTED = failed("interrupted", "the process that ran the task has ended", interrupted=True)

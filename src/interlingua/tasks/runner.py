@@ -1,0 +1,264 @@
+"""Running an agent: one message of the queue after the other becomes a turn, until nothing waits.
+
+A `Chat` does the talking; here is what a task adds to it: whose the task is, what is told, and what
+becomes of the queue when a run ends in one way or another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+
+from interlingua.chat.chat import Chat, Said, to_the_end
+from interlingua.client.client import AsyncClient
+from interlingua.client.errors import CallError
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.events import MessageComplete, StreamError
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, Role
+from interlingua.routing.errors import RoutingError
+from interlingua.sessions.aio import AsyncTurn
+from interlingua.sessions.errors import TurnError
+from interlingua.sessions.steps import run_async as run
+from interlingua.store.errors import ConflictError, StoreError
+from interlingua.store.task_rows import QueuedRow
+from interlingua.tasks import events
+from interlingua.tasks.aio import AsyncAgent
+from interlingua.tasks.core import marked
+from interlingua.tasks.errors import NothingToDoError, TaskBusyError
+from interlingua.tasks.holders import LEASE
+from interlingua.tools.dispatch import Dispatcher
+
+ROUNDS = 40
+"""Rounds of tools in a turn, after which the model has to answer without them."""
+_STORED = (MessageComplete, StreamError, ToolResultBlock)
+
+Seen = Callable[[Said, Chat], None]
+Changed = Callable[[AsyncAgent], None]
+
+
+class Runner:
+    """One run of an agent. `seen` is given all that a model says while it says it, `changed` is
+    called when the store has something new.
+
+    `begun` is set when the first message is in the conversation, or was waiting before. What keeps
+    a first message from it is raised by `run`, and then the message was never there."""
+
+    def __init__(
+        self,
+        agent: AsyncAgent,
+        client: AsyncClient,
+        dispatcher: Dispatcher | None = None,
+        *,
+        rounds: int = ROUNDS,
+        options: Options | None = None,
+        seen: Seen | None = None,
+        changed: Changed | None = None,
+    ) -> None:
+        self.agent = agent
+        self.core = agent._core
+        self.chat = Chat(agent.session, client, dispatcher, rounds=rounds)
+        self.options = options
+        self.begun = asyncio.Event()
+        self.lease_until = 0.0
+        self._seen = seen
+        self._changed = changed
+        self._work: asyncio.Future[None] | None = None
+        self._is_lost = False
+
+    @property
+    def id(self) -> str:
+        return self.agent.id
+
+    @property
+    def holder(self) -> str:
+        return self.core.holder
+
+    # From outside
+
+    async def claim(self) -> None:
+        """Make the task ours; `TaskBusyError` if it is somebody else's."""
+        began = time.monotonic()
+        await run(self.agent.store, self.core.claim(running=True))
+        self.renewed(began)
+
+    async def take_over(self) -> None:
+        """The task was claimed under our name already."""
+        began = time.monotonic()
+        await self.agent.reload()
+        await run(self.agent.store, self.core.take_over(running=True))
+        self.renewed(began)
+
+    def renewed(self, began: float) -> None:
+        """The task is ours for a while, from this moment on."""
+        self.lease_until = began + LEASE
+
+    def stop(self) -> None:
+        """Somebody wants no more of it; what arrived is kept."""
+        if self._work is not None:
+            self._work.cancel()
+
+    def leave(self) -> None:
+        """The program ends: what is under way can be resumed."""
+        self.chat.leaving = True
+        self.stop()
+
+    def lose(self) -> None:
+        """The task is somebody else's by now: nothing more is told from here."""
+        self._is_lost = True
+        self.leave()
+
+    async def run(self, *, resume: bool = False) -> None:
+        """To the end. The task has to be claimed. What ends the run before that is told in its
+        events, and raised."""
+        try:
+            while True:
+                work = self._work = asyncio.ensure_future(self._go(resume))
+                try:
+                    await asyncio.shield(work)
+                    return
+                except asyncio.CancelledError:
+                    if await self._is_over(work):
+                        return
+                resume = False
+        except _RefusedError as refused:
+            raise refused.why from None
+        except (Exception, asyncio.CancelledError) as odd:
+            await to_the_end(self._failed(odd))
+            raise
+        finally:
+            self._tell_others()
+
+    async def _is_over(self, work: asyncio.Future[None]) -> bool:
+        """The work was stopped, or who waits for it was."""
+        from_outside = not work.done()
+        if from_outside:
+            work.cancel()
+            await asyncio.wait([work])
+        over = await to_the_end(self._stopped(anyway=from_outside))
+        if from_outside:
+            raise asyncio.CancelledError
+        return over
+
+    # The steps of a run
+
+    async def _go(self, resume: bool) -> None:
+        if resume and not await self._resume() and await self._next() is None:
+            await run(self.agent.store, self.core.withdraw(""))
+            raise _RefusedError(NothingToDoError(self.id))
+        while True:
+            waiting = await self._next()
+            if waiting is not None:
+                await self._take(waiting)
+            elif await run(
+                self.agent.store, self.core.finish(events.POST_CONVERSATION, anyway=False)
+            ):
+                return
+
+    async def _next(self) -> QueuedRow | None:
+        return await run(self.agent.store, self.core.next())
+
+    async def _resume(self) -> bool:
+        """Whether there was a turn to go on with."""
+        await run(self.agent.store, self.core.doubt())
+        try:
+            turn = await self.agent.session.resume(options=self.options)
+        except TurnError:
+            return False
+        self._begin()
+        await self._follow(turn)
+        return True
+
+    async def _take(self, waiting: QueuedRow) -> None:
+        assert waiting.message is not None  # it was not taken up yet
+        if waiting.state == "queued":
+            self._begin()
+        try:
+            turn = await self._joined(marked(waiting.message, waiting.id))
+        except InterlinguaError as odd:
+            if self.begun.is_set():
+                raise
+            await run(self.agent.store, self.core.withdraw(waiting.id))
+            raise _RefusedError(odd) from None
+        await self._tell()
+        self._begin()
+        if turn is not None:
+            await self._follow(turn)
+
+    async def _joined(self, message: Message) -> AsyncTurn | None:
+        """The message is in the conversation; a user's begins a turn."""
+        session = self.agent.session
+        if message.role is not Role.USER:
+            await session.append(message)
+            return None
+        await run(self.agent.store, self.core.give_up())
+        return await session.begin(message, options=self.options)
+
+    async def _follow(self, turn: AsyncTurn) -> None:
+        async with aclosing(self.chat.follow(turn, options=self.options)) as parts:
+            async for said in parts:
+                if self._is_lost or time.monotonic() > self.lease_until:
+                    self._is_lost = self.chat.leaving = True
+                    raise TaskBusyError(self.id)
+                if self._seen is not None:
+                    self._seen(said, self.chat)
+                if isinstance(said, _STORED):
+                    await self._tell()
+
+    async def _tell(self) -> None:
+        await run(self.agent.store, self.core.tell())
+        self._tell_others()
+
+    def _tell_others(self) -> None:
+        if self._changed is not None:
+            self._changed(self.agent)
+
+    def _begin(self) -> None:
+        self.begun.set()
+
+    # How it ends
+
+    async def _stopped(self, anyway: bool) -> bool:
+        """Whether the run is over; a message that came meanwhile is taken up by another one."""
+        if self._is_lost:
+            raise TaskBusyError(self.id)
+        store = self.agent.store
+        if self.chat.leaving:
+            return await run(store, self.core.finish(events.INTERRUPTED, interrupted=True))
+        if await run(store, self.core.finish(events.CANCELLED, anyway=anyway)):
+            return True
+        await run(store, self.core.tell(events.CANCELLED))
+        return False
+
+    async def _failed(self, odd: BaseException) -> None:
+        """The queue waits: what failed now would fail again with each of its messages."""
+        if isinstance(odd, Exception) and not self._is_lost and self.core.is_ours:
+            await run(self.agent.store, self.core.finish(events.failed(*said_of(odd))))
+
+
+class _RefusedError(Exception):
+    """The run did not begin, and all is as it was before."""
+
+    def __init__(self, why: InterlinguaError) -> None:
+        self.why = why
+        super().__init__(str(why))
+
+
+def said_of(odd: Exception) -> tuple[str, str]:
+    """A code and words for what ended a run."""
+    match odd:
+        case CallError():
+            return odd.kind.value, str(odd)[:2000]
+        case RoutingError():
+            return "routing_failed", str(odd)[:2000]
+        case ConflictError():
+            return "conflict", "somebody else has changed the conversation"
+        case StoreError():
+            return "store_unavailable", f"the store cannot do this now ({odd.reason})"
+        case InterlinguaError():
+            return "failed", str(odd)[:2000]
+        case _:
+            return "internal_error", f"the run itself failed ({type(odd).__name__})"
