@@ -2,8 +2,7 @@
 `gateway/tasks`.
 
 `agent.py` and `aio.py` are the two ways in, without and with `await`; both drive the steps of
-`core.py`. `runner.py` runs an agent, `tending.py` says that it lives, `events.py` has what is told,
-`holders.py` knows who is dead.
+`core.py`. `runner.py` runs an agent, `tending.py` says that it lives, `events.py` has what is told.
 """
 
 from interlingua.tasks.agent import Agent

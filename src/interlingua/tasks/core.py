@@ -7,6 +7,7 @@ claims the task next: nothing is lost, and nothing comes twice.
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 
@@ -15,6 +16,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.sessions import core as sessions
 from interlingua.sessions.core import Setting, open_calls
+from interlingua.sessions.holding import SILENCE, holder, is_gone
 from interlingua.sessions.resuming import is_unfinished, last_turn
 from interlingua.sessions.steps import Steps, ask
 from interlingua.store.base import Store
@@ -22,8 +24,9 @@ from interlingua.store.rows import SessionRow
 from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.holders import LEASE, new_holder
 
+LEASE = SILENCE.total_seconds()
+"""Seconds of silence after which who runs a task is taken for dead, where that cannot be seen."""
 MARK = "task_message"
 """Where a message of the conversation says which of the queue it was."""
 UNKNOWN = "interrupted: it is not known whether {} ran. Look before you call it again."
@@ -34,6 +37,18 @@ _NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
 def new_message_id(task_id: str, key: str | None = None) -> str:
     """For a message of a queue; the same key gives the same id, and so the same message."""
     return str(uuid.uuid4() if key is None else uuid.uuid5(_NAMES, f"{task_id}/{key}"))
+
+
+def new_holder() -> str:
+    """For one run of this process."""
+    return f"{secrets.token_hex(8)}@{holder()}"
+
+
+def is_lost(row: TaskRow) -> bool:
+    """Whether who runs the task is gone, or has been silent for too long."""
+    if not row.generating or row.holder is None:
+        return False
+    return row.abandoned or is_gone(row.holder.partition("@")[2])
 
 
 def create(
@@ -160,6 +175,9 @@ class TaskCore:
         there is something to go on with."""
         yield from self.claim(lost)
         history = yield from self.session.load()
+        turn = self.session.row.turn
+        if turn is not None:
+            yield from ask(lambda store: store.end_turn(self.id, turn.id))
         cut = is_unfinished(history) or bool((yield from self.waiting()))
         yield from self.finish(
             events.INTERRUPTED if cut else events.POST_CONVERSATION, interrupted=cut

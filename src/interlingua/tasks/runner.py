@@ -27,9 +27,8 @@ from interlingua.store.errors import ConflictError, StoreError
 from interlingua.store.task_rows import QueuedRow
 from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
-from interlingua.tasks.core import marked
+from interlingua.tasks.core import LEASE, marked
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError
-from interlingua.tasks.holders import LEASE
 from interlingua.tools.dispatch import Dispatcher
 
 ROUNDS = 40
@@ -95,6 +94,13 @@ class Runner:
     def renewed(self, began: float) -> None:
         """The task is ours for a while, from this moment on."""
         self.lease_until = began + LEASE
+
+    async def touch(self) -> None:
+        """Say that the turn under way is, also while nothing of it arrives."""
+        turn = self.chat.turn
+        if turn is not None and not turn.ended:
+            hold = turn._core.hold(firm=False)
+            await self.agent.store.hold_turn(self.id, hold)
 
     def stop(self) -> None:
         """Somebody wants no more of it; what arrived is kept."""

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.tasks.holders import LEASE, RENEW
+from interlingua.tasks.core import LEASE
 
 if TYPE_CHECKING:
     from interlingua.tasks.runner import Runner
 
 logger = logging.getLogger(__name__)
 
+RENEW = 5.0
+"""Seconds between two signs of life."""
 LOOK = 0.5
 """Seconds between two looks whether another process wants a run stopped."""
 
@@ -67,5 +69,6 @@ class Tender:
         for runner in runners.values():
             if runner.holder in held:
                 runner.renewed(began)
+                await runner.touch()
             elif self._runners.get(runner.id) is runner:
                 runner.lose()
