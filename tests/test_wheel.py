@@ -20,10 +20,9 @@ print(importlib.import_module(sys.argv[1]).build_wheel(sys.argv[2]))
 """
 
 
-@pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def built_wheel(directory: Path) -> Path:
+    """The wheel, built into a folder."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    directory = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
         [sys.executable, "-c", BUILD, pyproject["build-system"]["build-backend"], str(directory)],
         cwd=ROOT,
@@ -32,7 +31,13 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         encoding="utf-8",
     )
     assert built.returncode == 0, built.stderr
-    with zipfile.ZipFile(directory / built.stdout.split()[-1]) as wheel:
+    name: str = built.stdout.split()[-1]
+    return directory / name
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    with zipfile.ZipFile(built_wheel(tmp_path_factory.mktemp("wheel"))) as wheel:
         return wheel.namelist()
 
 
