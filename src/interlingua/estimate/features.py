@@ -153,8 +153,9 @@ def count(
             counted.forced = 1
         if options.response_format is not None and options.response_format.schema:
             counted.format.add(_json(options.response_format.schema))
-        if options.reasoning is not None and options.reasoning.effort is not None:
-            counted.thinks = int(options.reasoning.mode != "off")
+        reasoning = options.reasoning
+        if reasoning is not None and (reasoning.effort is not None or reasoning.mode == "off"):
+            counted.thinks = int(reasoning.mode != "off")
     return counted
 
 
