@@ -27,13 +27,16 @@ from interlingua.model.exchange import Request
 from interlingua.model.walk import walk
 from interlingua.retell import retell
 from tests.laws import acceptable, corpus, laws, streams
+from tests.laws.judge import translation
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 MOST_EXCEPTIONS = 0.005
 """The share of a dialect's records that may be excepted."""
 EDITS = 10
 """Edits tried on each value, chosen by the record's id."""
-LAWS = ("L1", "L2", "L3", "L4", "L5", "L6", "L7", "L9")
+LAWS = ("L1", "L2", "L3", "L3o", "L4", "L5", "L5o", "L6", "L7", "L9")
+"""L3o and L5o are L3 and L5 from outside: the wires are read by `tests.laws.facts`, which shares no
+code with the package."""
 
 
 class Case(NamedTuple):
@@ -92,7 +95,9 @@ def examine(case: Case, wanted: Iterable[str] = LAWS) -> Outcome:
     for target in dialects():
         if target != case.dialect:
             try_law("L3", partial(abroad, value, target, case))
+            try_law("L3o", partial(judged_abroad, case, target, model))
             try_law("L4", partial(accepted, value, target, case))
+    try_law("L5o", lambda: translation.reading(case.dialect, case.kind, case.wire, model))
     try_law("L6", lambda: there_and_back(case, home, value))
     seen = [block for _, _, block in walk(messages_of(value))]
     strange = tuple(str(b.raw)[:80] for b in seen if isinstance(b, UnknownBlock))
@@ -106,7 +111,9 @@ def examine_stream(case: Case, wanted: Iterable[str]) -> Outcome:
     checks: dict[str, list[Callable[[], list[str]]]] = {
         "L1": [lambda: streams.home(home, frames)],
         "L5": [lambda: streams.folds(home, frames)],
+        "L5o": [lambda: translation.folding(case.dialect, frames)],
         "L3": [partial(squared, case, name) for name in dialects() if name != case.dialect],
+        "L3o": [partial(judged_stream, case, name) for name in dialects() if name != case.dialect],
     }
     tried = frozenset(law for law in checks if law in wanted)
     found = {law: [p for check in checks[law] for p in outcome_of(check)] for law in tried}
@@ -115,6 +122,16 @@ def examine_stream(case: Case, wanted: Iterable[str]) -> Outcome:
 
 def squared(case: Case, target: str) -> list[str]:
     return [f"to {target}: {each}" for each in streams.square(case.dialect, target, case.wire)]
+
+
+def judged_stream(case: Case, target: str) -> list[str]:
+    found = translation.streamed(case.dialect, target, case.wire)
+    return [f"to {target}: {each}" for each in found]
+
+
+def judged_abroad(case: Case, target: str, model: str | None) -> list[str]:
+    found = translation.abroad(case.dialect, target, case.kind, case.wire, model)
+    return [f"to {target}: {each}" for each in found]
 
 
 def outcome_of(check: Callable[[], list[str]]) -> list[str]:
