@@ -1,0 +1,238 @@
+"""Profiles: what each model takes, folded from named rules.
+
+A `Rule` is a partial profile with a reason: which models it holds for, who said so, how sure that
+is. The `Profile` of a model is the fold of all rules that match it, later ones over earlier ones,
+rules for an exact name over all others. It remembers which rule is behind each field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from interlingua.models.families import Reduced, Version, reduced
+from interlingua.models.fields import (
+    CacheRules,
+    Group,
+    Headers,
+    Instructions,
+    Limits,
+    MediaRules,
+    OutputRules,
+    ReasoningRules,
+    Sampling,
+    Speaks,
+    ToolRules,
+    Turns,
+    Words,
+)
+
+Sure = Literal["seen", "told", "guessed"]
+"""`seen`: recorded, or an error text that somebody quotes; `told`: documented, or in other tools'
+data; `guessed`: inferred from neighbours."""
+
+HOMES = {
+    "anthropic": "anthropic",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "gemini": "gemini",
+    "bedrock": "bedrock",
+    "ollama": "ollama",
+    "openrouter": "openrouter",
+}
+"""Whose models are meant where a dialect is named and no provider."""
+
+
+class Rule(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+    rename={"dialects": "in"},
+):
+    """Some fields, for some models. Conditions that are not there hold for all."""
+
+    id: str
+    family: str | tuple[str, ...] | None = None
+    version: str | None = None
+    """A range of parsed versions: `4.5`, `>=4.7`, `>=4 <4.6`. A name without a version is in none.
+    """
+    line: tuple[str, ...] | None = None
+    """The name has one of these words: `opus`, `mini`."""
+    not_line: tuple[str, ...] | None = None
+    """The name has none of these words."""
+    models: tuple[str, ...] | None = None
+    """These very models, by reduced name."""
+    at: tuple[str, ...] | None = None
+    """Providers."""
+    dialects: tuple[str, ...] | None = None
+    """Dialects in which they are asked."""
+
+    since: str | None = None
+    """From when on it holds, or when the sources were read."""
+    sources: tuple[str, ...] = ()
+    sure: Sure = "told"
+    note: str | None = None
+
+    speaks: Speaks | None = None
+    sampling: Sampling | None = None
+    reasoning: ReasoningRules | None = None
+    tools: ToolRules | None = None
+    instructions: Instructions | None = None
+    turns: Turns | None = None
+    output: OutputRules | None = None
+    limits: Limits | None = None
+    cache: CacheRules | None = None
+    media: MediaRules | None = None
+    words: Words | None = None
+    headers: Headers | None = None
+
+    def __str__(self) -> str:
+        return f"rule {self.id}, {self.sure}"
+
+    def matches(self, model: Reduced, provider: str | None, dialect: str | None) -> bool:
+        return (
+            (self.at is None or provider in self.at)
+            and (self.dialects is None or dialect in self.dialects)
+            and (self.family is None or _is_one(model.family, self.family))
+            and (self.models is None or model.name in self.models)
+            and (self.line is None or not model.words.isdisjoint(self.line))
+            and (self.not_line is None or model.words.isdisjoint(self.not_line))
+            and (self.version is None or _in_range(model.version, self.version))
+        )
+
+
+class Profile(msgspec.Struct, frozen=True, eq=False):
+    """What one model takes where it is asked."""
+
+    speaks: Speaks = Speaks()
+    sampling: Sampling = Sampling()
+    reasoning: ReasoningRules = ReasoningRules()
+    tools: ToolRules = ToolRules()
+    instructions: Instructions = Instructions()
+    turns: Turns = Turns()
+    output: OutputRules = OutputRules()
+    limits: Limits = Limits()
+    cache: CacheRules = CacheRules()
+    media: MediaRules = MediaRules()
+    words: Words = Words()
+    headers: Headers = Headers()
+    rules: dict[str, Rule] = {}
+    """`<group>.<field>` to the rule that says it."""
+    name: str | None = None
+    """The model, as it was asked for."""
+
+    def rule(self, field: str) -> Rule | None:
+        """The rule behind a field (`sampling.temperature`); None where there is none."""
+        return self.rules.get(field)
+
+    def fields(self) -> Iterator[tuple[str, Any, Rule]]:
+        """All that is said: the field, its value, and the rule behind it."""
+        for place, rule in self.rules.items():
+            group, _, field = place.partition(".")
+            yield place, getattr(getattr(self, group), field), rule
+
+    def __bool__(self) -> bool:
+        """Whether anything is said at all."""
+        return bool(self.rules)
+
+
+GROUPS: dict[str, type[Group]] = {
+    name: type(default)
+    for name, default in zip(Profile.__struct_fields__, Profile.__struct_defaults__, strict=True)
+    if isinstance(default, Group)
+}
+
+
+def profile_of(model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
+    """What a model takes, by the package's own rules. `model` is its name on the wire; without a
+    provider, the one whose own dialect it is."""
+    return bundled().of(model, provider, dialect)
+
+
+class Profiles:
+    """Rules in their order, and the profiles they fold to."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._exact = tuple(rule for rule in self.rules if rule.models is not None)
+        self._others = tuple(rule for rule in self.rules if rule.models is None)
+        self.of = lru_cache(2048)(self._of)
+
+    def _of(self, model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
+        asked, at = reduced(model), provider or HOMES.get(dialect or "")
+        ordered = (*self._others, *self._exact)
+        return fold([rule for rule in ordered if rule.matches(asked, at, dialect)], model)
+
+    def overlaid(self, rules: Iterable[Rule]) -> Profiles:
+        """These with others laid over them."""
+        return Profiles((*self.rules, *rules))
+
+
+def fold(rules: Iterable[Rule], name: str | None = None) -> Profile:
+    """One profile of rules, later ones over earlier ones."""
+    said: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+    by: dict[str, Rule] = {}
+    for rule in rules:
+        for group, fields in said.items():
+            for field, value in _said(getattr(rule, group)):
+                fields[field] = value
+                by[f"{group}.{field}"] = rule
+    made = {group: GROUPS[group](**fields) for group, fields in said.items()}
+    return Profile(**made, rules=by, name=name)  # type: ignore[arg-type]  # by name
+
+
+def _said(group: Group | None) -> Iterator[tuple[str, Any]]:
+    if group is None:
+        return
+    for field in group.__struct_fields__:
+        value = getattr(group, field)
+        if value is not None:
+            yield field, value
+
+
+def _is_one(word: str, of: str | tuple[str, ...]) -> bool:
+    return word == of if isinstance(of, str) else word in of
+
+
+_BOUND = re.compile(r"(>=|<=|>|<)?(\d+)(?:\.(\d+))?")
+
+
+def _in_range(version: Version | None, text: str) -> bool:
+    return version is not None and all(_holds(version, *bound) for bound in _bounds(text))
+
+
+@cache
+def _bounds(text: str) -> tuple[tuple[str, Version], ...]:
+    """A range in its parts; ValueError where it is none."""
+    found = [_BOUND.fullmatch(part) for part in text.split()]
+    if not found or None in found:
+        raise ValueError(f"a range of versions is like '>=4.5 <5', found {text!r}")
+    return tuple((each[1] or "=", (int(each[2]), int(each[3] or 0))) for each in found if each)
+
+
+def _holds(version: Version, sign: str, bound: Version) -> bool:
+    match sign:
+        case ">=":
+            return version >= bound
+        case "<=":
+            return version <= bound
+        case ">":
+            return version > bound
+        case "<":
+            return version < bound
+        case _:
+            return version == bound
+
+
+@cache
+def bundled() -> Profiles:
+    """The package's own rules."""
+    from interlingua.models.reading import bundled_rules
+
+    return Profiles(bundled_rules())
