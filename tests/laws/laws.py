@@ -105,6 +105,8 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
             kept_facts[path] = True
         elif is_listed:
             kept_facts[path] = False
+        elif says_nothing(fact):
+            continue
         elif fact[1:3] == ("text", "text") and any(fact[-1] in text for text in texts):
             kept_facts[path] = True
         else:
@@ -118,6 +120,25 @@ def compare(value: Exchange, back: Exchange, losses: list[Loss]) -> list[str]:
         if loss.kind == "dropped" and kept_facts.get(loss.path) and loss.path in all_there
     ]
     return problems
+
+
+NOTHING = {
+    ("options", "n"): {1},
+    ("options", "parallel_tool_calls"): {"True"},
+    ("options", "service_tier"): {"auto", "default", "standard", "standard_only", "unspecified"},
+    ("options", "frequency_penalty"): {0},
+    ("options", "presence_penalty"): {0},
+    ("image", "detail"): {"auto"},
+}
+"""Facts that say what every service does anyway: they may be left out without a word."""
+
+
+def says_nothing(fact: Fact) -> bool:
+    if fact[:2] in (("options", "modalities"), ("options", "stop"), ("options", "metadata")):
+        return fact[-1] in (freeze(("text",)), freeze(()), freeze({}))
+    if fact[0] == "tool":
+        return fact[2:] == ("strict", "False")
+    return fact[-1] in NOTHING.get(fact[-3:-1], ())
 
 
 def is_told(path: str, listed: set[str]) -> bool:

@@ -14,10 +14,11 @@ from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model import codec
 from interlingua.model.base import Raw, Value, _defaults, same
-from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock
-from interlingua.model.exchange import Request, Response
+from interlingua.model.blocks import TYPE_OF, Block, ImageBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from interlingua.model.events import Event
@@ -411,7 +412,9 @@ class Scribe(msgspec.Struct, eq=False):
         kind: LossKind = "dropped",
         severity: Severity = "warning",
     ) -> None:
-        """A loss at a value, or at one of its fields."""
+        """A loss at a value, or at one of its fields, unless that says what is done anyway."""
+        if field is not None and says_nothing(value, field):
+            return
         path, message = self.path(value, field)
         self.report.add(
             kind,
@@ -459,6 +462,30 @@ class Quiet(Scribe):
 
     def unsaid_raw(self, *_: Any) -> None:
         pass
+
+
+_ORDINARY_TIERS = ("auto", "default", "standard", "standard_only", "unspecified")
+DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
+    Options: {
+        "n": (1,),
+        "parallel_tool_calls": (True,),
+        "service_tier": _ORDINARY_TIERS,
+        "modalities": (("text",),),
+        "frequency_penalty": (0,),
+        "presence_penalty": (0,),
+        "stop": ((),),
+        "metadata": ({},),
+    },
+    ToolDefinition: {"strict": (False,)},
+    ImageBlock: {"detail": ("auto",)},
+}
+"""Values that say what every service does anyway; leaving one out changes nothing."""
+
+
+def says_nothing(value: Any, field: str) -> bool:
+    """Whether this field says what would be done without it."""
+    fields = DONE_ANYWAY.get(type(value))
+    return fields is not None and field in fields and getattr(value, field) in fields[field]
 
 
 def _is_critical(message: Message, block: Any) -> bool:

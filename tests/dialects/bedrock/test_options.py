@@ -128,7 +128,8 @@ def test_metadata_and_tier_have_their_rules() -> None:
     wire, lost = written(metadata={"job": "a", "note": "é"}, service_tier="flex")
     assert (wire["requestMetadata"], wire["serviceTier"]) == ({"job": "a"}, {"type": "flex"})
     assert lost == [("approximated", "$.options.metadata")]
-    assert written(service_tier="auto")[1] == [("dropped", "$.options.service_tier")]
+    assert written(service_tier="turbo")[1] == [("dropped", "$.options.service_tier")]
+    assert written(service_tier="auto")[1] == []
 
 
 def test_what_others_kept_is_reported_and_their_spelling_is_not() -> None:

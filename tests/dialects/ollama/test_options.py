@@ -121,8 +121,13 @@ def test_logprobs_count_the_alternatives() -> None:
 
 def test_choice_metadata_and_the_like_are_reported() -> None:
     _, lost = written(
-        tool_choice=ToolChoice("any"), metadata={"a": "b"}, user="u", service_tier="auto", n=2
+        tool_choice=ToolChoice("any"), metadata={"a": "b"}, user="u", service_tier="flex", n=2
     )
     fields = ["tool_choice", "n", "service_tier", "user", "metadata"]
     assert lost == [("dropped", f"$.options.{field}") for field in fields]
     assert written(tool_choice=ToolChoice("auto"))[1] == []
+
+
+def test_what_is_done_anyway_is_no_loss() -> None:
+    said: dict[str, Any] = {"n": 1, "parallel_tool_calls": True, "service_tier": "auto"}
+    assert written(**said, modalities=("text",), metadata={})[1] == []

@@ -151,7 +151,7 @@ def test_all_efforts_have_a_word() -> None:
         ({"cache": Cache()}, "cache"),
         ({"reasoning": Reasoning(budget_tokens=9)}, "reasoning"),
         ({"reasoning": Reasoning("low", visible=True)}, "reasoning.visible"),
-        ({"service_tier": "standard_only"}, "service_tier"),
+        ({"service_tier": "turbo"}, "service_tier"),
         ({"verbosity": "endless"}, "verbosity"),
     ],
 )

@@ -115,7 +115,7 @@ def test_every_effort_has_its_word(effort: Any) -> None:
 
 def test_words_that_are_not_offered_are_reported() -> None:
     wire, losses = written(
-        Options(service_tier="standard_only", verbosity="max", reasoning=Reasoning(budget_tokens=9))
+        Options(service_tier="turbo", verbosity="max", reasoning=Reasoning(budget_tokens=9))
     )
     assert wire == {}
     assert {path.partition("options.")[2] for _, path in losses} == {
