@@ -177,6 +177,8 @@ class OutputRules(Group, frozen=True):
     closed: bool | None = None
     """Objects must be closed."""
     without: tuple[str, ...] | None = None
+    formats: tuple[str, ...] | None = None
+    """The `format`s of strings that it knows; others are refused."""
     strict_closed: bool | None = None
     const_as_enum: bool | None = None
     """Does not know `const`, but an `enum` of one."""
@@ -221,6 +223,9 @@ class MediaRules(Group, frozen=True):
     video: bool | None = None
     image_types: tuple[str, ...] | None = None
     by_url: Literal["yes", "no", "fetch"] | None = None
+    """Media at an address of http or https."""
+    image_by_s3: bool | None = None
+    """Images at an address of s3."""
 
 
 class Words(Group, frozen=True):
