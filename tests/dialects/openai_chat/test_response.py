@@ -18,7 +18,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Response
+from interlingua.model.exchange import Request, Response
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from tests.dialects.openai_chat.wires import (
     CALL,
@@ -47,6 +47,22 @@ def counted(prompt: int = 10, completion: int = 3, **more: Any) -> dict[str, Any
 
 
 # Choices
+
+
+def test_content_that_is_an_object_is_read_as_its_json() -> None:
+    wire = answer(assistant({"city": "Oslo", "degrees": 12}))
+    response = read_answer(wire)
+    assert response.message.content == (TextBlock('{"city":"Oslo","degrees":12}'),)
+    for words, written in (('{"city":"Bergen"}', {"city": "Bergen"}), ("[1]", "[1]"), ("no", "no")):
+        said = response.replace(message=response.message.replace(content=(TextBlock(words),)))
+        message = DIALECT.write_response(said).wire["choices"][0]["message"]
+        assert message["content"] == written
+
+
+def test_an_object_of_an_answer_goes_back_as_text() -> None:
+    message = read_answer(answer(assistant({"city": "Oslo"}))).message
+    wire = DIALECT.write_request(Request((message,), "gpt-5")).wire
+    assert wire["messages"][0]["content"] == '{"city":"Oslo"}'
 
 
 def test_a_plain_answer() -> None:

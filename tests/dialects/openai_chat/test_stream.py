@@ -73,6 +73,38 @@ LOGPROB = {"token": "Hel", "bytes": [72, 101, 108], "logprob": -0.1, "top_logpro
 # -- what is read ---------------------------------------------------------------------------------
 
 
+def test_usage_is_read_wherever_a_host_says_it() -> None:
+    groq = [BEGUN, chunk({"content": "Hi"}, x_groq={"id": "req_1"})]
+    groq += [chunk({}, "stop", x_groq={"id": "req_1", "usage": COUNTS}), DONE]
+    last = chunk({}, "stop")
+    last["choices"][0]["usage"] = COUNTS
+    for wires in (groq, [BEGUN, *map(chunk, words("Hi")), last, DONE]):
+        events = goes_home(wires)
+        usage = [event.usage for event in events if isinstance(event, UsageUpdate)]
+        assert [(each.input_tokens, each.output_tokens) for each in usage] == [(10, 3)]
+        response = il.fold(events)
+        assert response.message.metadata.usage == usage[0]
+        assert "usage" not in json.dumps([response.raw, response.message.metadata.provider_raw])
+
+
+def test_usage_of_a_host_can_be_edited() -> None:
+    wires = [BEGUN, chunk({}, "stop", x_groq={"usage": COUNTS}), DONE]
+    events = [
+        event.replace(usage=event.usage.replace(output_tokens=4))
+        if isinstance(event, UsageUpdate)
+        else event
+        for event in read(wires)
+    ]
+    written, _ = write(events)
+    counts = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
+    assert written[1]["x_groq"]["usage"] == counts
+
+
+def test_a_piece_that_is_an_object_is_read_as_its_json() -> None:
+    events = goes_home(talk({"content": {"city": "Oslo"}}))
+    assert il.fold(events).message.text == '{"city":"Oslo"}'
+
+
 @pytest.mark.requirement("S002-79", "S002-87")
 def test_pieces_of_text_are_one_block_from_its_first_real_content_on() -> None:
     events = goes_home(HELLO)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+import msgspec
+
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, encode
 from interlingua.dialects.openai_chat.parts import SAID_TEXT, Parts, read_parts, write_parts
 from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of
 from interlingua.dialects.openai_chat.tables import Tables
@@ -22,6 +24,9 @@ def read_content(content: Any, granted: Parts, t: Tables, note: Note) -> list[Bl
         return [TextBlock(content)] if content else []
     if content is None or content == []:
         return []
+    if type(content) is dict and t.answer:
+        note.form["content"] = "object"
+        return [TextBlock(encode(content).decode())]
     if type(content) is not list:
         raise ShapeError(".content", "a string or a list", content)
     blocks = read_parts(content, granted, t)
@@ -59,10 +64,25 @@ def write_content(
             block = blocks[0]
             if block.raw is not None or block.citations or block.signature is not None:  # type: ignore[union-attr]  # one text
                 scribe.unsaid(block, aside | SAID_TEXT)
-            return block.text  # type: ignore[union-attr]  # one text
+            return _spelled(block.text, form, t)  # type: ignore[union-attr]  # one text
         if t.answer:
             return _write_answer(blocks, granted, t, scribe, aside)
     return write_parts(blocks, granted, t, scribe, aside) or None
+
+
+def _spelled(text: str, form: Wire, t: Tables) -> Any:
+    """The text; or the object that it is, where a host answers a wish for JSON with that
+    (Cloudflare Workers AI, seen 2026-11)."""
+    if not t.answer or form.get("content") != "object":
+        return text
+    try:
+        found = _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return text
+    return found if type(found) is dict else text
+
+
+_decode = msgspec.json.Decoder().decode
 
 
 def placeholder(message: Message, scribe: Scribe) -> str:

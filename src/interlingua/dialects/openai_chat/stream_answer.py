@@ -17,6 +17,9 @@ from interlingua.model.metadata import Diagnostic
 _APART = frozenset({"id", "object", "choices", "usage", "error", *PADS})
 _OBJECTS = {CHUNK: "chat.completion", "chat.completion.done": "chat.completion"}
 
+GROQ = "x_groq"
+"""The key under which Groq says what is its own; in a stream usage stands there too (SDK 1.7.0)."""
+
 NO_DONE = Diagnostic("stream_end_missing", "no [DONE] after the last finish_reason")
 
 
@@ -37,7 +40,9 @@ class Answer:
         if kind:
             self._top["object"] = _OBJECTS.get(kind, kind) if type(kind) is str else kind
         for key, value in chunk.items():
-            if key not in _APART and (key not in self._top or value not in (None, "")):
+            if key == GROQ and type(value) is dict:
+                value = {name: item for name, item in value.items() if name != "usage"}
+            if key not in _APART and (key not in self._top or value not in (None, "", {})):
                 self._top[key] = value
 
     def choice(self, number: int) -> Choice:

@@ -45,7 +45,9 @@ _PASSING = frozenset({"index", "token_id", "content", "refusal", "annotations", 
     "function_call",
 }
 """What is put together from deltas, or is about one of them alone."""
-_APART = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "text"})
+_APART = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "text", "usage"})
+"""What is read elsewhere; Moonshot says usage in the choice of its last chunk (its API reference,
+read 2025-10)."""
 
 
 class Choice:

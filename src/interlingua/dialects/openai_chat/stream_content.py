@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlingua.dialects.base import Wire
+from interlingua.dialects.base import Wire, encode
 from interlingua.dialects.openai_chat.citations import read_annotations
 from interlingua.dialects.openai_chat.parts import read_part
 from interlingua.dialects.openai_chat.shape import want
@@ -35,6 +35,9 @@ class Content:
             self._say_text(content, delta, "content", telling)
         elif type(content) is list:
             self._read_items(content, telling)
+        elif type(content) is dict:
+            self._say_text(encode(content).decode(), {}, "", telling)
+            telling.piece = None  # which stands in no place of the frame
         else:
             raise ShapeError(".content", "a string or a list", content)
 

@@ -15,7 +15,7 @@ import msgspec
 from interlingua.dialects.base import Quiet, Wire, encode, parse
 from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.shape import want
-from interlingua.dialects.openai_chat.stream_answer import Answer
+from interlingua.dialects.openai_chat.stream_answer import GROQ, Answer
 from interlingua.dialects.openai_chat.stream_choice import Choice
 from interlingua.dialects.openai_chat.stream_frames import (
     DONE,
@@ -195,8 +195,9 @@ class StreamReader:
             self._answer.merge(wire)
             if choices is not None:
                 self._read_choices(want(choices, list, ".choices"), wire, telling)
-            if wire.get("usage") is not None:
-                self._read_usage(wire, telling)
+            place, path = _place_of_usage(wire)
+            if place.get("usage") is not None:
+                self._read_usage(place, path, telling)
         if failure is not None and failure.error is not None:
             self._fail(failure, failure.error, telling)
 
@@ -226,15 +227,16 @@ class StreamReader:
                     wire[key] = hole(event, field)
         return self._answer.choice(number)
 
-    def _read_usage(self, wire: Wire, telling: Telling) -> None:
+    def _read_usage(self, place: Wire, path: str, telling: Telling) -> None:
+        """The counts in this place of a chunk."""
         if not self._answer.choices:
-            self._begin(0, wire, telling)
-        self._answer.usage = counts = want(wire["usage"], dict, ".usage")
+            self._begin(0, telling.wire, telling)
+        self._answer.usage = counts = want(place["usage"], dict, f"{path}.usage")
         usage, _ = read_usage(counts, self.tables)
         mark, choice = FrameMark(telling.number), min(self._answer.choices)
         number = telling.add(UsageUpdate(usage, choice=choice, frame=mark))
         if same(write_usage(usage, self.tables, self._quiet), counts):
-            wire["usage"] = hole(number, "usage")
+            place["usage"] = hole(number, "usage")
 
     def _finish(self, telling: Telling, has_done: bool) -> None:
         """The end of all choices, and of the message."""
@@ -263,3 +265,15 @@ class StreamReader:
         if all(same(wire.get(key), item) for key, item in written.items()):
             for key in written:
                 del wire[key]
+
+
+def _place_of_usage(wire: Wire) -> tuple[Wire, str]:
+    """The object of a chunk that has the counts, and its path: the chunk itself, or what a host
+    puts them into."""
+    if wire.get("usage") is None:
+        choices = wire.get("choices")
+        only = choices[0] if type(choices) is list and len(choices) == 1 else None
+        for inner, path in ((wire.get(GROQ), f".{GROQ}"), (only, ".choices[0]")):
+            if type(inner) is dict and type(inner.get("usage")) is dict:
+                return inner, path
+    return wire, ""
