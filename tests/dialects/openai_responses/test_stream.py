@@ -330,6 +330,52 @@ def test_items_that_overlap_stand_in_their_order() -> None:
     ]
 
 
+def test_parts_that_are_counted_over_all_items_are_told_once() -> None:
+    told = (
+        thoughts(0, ("Hm",)),
+        message(1, words("One.", number=1), words("Two.", number=2)),
+        message(2, words("Three.", number=3), id="msg_2"),
+    )
+    events = goes_home(talk(*told))
+    assert [event.text for event in events if isinstance(event, TextDelta)] == [
+        "One.",
+        "Two.",
+        "Three.",
+    ]
+    by_pieces = il.fold([event for event in events if not isinstance(event, MessageComplete)])
+    assert by_pieces.message.content == il.fold(events).message.content
+
+
+def test_a_call_that_ends_where_a_text_was_told_is_another_block() -> None:
+    piece = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0}
+    call = called(0, "{}")[-1]
+    delta = {**piece, "content_index": 0, "delta": "hi"}
+    events = goes_home(numbered([*begun(), delta, call, ended(call["item"])]))
+    kinds = [type(block) for block in il.fold(events[:-1]).message.content]
+    assert kinds == [il.TextBlock, il.ToolUseBlock]
+
+
+@pytest.mark.parametrize(
+    ("start", "id"),
+    [
+        # What comes whole is told when it has ended; of what is told in pieces the start stands.
+        ({"type": "tool_search_call", "execution": "client", "arguments": {"goal": "x"}}, "b"),
+        ({"type": "function_call", "name": "add", "arguments": "{}"}, "a"),
+    ],
+)
+def test_a_call_whose_id_changes_is_one_call(start: dict[str, Any], id: str) -> None:
+    item = {"id": "item_1", **start}
+    last = {**item, "call_id": "b", "status": "completed"}
+    first = {**item, "call_id": "a", "status": "in_progress"}
+    wires = numbered([*begun(), added(0, first), done(0, last), ended(last)])
+    events = goes_home(wires)
+    assert [event.id for event in events if isinstance(event, ToolUseStart)] == [id]
+    assert [call.id for call in il.fold(events).message.tool_calls] == [id]
+    chunks = [f"data: {json.dumps(wire)}\n\n".encode() for wire in wires]
+    said = b"".join(il.stream_convert(chunks, "openai-responses", "openai-chat")).decode()
+    assert said.count('"name":') == 1
+
+
 @pytest.mark.requirement("P29")
 def test_a_call_that_comes_whole_is_told_in_one_piece() -> None:
     start, *_, end = called(0, '{"a":1}')

@@ -3,6 +3,7 @@ and read as such, so that both ways give the same value."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from interlingua.arguments import to_text
@@ -13,6 +14,7 @@ from interlingua.dialects.openai_responses.response import read_response
 from interlingua.dialects.openai_responses.stream_frames import (
     CODE,
     PART_TYPES,
+    REFUSAL,
     SUMMARIZED,
     TEXT,
     THOUGHT,
@@ -170,12 +172,14 @@ class Answer:
             lists.setdefault(key, []).append(part.whole())
         return {**wire, **lists}
 
-    def state(self, part: Part, status: str | None = None) -> Block | None:
+    def state(self, part: Part, status: str | None = None) -> Block:
         """A block that is not whole yet."""
         wire = self.so_far(part.item, status)
         blocks = self.glimpse(wire, part.item.at)
-        place = place_of(part, wire)
-        return blocks[place] if place is not None and place < len(blocks) else None
+        for place, each in places_of(list(part.item.parts.values()), wire).items():
+            if each is part and place < len(blocks) and fits(part, blocks[place]):
+                return blocks[place]
+        return part.so_far()
 
     # -- the whole --------------------------------------------------------------------------------
 
@@ -192,7 +196,7 @@ class Answer:
         if place.item is None or place.number is None:
             return place.given if place.item is None else self.so_far(place.item)
         told = place.item.done
-        return place.given if told is None else filled(told, place.given)
+        return as_told(place.item, place.given if told is None else filled(told, place.given))
 
     def response(self, wire: Wire, output: list[Any]) -> Response:
         """The whole answer, where this is the last frame's and those are the items. Its id is the
@@ -226,16 +230,58 @@ def _guess(parts: list[Part]) -> Wire:
     return {"type": "message", "id": id, "role": "assistant", "content": []}
 
 
-def place_of(part: Part, wire: Wire) -> int | None:
-    """Which of the blocks of an item a part is."""
-    if part.start is not None:
-        return 0
-    number = 0 if part.number is None else part.number
-    if type(number) is not int:
-        return None
-    if wire.get("type") != "reasoning" or part.piece is SUMMARIZED:
-        return number
-    return len(wire.get("summary") or ()) + number
+def places_of(parts: Sequence[Part], wire: Wire) -> dict[int, Part]:
+    """Which of the blocks of an item each of its parts is."""
+    found: dict[int, Part] = {}
+    lists: dict[str, list[Part]] = {}
+    for part in parts:
+        if part.start is not None:
+            found[0] = part
+        else:
+            lists.setdefault("summary" if part.piece is SUMMARIZED else "content", []).append(part)
+    for key, told in lists.items():
+        is_second = key == "content" and wire.get("type") == "reasoning"
+        first = _length(wire.get("summary")) if is_second else 0
+        for number, part in _numbered(told, _length(wire.get(key))):
+            found[first + number] = part
+    return found
+
+
+def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
+    """The parts of one list with their places in it. There are servers that go on counting over all
+    items (vLLM, gpt-oss on Bedrock; seen 2026-11): their parts stand in the order of their
+    numbers."""
+    numbers = [0 if part.number is None else part.number for part in parts]
+    if all(number in range(length) for number in numbers) and len({*numbers}) == len(numbers):
+        return list(zip(numbers, parts, strict=True))
+    return list(enumerate(sorted(parts, key=lambda part: part.index)))
+
+
+def _length(value: Any) -> int:
+    return len(value) if type(value) is list else 0
+
+
+_BLOCKS: dict[Any, type] = {
+    TEXT: TextBlock,
+    THOUGHT: ThinkingBlock,
+    SUMMARIZED: ThinkingBlock,
+    REFUSAL: RefusalBlock,
+}
+
+
+def fits(part: Part, block: Block) -> bool:
+    """Whether a part can end as this block."""
+    if part.start is not None or type(block) is ToolUseBlock:
+        return part.start is not None and type(block) is ToolUseBlock
+    return type(block) is _BLOCKS.get(part.piece, type(block))
+
+
+def as_told(item: Item, wire: Any) -> Any:
+    """An item with the id that its call began with: whoever was told it answers to it."""
+    start = next((part.start for part in item.parts.values() if part.start is not None), None)
+    if start is None or type(wire) is not dict or wire.get("call_id") in (None, "", start.id):
+        return wire
+    return {**wire, "call_id": start.id}
 
 
 def blank(piece: Piece) -> Wire:

@@ -6,11 +6,11 @@ from typing import Any
 
 from interlingua.dialects.base import Wire, expect
 from interlingua.dialects.openai_responses.citations import read_citation
-from interlingua.dialects.openai_responses.content import read_part
 from interlingua.dialects.openai_responses.spelling import inside
 from interlingua.dialects.openai_responses.stream_frames import (
     BY_DELTA,
     BY_DONE,
+    CALL_PIECES,
     CONTENT,
     PART_PIECES,
     SUMMARY,
@@ -23,16 +23,18 @@ from interlingua.dialects.openai_responses.stream_frames import (
 from interlingua.dialects.openai_responses.stream_items import Item, Part
 from interlingua.dialects.openai_responses.stream_parts import (
     Answer,
+    as_told,
     blank,
     end,
-    place_of,
+    fits,
+    places_of,
     said,
     start_of,
     whole,
 )
 from interlingua.dialects.openai_responses.stream_plain import UNSET
 from interlingua.dialects.openai_responses.stream_sketch import Sketch
-from interlingua.dialects.openai_responses.tables import NAME
+from interlingua.dialects.openai_responses.tables import CALLS, NAME
 from interlingua.errors import ReadError
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.events import (
@@ -141,19 +143,21 @@ class Told:
 
     def _finish_item(self, answer: Answer, item: Item | None, given: Any, at: Any) -> list[Event]:
         """The events of an item's end: its blocks in order, as far as they are not closed."""
-        blocks = answer.blocks(given, at)
+        blocks = answer.blocks(given if item is None else as_told(item, given), at)
         parts = list(item.parts.values()) if item is not None else []
-        by_place = {place_of(part, given): part for part in parts}
+        by_place = places_of(parts, given)
         events: list[Event] = []
         for place, block in enumerate(blocks):
-            part = by_place.pop(place, None)
-            if part is None:
+            part = by_place.get(place)
+            if part is None or not fits(part, block):
                 events += whole(block, answer.index(item))
-            elif part.block is None:
+                continue
+            del by_place[place]
+            if part.block is None:
                 events += end(part, block)
         for part in by_place.values():
             if part.block is None:
-                events[:0] = end(part, answer.state(part) or part.so_far())
+                events[:0] = end(part, answer.state(part))
         return events
 
     # -- parts ------------------------------------------------------------------------------------
@@ -195,7 +199,7 @@ class Told:
         events: list[Event] = []
         for part in item.parts.values():
             if part.block is None:
-                events += end(part, answer.state(part, "completed") or part.so_far())
+                events += end(part, answer.state(part, "completed"))
         index = answer.index(item)
         key = piece.key if piece is not None else CONTENT
         number = wire.get(key or CONTENT)
@@ -206,7 +210,7 @@ class Told:
             first = answer.state(begun)
         finally:
             del item.parts[key, number]
-        return events, BlockStart(index, first if first is not None else read_part(given, True))
+        return events, BlockStart(index, first)
 
     def _delta(self, wire: Wire) -> list[Event] | None:
         piece = BY_DELTA[wire["type"]]
@@ -255,9 +259,13 @@ class Told:
         closed = {event.index for event in events if isinstance(event, BlockEnd | ToolUseEnd)}
         for part in self._sketch.parts.values():
             if part.block is None and part.index not in closed:
-                events += end(part, answer.state(part) or part.so_far())
+                events += end(part, answer.state(part))
         return items, events
 
 
-_TOLD_LATER = frozenset({"message", "reasoning", "image_generation_call"})
-"""Items whose beginning does not tell what block they begin with."""
+_WHOLE = [
+    kind for kind, call in CALLS.items() if call.id_key == "call_id" and kind not in CALL_PIECES
+]
+_TOLD_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
+"""Items whose beginning does not tell what block they begin with; and calls that come whole, whose
+end may have another id than their beginning."""
