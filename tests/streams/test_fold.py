@@ -18,6 +18,7 @@ from interlingua.model.events import (
     StreamError,
     TextDelta,
     ThinkingDelta,
+    ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
 )
@@ -45,6 +46,20 @@ def test_the_pieces_alone_tell_the_same_content(response: il.Response) -> None:
     ]  # marks are for prompts
     assert [block.replace(cache=None) for block in folded.message.content] == said
     assert folded.message.metadata.status is il.MessageStatus.PARTIAL
+
+
+def test_pieces_that_belong_to_no_such_block_are_survived() -> None:
+    text = [MessageStart(), TextDelta(0, "hi")]
+    ended = il.fold([*text, ToolUseEnd(0, {"a": 1})])
+    assert ended.message.content == (il.ToolUseBlock("", "", {"a": 1}),)
+    odd: list[Event] = [
+        ToolUseInputDelta(0, "{}"),
+        BlockDelta(0, "transcript", "la"),
+        BlockDelta(0, "hologram", 1),
+    ]
+    assert il.fold([*text, *odd]).message.content == (il.TextBlock("hi"),)
+    call = [ToolUseStart(0, "c", "f"), BlockDelta(0, "citations", il.Citation())]
+    assert il.fold(call).message.content == (il.ToolUseBlock("c", "f", {}),)
 
 
 @given(strategies.events())

@@ -112,11 +112,22 @@ def parse(data: bytes | str, what: str) -> Any:
 
 
 def require_json(plain: Any, what: str) -> None:
-    """Refuse parsed values that JSON cannot hold (NaN, keys that are no strings, odd types)."""
+    """Refuse parsed values that JSON cannot hold (NaN, lone surrogates, keys that are no strings,
+    odd types)."""
     try:
         _Survey(STORED_DEPTH).json(plain, 0)
-    except (RecursionError, _OddError) as odd:
-        raise _malformed(odd, STORED_DEPTH, b"", what) from None
+        _require_unicode(plain)
+    except (RecursionError, _OddError, UnicodeEncodeError) as odd:
+        raise _malformed(odd, STORED_DEPTH, b"", what, plain) from None
+
+
+def _require_unicode(plain: Any) -> None:
+    """Other parsers than ours let lone surrogates through."""
+    try:
+        _encoder.encode(plain)
+    except OverflowError:  # endless integers, which are the writer's business, hide what follows
+        for _, item in _children(plain):
+            _require_unicode(item)
 
 
 def duplicate_key(data: bytes | str) -> str | None:

@@ -70,6 +70,9 @@ class _Open:
         """How much of the arguments `input` was read from."""
 
     def add(self, field: str, piece: Any) -> None:
+        """More of a field; of one that such a block does not have, nothing comes."""
+        if not hasattr(self.block, field):
+            return
         pieces = self.pieces.get(field)
         if pieces is None:
             self.pieces[field] = [piece]
@@ -232,12 +235,15 @@ class Folder:
         self._open(event, ToolUseBlock("", "", {})).add("input", event.text)
 
     def _call_end(self, event: ToolUseEnd) -> None:
-        each = self._open(event, ToolUseBlock("", "", {}))
-        self._of(event.choice).blocks[event.index] = each.block.replace(
+        unnamed = ToolUseBlock("", "", {})
+        block = self._open(event, unnamed).block
+        if type(block) is not ToolUseBlock:  # what came before was of something else
+            block = unnamed
+        self._of(event.choice).blocks[event.index] = block.replace(
             input=event.input,
             raw_arguments=event.raw_arguments,
             signature=event.signature,
-            raw=event.raw if event.raw is not None else getattr(each.block, "raw", None),
+            raw=event.raw if event.raw is not None else block.raw,
         )
 
     def _stop(self, event: Stop) -> None:

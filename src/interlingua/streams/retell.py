@@ -264,7 +264,9 @@ class StreamTeller:
     def _call_end(self, event: ToolUseEnd) -> list[Event]:
         key = event.choice, event.index
         held = self.held.pop(key, [])
-        start = self._calls.pop(key)
+        start = self._calls.pop(key, None)
+        if start is None:  # which nobody can be told
+            return []
         block = ToolUseBlock(
             start.id,
             start.name,

@@ -67,7 +67,7 @@ class StreamReader(BlockReader):
             return self._feed(frame)
         try:
             wire = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return self._feed(frame)
         part = self._open.get(wire.index)
         text = wire.text_for(part.piece) if part is not None else None

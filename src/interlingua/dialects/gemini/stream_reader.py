@@ -69,7 +69,7 @@ class StreamReader:
         self._number += 1
         try:
             wire = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return self._feed(frame)
         first = self._candidates.get(0)
         run = None if first is None else first.run

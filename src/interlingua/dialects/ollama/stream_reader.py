@@ -60,7 +60,7 @@ class StreamReader:
             return self._feed(frame)
         try:
             line = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return self._feed(frame)
         said = line.message
         text, thought = said.content, said.thinking

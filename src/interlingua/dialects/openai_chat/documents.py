@@ -120,7 +120,7 @@ def read_json(part: Wire, t: Tables, note: Note) -> Fields | None:
 def write_json(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
     try:
         data = msgspec.json.decode(block.source.data or "")
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     if block.source.kind != "text" or type(data) is not dict:
         return None

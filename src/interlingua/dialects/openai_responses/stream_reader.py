@@ -76,7 +76,7 @@ class StreamReader(Told):
         self._number += 1
         try:
             wire = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return self._feed(frame)
         sketch = self._sketch
         part = sketch.part
