@@ -372,6 +372,21 @@ def test_nothing_comes_after_the_last_message() -> None:
         assert len(events) == len(read(HELLO))
 
 
+@pytest.mark.parametrize("marks", [True, False])
+def test_frames_that_a_host_sends_after_the_last_message_go_home(marks: bool) -> None:
+    told = [begun(id="gen-1"), *HELLO[1:]]
+    frames = [*map(frame, told), Frame("ping", '{"type":"ping"}'), Frame("data", "[DONE]")]
+    reader, writer = DIALECT.stream_reader(), DIALECT.stream_writer()
+    reader.marks = marks
+    events = [event for each in frames for event in reader.feed(each)]
+    assert isinstance(events[-1], MessageComplete) is not marks  # for others it does not wait
+    events += reader.close()
+    assert isinstance(events[-1], MessageComplete)
+    written = [each for event in events for each in writer.feed(event)] + writer.close()
+    assert [each.event for each in written] == [each.event for each in frames][: len(written)]
+    assert (written[-1] == frames[-1]) is marks
+
+
 # -- streams that fail ----------------------------------------------------------------------------
 
 

@@ -131,6 +131,7 @@ class Home:
             frame = _STEPS[type(event)](self, event, rest, form)
             if frame is not None and "within" not in form:
                 frames.append(frame)
+            frames += [_as_it_was(kept) for kept in rest.get("$after", ())]
         return frames
 
     # -- one frame each; None for those that have none, or not yet --------------------------------
@@ -195,11 +196,16 @@ class Home:
     def _other(self, event: Other, rest: Wire, form: Wire) -> Frame | None:
         if event.frame is None or NAME not in (event.frame.rest or ()):
             return None
-        if "$data" in rest:
-            return Frame(rest.get("$event"), rest["$data"])
-        wire = {key: item for key, item in rest.items() if key != "$event"}
-        name = rest.get("$event", wire.get("type"))
-        return Frame(name if type(name) is str else None, encode(wire).decode())
+        return _as_it_was(rest)
+
+
+def _as_it_was(rest: Wire) -> Frame:
+    """A frame that said nothing."""
+    if "$data" in rest:
+        return Frame(rest.get("$event"), rest["$data"])
+    wire = {key: item for key, item in rest.items() if key != "$event"}
+    name = rest.get("$event", wire.get("type"))
+    return Frame(name if type(name) is str else None, encode(wire).decode())
 
 
 _STEPS: dict[type, Callable[[Home, Any, Wire, Wire], Frame | None]] = {

@@ -28,6 +28,7 @@ from interlingua.dialects.anthropic.text import read_citations
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.base import Wire, parse, rest_of
 from interlingua.dialects.shape import ShapeError
+from interlingua.dialects.streaming import kept_in
 from interlingua.errors import ReadError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -41,11 +42,13 @@ from interlingua.model.events import (
     StreamError,
     UsageUpdate,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
+OWN_IDS = "msg_"
+"""How the ids of Anthropic's own messages begin (`msg_vrtx_`, `msg_bdrk_` too)."""
 BROKEN_OFF = "the stream ended before the message did"
 
 _STARTED = frozenset({"type", "message"})
@@ -65,7 +68,11 @@ _STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
 
 
 class StreamReader:
-    """One stream of the Messages API. Several messages may follow each other in it."""
+    """One stream of the Messages API. Several messages may follow each other in it.
+
+    Anthropic's last frame is the last. Other hosts, whose messages have other ids, may send more
+    after it, as OpenRouter's `[DONE]` (seen 2026-11). Nothing may come after a message's last
+    event, so where their frames are to go home it waits for them."""
 
     marks = True
 
@@ -76,7 +83,9 @@ class StreamReader:
         self._open: dict[int, Part] = {}
         self._complete = False
         self._failed = False
-        self._late: list[Event] = []
+        self._last: MessageComplete | None = None
+        """The last event of a message, while frames may follow it; `_after` has them."""
+        self._after: list[FrameMark] = []
         self._live: Part | None = None
         """The part whose pieces came last; `_like` is how they are spelled."""
         self._like: tuple[str, str, str | None, int, int] = ("", "", None, 0, 0)
@@ -90,7 +99,7 @@ class StreamReader:
             if data.startswith(head) and data.endswith(tail) and event == name:
                 try:
                     text = _decode_text(data[start:end])
-                except (msgspec.DecodeError, UnicodeError):
+                except (msgspec.DecodeError, UnicodeError, RecursionError):
                     return self._plain(frame)
                 pieces = part.pieces
                 pieces.append(text)
@@ -105,7 +114,7 @@ class StreamReader:
         """A piece with nothing unusual in it; the first of many, as a rule."""
         try:
             wire = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return self._feed(frame)
         part = self._open.get(wire.index)
         delta = wire.delta
@@ -127,7 +136,7 @@ class StreamReader:
         head, tail = frame.data[: found.start(1)], frame.data[found.end(1) :]
         try:
             blank = _decode_plain(f'{head}""{tail}')
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return
         if type(blank.delta) is part.takes and not blank.delta.text:
             self._live = part
@@ -136,11 +145,23 @@ class StreamReader:
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
         if self._failed or self._is_over():
-            return []
+            return self._end() if self._last is not None else []
         return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
 
     def _is_over(self) -> bool:
         return self._complete and self._answer is None
+
+    def _end(self) -> list[Event]:
+        """What has waited since a message was over: frames, or its last event, which has them."""
+        last, after = self._last, self._after
+        self._last, self._after = None, []
+        if last is None:
+            return [Other(frame=mark) for mark in after]
+        if after and last.frame is not None:
+            late = [kept_in(mark, NAME) for mark in after]
+            kept = {**kept_in(last.frame, NAME), "$after": late}
+            last = last.replace(frame=FrameMark(last.frame.number, {NAME: kept}))
+        return [last]
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -169,11 +190,11 @@ class StreamReader:
         come after the last."""
         if name is not None:
             rest = {**rest, "$event": name}
-        other = Other(frame=FrameMark(self._number, {NAME: rest}))
+        mark = FrameMark(self._number, {NAME: rest})
         if self._is_over():
-            self._late.append(other)
+            self._after.append(mark)
             return []
-        return [other]
+        return [Other(frame=mark)]
 
     def _mark(self, rest: Wire | None, form: Wire | None = None) -> FrameMark:
         """The mark of a frame's first event."""
@@ -205,7 +226,7 @@ class StreamReader:
         mark, plain = self._mark(rest), FrameMark(self._number)
         if mark.rest is None:  # there is always one, so that the stream is known for ours
             mark = FrameMark(self._number, {NAME: {}})
-        events, self._late = self._late, []
+        events = self._end()
         events.append(MessageStart(told.response_model, told.response_id, frame=mark))
         if told.usage is not None:
             events.append(UsageUpdate(told.usage, frame=plain))
@@ -225,7 +246,7 @@ class StreamReader:
         """The message, also if it began without saying so."""
         if self._answer is not None:
             return self._answer, []
-        events, self._late = self._late, []
+        events = self._end()
         return self._begin({}), [*events, MessageStart(frame=self._within(frame))]
 
     def _change(self, wire: Wire) -> list[Event] | None:
@@ -259,8 +280,11 @@ class StreamReader:
         for part in self._open.values():
             events += self._close(answer, part, self._within("message_stop"))
         self._answer, self._open, self._complete = None, {}, True
-        mark = self._mark(rest_of(wire, ("type",)))
-        return [*events, MessageComplete(answer.response(), frame=mark)]
+        last = MessageComplete(answer.response(), frame=self._mark(rest_of(wire, ("type",))))
+        if not self.marks or _is_own(last.response):
+            return [*events, last]
+        self._last = last
+        return events
 
     def _error(self, wire: Wire) -> list[Event] | None:
         response = read_response(wire)
@@ -360,6 +384,11 @@ class StreamReader:
 
     def _close(self, answer: Answer, part: Part, mark: FrameMark) -> list[Event]:
         return part.end(answer.finish(part), mark, self._within(STOP))
+
+
+def _is_own(response: Response) -> bool:
+    """Whether Anthropic made the message, in whose cloud ever."""
+    return (response.message.metadata.response_id or "").startswith(OWN_IDS)
 
 
 _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event] | None]] = {
