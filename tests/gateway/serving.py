@@ -122,7 +122,7 @@ async def served(home: Path, settings: Settings | None = None) -> AsyncIterator[
         access_log=False,
     )
     base = place_of(listening)
-    server = Server(config, settings.listen, service.going, behind=lambda: len(service.turns))
+    server = Server(config, settings.listen, service.going, behind=lambda: service.behind)
     service.in_flight = lambda: server.under_way
     task = asyncio.ensure_future(server.serve(sockets=[listening]))
     while not server.started:

@@ -85,7 +85,7 @@ def test_every_operation_answers_as_the_document_says(gateway: tuple[str, str]) 
         )
         @(_given(operation))  # type: ignore[untyped-decorator]  # Any, as all of that package
         def check(case: Any) -> None:
-            headers = {"authorization": f"Bearer {token}"}
+            headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
             case.call_and_validate(base_url=base, headers=headers, checks=wanted, timeout=20)
 
         check()

@@ -25,11 +25,20 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/sessions/{id}/turns"): {"content": "hi"},
     ("PATCH", "/sessions/{id}"): {"active_model": None},
     ("POST", "/routing/check"): {"rules": "schema_version = 1"},
+    ("POST", "/task"): {},
+    ("POST", "/task/{id}/message"): {"role": "user", "content": "hi"},
+    ("POST", "/task/{id}/confirmations"): {"id": "tu_1", "approved": False},
 }
+PAGE = {"accept": "application/json"}
+"""Streams have no end; a page of them has."""
 
 
 def _path(row: Row, id: str = SOMETHING) -> str:
-    return row.path.replace("{id}", id).replace("{model:path}", "anthropic:claude-sonnet-4-6")
+    return (
+        row.path.replace("{id}", id)
+        .replace("{model:path}", "anthropic:claude-sonnet-4-6")
+        .replace("{message}", SOMETHING)
+    )
 
 
 def _body(row: Row) -> Any:
@@ -70,7 +79,7 @@ def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_pat
             for row in rows():
                 for kind, token in tokens.items():
                     status, told, headers = await gateway.ask(
-                        row.method, _path(row), _body(row), token
+                        row.method, _path(row), _body(row), token, headers=PAGE
                     )
                     if row.open:
                         assert status == 200, (row, kind, told)
@@ -82,7 +91,9 @@ def test_every_path_asks_for_a_key_unless_the_table_says_that_it_is_open(tmp_pat
                                 *("missing_key", "invalid_key"),
                                 *("key_revoked", "key_expired"),
                             ), (row, kind, told)
-                status, told, _ = await gateway.ask(row.method, _path(row), _body(row), good)
+                status, told, _ = await gateway.ask(
+                    row.method, _path(row), _body(row), good, headers=PAGE
+                )
                 assert status not in (401, 403, 405, 500), (row, told)
 
     with Upstream() as provider:
@@ -182,6 +193,45 @@ def test_web_pages_are_refused_before_anything_is_asked(tmp_path: Path, origin: 
 
     with Upstream() as provider:
         asyncio.run(run(provider))
+
+
+def test_the_gateways_own_page_may_ask(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with served(tmp_path) as gateway:
+            for origin in (gateway.base, gateway.base.replace("http:", "https:")):
+                for path in ("/sessions", "/task"):
+                    body = {"workspace_path": "."} if path == "/sessions" else {}
+                    status, told, headers = await gateway.ask(
+                        "POST", path, body, headers={"origin": origin}
+                    )
+                    assert status in (201, 409), told
+                    assert not any(name.startswith("access-control") for name in headers)
+            other = gateway.base.replace("127.0.0.1", "localhost")
+            status, told, _ = await gateway.ask("POST", "/task", {}, headers={"origin": other})
+            assert (status, _code(told)) == (403, "origin_not_allowed")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "status"),
+    [
+        ("cross-site", "no-cors", 403),
+        ("same-site", "cors", 403),
+        ("cross-site", "navigate", 200),
+        ("same-origin", "cors", 200),
+        ("none", "navigate", 200),
+    ],
+)
+def test_what_a_page_of_elsewhere_loads_is_refused(
+    tmp_path: Path, site: str, mode: str, status: int
+) -> None:
+    async def run() -> None:
+        async with served(tmp_path) as gateway:
+            said = {"sec-fetch-site": site, "sec-fetch-mode": mode}
+            assert (await gateway.ask("GET", "/tasks", headers=said))[0] == status
+
+    asyncio.run(run())
 
 
 def test_another_tenant_never_sees_what_is_somebodys(tmp_path: Path) -> None:

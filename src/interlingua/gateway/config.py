@@ -6,6 +6,7 @@
     [limits]     body, answer, headers, header_seconds, body_seconds, …
     [retry]      max_retries, first, longest, jitter, patience
     [telemetry]  trace, metrics, spans, log, log_level, loss_seconds
+    [tasks]      folders, servers, confirm_seconds, rounds
     [routes.fast]
     model = "anthropic:claude-haiku-4-5"
     fallbacks = ["openai:gpt-5-mini"]
@@ -29,7 +30,7 @@ from interlingua import config
 from interlingua.client.retry import RetryPolicy
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
-from interlingua.gateway.settings import Limits, Listen, Route, Settings, Telemetry
+from interlingua.gateway.settings import Limits, Listen, Route, Settings, Tasks, Telemetry
 from interlingua.model.exchange import ErrorKind
 
 MOST_BYTES = 1 << 20
@@ -40,6 +41,7 @@ _SECTIONS: dict[str, type] = {
     "limits": Limits,
     "retry": RetryPolicy,
     "telemetry": Telemetry,
+    "tasks": Tasks,
 }
 _PLAIN = ("default_model", "store", "providers_file", "fallback_on", "routes")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}")

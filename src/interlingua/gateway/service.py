@@ -28,6 +28,7 @@ from interlingua.gateway.server.guard import Guard
 from interlingua.gateway.sessions.running import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.table import check, targets_of
+from interlingua.gateway.tasks.running import TaskRuns
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 
@@ -48,6 +49,7 @@ class Service:
         self.metrics: Metrics | None = None
         self.health = Health(gateway, store)
         self.turns = Turns(gateway, store)
+        self.tasks = TaskRuns(gateway, store, self.turns)
         self.responses = cast(Responses, gateway.responses)
         self.in_flight: Callable[[], int] = lambda: 0
         self.guard = Guard(App(gateway, application(self)), gateway.settings.listen)
@@ -68,7 +70,9 @@ class Service:
         programs that have their own."""
         store = await open_async_store(settings.store)
         try:
-            return cls._with(store, settings, targets, parts)
+            service = cls._with(store, settings, targets, parts)
+            service.tasks.begin()
+            return service
         except BaseException:
             await store.close()
             raise
@@ -116,6 +120,12 @@ class Service:
         """From now on `/health/ready` says no, and whoever watches a session is told."""
         self.gateway.draining = True
         self.turns.hub.closed.set()
+        self.tasks.going()
+
+    @property
+    def behind(self) -> int:
+        """How much is under way that no request waits for."""
+        return len(self.turns) + len(self.tasks)
 
     async def reload(self, path: Path | None, over: Callable[[Settings], Settings]) -> bool:
         """Take the file's settings. One that cannot be used changes nothing, and the log says what
@@ -149,7 +159,7 @@ class Service:
     async def close(self) -> None:
         """Stop turns, settle, write the trace, let go of everything."""
         self.going()
-        await self.turns.close()
+        await asyncio.gather(self.turns.close(), self.tasks.close())
         await self.gateway.close()
         await self.tracer.close()
         await self.store.close()

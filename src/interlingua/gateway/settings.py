@@ -62,6 +62,21 @@ class Listen:
 
 
 @dataclass(frozen=True)
+class Tasks:
+    """Agents that run here."""
+
+    folders: tuple[str, ...] = ()
+    """Where tasks may be, with everything below; any folder, unless some are named."""
+    servers: str | None = None
+    """The file of MCP servers; None: `mcp.json` in the configuration folder, which `chat` has too;
+    an empty text: none."""
+    confirm_seconds: float = 300.0
+    """How long somebody may take to say yes to a tool; after that it is a no."""
+    rounds: int = 40
+    """Of tools in one turn, after which the model has to answer without them."""
+
+
+@dataclass(frozen=True)
 class Telemetry:
     """What is told to the outside. Nothing of it ever has message content or secrets."""
 
@@ -93,6 +108,7 @@ class Settings:
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)
     telemetry: Telemetry = field(default_factory=Telemetry)
+    tasks: Tasks = field(default_factory=Tasks)
     store: str | None = None
     """The address of the store; None: that of `INTERLINGUA_STORE`, else the file in the user's data
     folder."""

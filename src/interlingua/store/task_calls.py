@@ -59,6 +59,10 @@ class TaskCalls(ABC):
         """Tasks of all owners that changed after this time (microseconds), in that order."""
         return self._read(lambda: self._do.changed_tasks(since, limit))
 
+    def tasks_clock(self) -> int:
+        """The time by which tasks change (microseconds): that of the database."""
+        return self._read(lambda: self._do.tasks_clock())
+
     def generating_tasks(self) -> list[TaskRow]:
         """Tasks that somebody runs, or did when it died."""
         return self._read(lambda: self._do.generating_tasks())
@@ -205,6 +209,10 @@ class AsyncTaskCalls(ABC):
     async def changed_tasks(self, since: int, limit: int = 1000) -> list[TaskRow]:
         """See `TaskCalls.changed_tasks`."""
         return await self._read(lambda: self._do.changed_tasks(since, limit))
+
+    async def tasks_clock(self) -> int:
+        """See `TaskCalls.tasks_clock`."""
+        return await self._read(lambda: self._do.tasks_clock())
 
     async def generating_tasks(self) -> list[TaskRow]:
         """See `TaskCalls.generating_tasks`."""

@@ -101,3 +101,5 @@ class Telling(NamedTuple):
     events: Sequence[bytes] = ()
     told: int | None = None
     taken: Sequence[str] = ()
+    goes_on: bool = False
+    """Somebody wanted the run stopped; it has stopped, and goes on with what came since."""

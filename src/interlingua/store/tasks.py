@@ -78,6 +78,11 @@ class Tasks(Sessions, Quotas):
         rows = yield Step(self._tasks.changed, (since, limit))
         return [_task_row(row) for row in rows]
 
+    def tasks_clock(self) -> Op[int]:
+        """The time by which tasks change."""
+        at: int = (yield Step(self._tasks.clock))[0][0]
+        return at
+
     def generating_tasks(self) -> Op[list[TaskRow]]:
         return [_task_row(row) for row in (yield Step(self._tasks.generating))]
 
@@ -111,6 +116,8 @@ class Tasks(Sessions, Quotas):
 
     def tell_task(self, id: str, telling: Telling) -> Op[TaskRow]:
         row = yield from self._told((yield from self._held(id, telling.holder)), telling)
+        if telling.goes_on:
+            row = replace(row, stopping=False)
         return (yield from self._saved(row, seen=bool(telling.taken)))
 
     def finish_task(
@@ -304,7 +311,6 @@ def _claimed(row: TaskRow, holder: str, seconds: float) -> TaskRow:
         holder=holder,
         lease_until=row.now + _micros(seconds),
         stopping=False,
-        interrupted=False,
     )
 
 

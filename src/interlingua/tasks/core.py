@@ -27,8 +27,6 @@ from interlingua.tasks.errors import TaskBusyError
 
 LEASE = SILENCE.total_seconds()
 """Seconds of silence after which who runs a task is taken for dead, where that cannot be seen."""
-MARK = "task_message"
-"""Where a message of the conversation says which of the queue it was."""
 UNKNOWN = "interrupted: it is not known whether {} ran. Look before you call it again."
 GIVEN_UP = "interrupted: {} was given up before it had a result."
 _NAMES = uuid.UUID("5f0a7a54-7c1f-4d9e-9c50-1d8a4a0f4b1e")
@@ -153,9 +151,9 @@ class TaskCore:
         waiting = yield from self.waiting()
         return waiting[0] if waiting else None
 
-    def tell(self, *more: bytes) -> Steps[None]:
+    def tell(self, *more: bytes, goes_on: bool = False) -> Steps[None]:
         """What is new in the conversation, and `more`."""
-        telling = yield from self._telling(more)
+        telling = (yield from self._telling(more))._replace(goes_on=goes_on)
         if telling.events or telling.told != self.row.told:
             self.row = yield from ask(lambda store: store.tell_task(self.id, telling))
             self._first = []
@@ -214,30 +212,19 @@ class TaskCore:
     def _telling(self, more: Sequence[bytes]) -> Steps[Telling]:
         history = yield from self.session.load()
         new = _whole(history[self.row.told :])
-        marked = {mark for message in new if (mark := mark_of(message)) is not None}
+        marked = {mark for message in new if (mark := events.mark_of(message)) is not None}
         states = {}
         if marked:
             states = {row.id: row.state for row in (yield from self.waiting())}
         calls = _calls(history) if any(message.role is Role.TOOL for message in new) else {}
         said = list(self._first)
         for message in new:
-            mark = mark_of(message)
+            mark = events.mark_of(message)
             if mark is not None and states.get(mark) == "queued":
                 said.append(events.taken(mark))
             said += events.of_message(message, calls)
         told = self.row.told + len(new)
         return Telling(self.holder, [*said, *more], told, sorted(marked))
-
-
-def marked(message: Message, message_id: str) -> Message:
-    """The message with a note which of the queue it is."""
-    extra = {**(message.metadata.extra or {}), MARK: message_id}
-    return message.replace(metadata=message.metadata.replace(extra=extra))
-
-
-def mark_of(message: Message) -> str | None:
-    mark = (message.metadata.extra or {}).get(MARK)
-    return mark if isinstance(mark, str) else None
 
 
 def _whole(messages: Sequence[Message]) -> Sequence[Message]:

@@ -24,6 +24,19 @@ Calls = Mapping[str, ToolUseBlock]
 PRE_CONVERSATION = b'{"msg":"PreConversation"}'
 POST_CONVERSATION = b'{"msg":"PostConversation"}'
 CANCELLED = b'{"msg":"Cancelled"}'
+MARK = "task_message"
+"""Where a message of the conversation says which of the queue it was."""
+
+
+def marked(message: Message, message_id: str) -> Message:
+    """The message with a note which of the queue it is."""
+    extra = {**(message.metadata.extra or {}), MARK: message_id}
+    return message.replace(metadata=message.metadata.replace(extra=extra))
+
+
+def mark_of(message: Message) -> str | None:
+    mark = (message.metadata.extra or {}).get(MARK)
+    return mark if isinstance(mark, str) else None
 
 
 def of_message(message: Message, calls: Calls) -> list[bytes]:
@@ -45,7 +58,9 @@ def of_message(message: Message, calls: Calls) -> list[bytes]:
 
 def _added(message: Message) -> JsonObject:
     event: JsonObject = {**write_message_added(message).wire, "message_id": message.id}
-    status = message.metadata.status
+    status, mark = message.metadata.status, mark_of(message)
+    if mark is not None:
+        event["queued_id"] = mark
     return event if status is MessageStatus.COMPLETE else {**event, "status": status.value}
 
 

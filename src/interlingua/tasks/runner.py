@@ -27,7 +27,7 @@ from interlingua.store.errors import ConflictError, StoreError
 from interlingua.store.task_rows import QueuedRow
 from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
-from interlingua.tasks.core import LEASE, marked
+from interlingua.tasks.core import LEASE
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError
 from interlingua.tools.dispatch import Dispatcher
 
@@ -183,7 +183,7 @@ class Runner:
         if waiting.state == "queued":
             self._begin()
         try:
-            turn = await self._joined(marked(waiting.message, waiting.id))
+            turn = await self._joined(events.marked(waiting.message, waiting.id))
         except InterlinguaError as odd:
             if self.begun.is_set():
                 raise
@@ -236,7 +236,7 @@ class Runner:
             return await run(store, self.core.finish(events.INTERRUPTED, interrupted=True))
         if await run(store, self.core.finish(events.CANCELLED, anyway=anyway)):
             return True
-        await run(store, self.core.tell(events.CANCELLED))
+        await run(store, self.core.tell(events.CANCELLED, goes_on=True))
         return False
 
     async def _failed(self, odd: BaseException) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -61,7 +61,15 @@ class ShownModel(msgspec.Struct):
 
 async def read(request: Request, kind: type[T], limits: Limits) -> T:
     """The body as what it should be."""
-    data = await _bytes(request, limits)
+    return cast(T, _decoded(await _bytes(request, limits), kind))
+
+
+async def json_of(request: Request, limits: Limits) -> Any:
+    """The body, whatever it is."""
+    return _decoded(await _bytes(request, limits), Any)
+
+
+def _decoded(data: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:

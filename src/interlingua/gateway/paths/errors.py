@@ -16,11 +16,19 @@ from interlingua.routing.errors import (
 )
 from interlingua.sessions.errors import SessionError, TurnError
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.tasks.errors import NothingToDoError, TaskBusyError
+from interlingua.tools.errors import WorkspaceError
 
 
 def api_error(odd: InterlinguaError) -> ApiError:
     """The answer for an error of ours."""
     match odd:
+        case TaskBusyError():
+            return ApiError(409, "task_busy", "the task runs")
+        case NothingToDoError():
+            return ApiError(409, "nothing_to_do", "the task has nothing to go on with")
+        case WorkspaceError():
+            return ApiError(409, "folder_gone", "the folder of the task cannot be used here")
         case BusyError():
             return ApiError(409, "turn_in_flight", str(odd))
         case FullError():

@@ -11,6 +11,7 @@ import msgspec
 
 from interlingua import __version__
 from interlingua.gateway.paths.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
+from interlingua.gateway.tasks.bodies import NewAnswer, NewMessage, NewTask
 
 _ID = re.compile(r"\{(\w+)(?::path)?\}")
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ ERROR: Json = {
             "type": "object",
             "required": ["code", "message"],
             "properties": {
-                "code": {"type": "string"},
+                "code": {"type": ["string", "integer"]},
                 "message": {"type": "string"},
                 "details": {"type": "object"},
             },
@@ -47,6 +48,64 @@ SESSION: Json = {
         "swap_queued": {"type": "boolean"},
     },
 }
+TASK: Json = {
+    "type": "object",
+    "required": ["id", "name", "status", "created", "cwd", "web_search", "model", "interrupted"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": ["string", "null"]},
+        "status": {"type": "string", "enum": ["idle", "generating"]},
+        "created": {"type": "integer"},
+        "changed": {"type": "integer"},
+        "ended": {"type": ["integer", "null"]},
+        "cwd": {"type": "string"},
+        "port": {"type": ["integer", "null"]},
+        "web_search": {"type": "boolean"},
+        "model": {"type": ["string", "null"]},
+        "interrupted": {"type": "boolean"},
+        "queued": {"type": "integer"},
+        "waiting": {"type": "integer"},
+        "queued_messages": {"type": "array", "items": {"$ref": "#/components/schemas/Queued"}},
+        "confirmations": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/Confirmation"},
+        },
+    },
+}
+QUEUED: Json = {
+    "type": "object",
+    "required": ["id", "message"],
+    "properties": {"id": {"type": "string"}, "message": {"type": "object"}},
+}
+CONFIRMATION: Json = {
+    "type": "object",
+    "required": ["id", "name", "side_effects", "args", "status", "asked", "expires"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "side_effects": {"type": "string"},
+        "args": {"type": "object"},
+        "status": {"enum": ["waiting", "approved", "denied", "timeout", "cancelled"]},
+        "asked": {"type": "integer"},
+        "expires": {"type": "integer"},
+    },
+}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list(item: Json) -> Json:
+    return {"type": "array", "items": item}
+
+
+def _of(name: str, kind: Json) -> Json:
+    return {"type": "object", "required": [name], "properties": {name: kind}}
+
+
+_ONE_TASK = _of("task", _ref("Task"))
+_TASKS = _of("tasks", _list(_ref("Task")))
 _SESSION_REF: Json = {"$ref": "#/components/schemas/Session"}
 _ANY: Json = {"type": "object"}
 
@@ -81,6 +140,8 @@ class Said(NamedTuple):
     parameters: tuple[Json, ...] = ()
     errors: tuple[int, ...] = ()
     kind: str = "application/json"
+    there: Json | None = None
+    """What a 409 shows beside an error: what is there already."""
 
 
 SAID: dict[tuple[str, str], Said] = {
@@ -150,6 +211,79 @@ SAID: dict[tuple[str, str], Said] = {
         ),
         errors=(400, 404, 410),
     ),
+    ("POST", "/task"): Said(
+        "Make a task in a folder, and give it a first message.",
+        _ONE_TASK,
+        201,
+        NewTask,
+        errors=(403, 409, 429, 503),
+        there=_ONE_TASK,
+    ),
+    ("GET", "/tasks"): Said(
+        "The caller's tasks that live, the newest first; with `ended=true` a page of all.",
+        _TASKS,
+        parameters=(
+            _query("ended", {"type": "boolean"}),
+            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _query("before", _TEXT),
+        ),
+        errors=(400,),
+    ),
+    ("GET", "/events"): Said("The caller's tasks, and each as it changes.", _TASKS, errors=(400,)),
+    ("GET", "/queued_messages"): Said(
+        "What waits in the caller's tasks.",
+        _list(_ref("Queued")),
+        parameters=(_query("task", _TEXT),),
+        errors=(404,),
+    ),
+    ("GET", "/queued-messages"): Said(
+        "The same.",
+        _list(_ref("Queued")),
+        parameters=(_query("task", _TEXT),),
+        errors=(404,),
+    ),
+    ("GET", "/task/{id}"): Said("One task, with what waits.", _ONE_TASK, errors=(404,)),
+    ("DELETE", "/task/{id}"): Said(
+        "End a task; with `purge=true` delete all of it.",
+        parameters=(_query("purge", {"type": "boolean"}),),
+        errors=(400, 404),
+    ),
+    ("GET", "/task/{id}/status"): Said("Whether it runs.", errors=(404,)),
+    ("POST", "/task/{id}/message"): Said(
+        "Give a task a message: it is taken up at once, or waits.",
+        body=NewMessage,
+        errors=(403, 404, 409, 429, 503),
+    ),
+    ("DELETE", "/task/{id}/message/{message}"): Said(
+        "Take back a message that waits.", _ref("Queued"), errors=(404,)
+    ),
+    ("POST", "/task/{id}/cancel"): Said(
+        "Stop the run, and empty the queue.",
+        _of("pending_messages", _list(_ref("Queued"))),
+        errors=(404,),
+    ),
+    ("POST", "/task/{id}/resume"): Said(
+        "Go on where the last run broke off.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
+    ),
+    ("GET", "/task/{id}/confirmations"): Said(
+        "Which calls wait for a yes.",
+        _of("confirmations", _list(_ref("Confirmation"))),
+        errors=(404,),
+    ),
+    ("POST", "/task/{id}/confirmations"): Said(
+        "Say yes or no to a call.", _ref("Confirmation"), body=NewAnswer, errors=(404, 409)
+    ),
+    ("GET", "/task/{id}/events"): Said(
+        "What happens in a task, as SSE; a page of it for who accepts JSON alone.",
+        _page("events", _ANY),
+        parameters=(
+            _query("after", {"type": "integer", "minimum": 0}),
+            _query("tail", {"type": "integer", "minimum": 0}),
+            _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}),
+            _CURSOR,
+        ),
+        errors=(400, 404, 410),
+    ),
 }
 
 
@@ -158,7 +292,8 @@ def document() -> Json:
     """The whole document."""
     from interlingua.gateway.paths.routes import rows
 
-    schemas: Json = {"Error": ERROR, "Session": SESSION}
+    schemas: Json = {"Error": ERROR, "Session": SESSION, "Task": TASK}
+    schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION}
     bodies = [said.body for said in SAID.values() if said.body is not None]
     made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     schemas.update(parts)
@@ -207,7 +342,8 @@ def _operation(said: Said, path: str, open: bool, dialect: bool, refs: Refs) -> 
         errors |= {401, 503}
     schema = _ANY if dialect or path.startswith(("/health", "/v1/health")) else _ERROR_REF
     for status in sorted(errors):
-        what = {"description": "Not so.", "content": {"application/json": {"schema": schema}}}
+        shown = schema if status != 409 or said.there is None else {"anyOf": [schema, said.there]}
+        what = {"description": "Not so.", "content": {"application/json": {"schema": shown}}}
         told["responses"][str(status)] = what
     return told
 

@@ -24,6 +24,7 @@ from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.relay.fronts import RESPONSES, error_body
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 if TYPE_CHECKING:
@@ -76,6 +77,21 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/sessions/{id}/cancel", sessions_api.cancel, both=True),
     Row("GET", "/sessions/{id}/messages", sessions_api.messages, both=True),
     Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
+    Row("POST", "/task", tasks_api.create, both=True),
+    Row("GET", "/tasks", tasks_api.listing, both=True),
+    Row("GET", "/events", tasks_api.events_of_all, both=True),
+    Row("GET", "/queued_messages", tasks_api.queues, both=True),
+    Row("GET", "/queued-messages", tasks_api.queues, both=True),
+    Row("GET", "/task/{id}", tasks_api.show, both=True),
+    Row("DELETE", "/task/{id}", tasks_api.end, both=True),
+    Row("GET", "/task/{id}/status", tasks_api.status, both=True),
+    Row("POST", "/task/{id}/message", tasks_api.message, both=True),
+    Row("DELETE", "/task/{id}/message/{message}", tasks_api.unqueue, both=True),
+    Row("POST", "/task/{id}/cancel", tasks_api.cancel, both=True),
+    Row("POST", "/task/{id}/resume", tasks_api.resume, both=True),
+    Row("GET", "/task/{id}/confirmations", tasks_api.confirmations, both=True),
+    Row("POST", "/task/{id}/confirmations", tasks_api.confirm, both=True),
+    Row("GET", "/task/{id}/events", tasks_api.events_of_task, both=True),
 )
 
 

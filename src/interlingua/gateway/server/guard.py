@@ -2,8 +2,9 @@
 whose end can be read in two ways.
 
 A page in a browser can make a name of its own lead to this machine (DNS rebinding), or send a form
-here. Neither gets any further: the name in `Host` has to be one of ours, and an `Origin` one that
-somebody has named. There is no CORS.
+here. Neither gets any further: the name in `Host` has to be one of ours, and an `Origin` that of
+our own page or one that somebody has named. What a page of elsewhere asks for without saying where
+it is from (an image, a script) is refused where the browser says so. There is no CORS.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from interlingua.gateway.settings import Listen
 _MOST = 256
 """Names that were looked at and found good, and are not looked at again."""
 _LOCAL = frozenset({"localhost"})
+_ELSEWHERE = frozenset({b"cross-site", b"same-site"})
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 
@@ -47,18 +49,27 @@ class Guard:
         return self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
-        hosts = 0
+        hosts: list[bytes] = []
+        origins: list[bytes] = []
+        site = mode = b""
         for name, value in scope["headers"]:
             if name == b"host":
-                hosts += 1
+                hosts.append(value)
                 if value not in self._good and not self._is_ours(value):
                     return 403, "host_not_allowed", "no gateway of this name is here"
-            elif name == b"origin" and not self._may_ask(value):
-                return 403, "origin_not_allowed", "web pages may not ask this gateway"
+            elif name == b"origin":
+                origins.append(value)
+            elif name == b"sec-fetch-site":
+                site = value
+            elif name == b"sec-fetch-mode":
+                mode = value
             elif name == b"transfer-encoding" and not _is_chunked(value, scope):
                 return 400, "bad_encoding", "a body is sent whole or chunked"
-        if hosts != 1:
+        if len(hosts) != 1:
             return 400, "bad_host", "a request names one host"
+        is_foreign = site in _ELSEWHERE and mode != b"navigate" and not origins
+        if is_foreign or not all(self._may_ask(origin, hosts[0]) for origin in origins):
+            return 403, "origin_not_allowed", "web pages may not ask this gateway"
         if scope.get("http_version", "1.1") not in _VERSIONS:
             return 505, "bad_version", "HTTP 1.0 and 1.1 are spoken here"
         return None
@@ -72,9 +83,11 @@ class Guard:
             self._good.add(value)
         return good
 
-    def _may_ask(self, value: bytes) -> bool:
+    def _may_ask(self, value: bytes, host: bytes) -> bool:
+        """Our own page may, which has come from the host that it asks; and those that are named."""
         origin = value.decode("latin-1").lower()
-        return origin in self._origins
+        own = host.decode("latin-1").lower()
+        return origin in (f"http://{own}", f"https://{own}") or origin in self._origins
 
 
 def _is_chunked(value: bytes, scope: Scope) -> bool:

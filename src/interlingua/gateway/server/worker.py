@@ -89,7 +89,7 @@ async def _serve(
             await service.reload(said.file(), said.over)
 
         server = Server(
-            config, settings.listen, service.going, reload, tick, lambda: len(service.turns)
+            config, settings.listen, service.going, reload, tick, lambda: service.behind
         )
         service.in_flight = lambda: server.under_way
         serving = asyncio.ensure_future(server.serve(sockets=[listening]))

@@ -1,0 +1,276 @@
+"""Tasks over HTTP. A task belongs to whoever made it, as a session does; of all others it is as if
+it were not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.paths.bodies import flag, number, text_of
+from interlingua.gateway.paths.callers import JSON, ApiError, answer
+from interlingua.gateway.paths.patient import Patient
+from interlingua.gateway.state import Principal, Refused
+from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
+from interlingua.gateway.tasks.folders import folder_of
+from interlingua.gateway.tasks.overview import all_tasks
+from interlingua.gateway.tasks.running import owner_of
+from interlingua.ids import is_ulid
+from interlingua.model.message import Message
+from interlingua.store.errors import ConflictError, NotFoundError
+from interlingua.store.task_rows import Queueing, TaskRow
+from interlingua.tasks import events
+from interlingua.tasks.core import new_message_id
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+PAGE, MOST = 100, 1000
+MOST_WAITING = 1000
+"""Messages in the queue of one task."""
+IDLE = -1
+"""The code of the answer to a cancel where nothing runs: the daemon that this API is that of has
+one for everything."""
+_SSE = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_SSE_TYPE = "text/event-stream"
+
+
+# Tasks
+
+
+async def create(service: Service, request: Request, principal: Principal) -> Response:
+    said, message = await new_task(request, service.limits)
+    name = None if said.name is None else text_of(said.name, "name")
+    model = None if said.model is None else text_of(said.model, "model")
+    cwd = folder_of(said.cwd, principal, service.gateway.settings)
+    _require_open(service)
+    runs = service.tasks
+    try:
+        row = await runs.create(principal, cwd, model, name, said.web_search)
+    except ConflictError:
+        there = await service.store.task_at(owner_of(principal), cwd)
+        if there is None:
+            raise
+        return answer(await _detail(service, request, await runs.seen(there)), 409)
+    if message is not None:
+        await _first_message(service, row, principal, message)
+    shown = await _detail(service, request, await service.store.task(row.id))
+    return answer(shown, 201, {"location": f"/task/{row.id}"})
+
+
+async def _first_message(
+    service: Service, row: TaskRow, principal: Principal, message: Message
+) -> None:
+    """A task whose first message cannot be taken up is not made."""
+    try:
+        await service.tasks.give(row, principal, message, new_message_id(row.id))
+    except (InterlinguaError, ApiError, Refused):
+        await service.store.delete_session(row.id)
+        service.tasks.changed(row.id)
+        raise
+
+
+async def listing(service: Service, request: Request, principal: Principal) -> Response:
+    """All of the caller's that live, the newest first; with `ended=true` a page of all."""
+    owner, query = owner_of(principal), request.query_params
+    if flag(query, "ended"):
+        limit = number(query, "limit", PAGE, 1, MOST)
+        rows = await service.store.tasks(owner, limit, query.get("before"), ended=True)
+    else:
+        rows = await all_tasks(service.store, owner)
+    rows = [await service.tasks.seen(row) for row in rows]
+    return answer({"tasks": [told.task(row, _port(request)) for row in rows]})
+
+
+async def show(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request, principal)
+    return answer(await _detail(service, request, row))
+
+
+async def status(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request, principal)
+    shown = told.task(row, None)
+    return answer({name: shown[name] for name in ("status", "web_search", "interrupted")})
+
+
+async def end(service: Service, request: Request, principal: Principal) -> Response:
+    """Its folder is free for another task; with `purge=true` nothing of it is kept."""
+    row = await _row(service, request, principal)
+    purge = flag(request.query_params, "purge")
+    await service.tasks.end(row)
+    if purge:
+        await service.store.delete_session(row.id)
+        service.tasks.changed(row.id)
+    return answer({"id": row.id, "ended": True, "purged": purge})
+
+
+# Messages
+
+
+async def message(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request, principal)
+    said = await new_message(request, service.limits)
+    _require_open(service)
+    if row.ended_at is not None:
+        raise ApiError(409, "task_ended", "the task has ended")
+    if row.queued >= MOST_WAITING:
+        raise ApiError(429, "queue_full", f"{MOST_WAITING} messages wait for this task")
+    id = new_message_id(row.id, request.headers.get("idempotency-key"))
+    done: Queueing = await service.tasks.give(row, principal, said, id)
+    return answer({"id": id, "queued": done.state == "queued"})
+
+
+async def unqueue(service: Service, request: Request, principal: Principal) -> Response:
+    """Take back a message that waits."""
+    row = await _row(service, request, principal)
+    id = request.path_params["message"]
+    taken = await service.store.unqueue_message(row.id, id, events.removed)
+    if taken is None:
+        raise ApiError(404, "message_not_found", "no such message waits for this task")
+    service.tasks.changed(row.id)
+    return answer(told.queued([taken])[0])
+
+
+async def queues(service: Service, request: Request, principal: Principal) -> Response:
+    """What waits in all of the caller's tasks, or in one."""
+    id = request.query_params.get("task")
+    if id is not None:
+        row = await _row_of(service, id, principal)
+        return answer(told.queued(await service.store.task_queue(row.id)))
+    return answer(told.queued(await service.store.owned_queues(owner_of(principal))))
+
+
+async def cancel(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request, principal)
+    pending = await service.tasks.stop(row)
+    if pending is None:
+        error = {"code": IDLE, "message": "no run of this task is under way"}
+        return answer({"error": error}, 404)
+    return answer({"pending_messages": told.queued(pending)})
+
+
+async def resume(service: Service, request: Request, principal: Principal) -> Response:
+    """Go on where the last run broke off."""
+    row = await _row(service, request, principal)
+    _require_open(service)
+    if row.ended_at is not None:
+        raise ApiError(409, "task_ended", "the task has ended")
+    await service.tasks.resume(row, principal)
+    return answer(await _detail(service, request, await service.store.task(row.id)), 202)
+
+
+# Questions
+
+
+async def confirmations(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request, principal)
+    asked = await service.store.confirmations(row.id)
+    return answer({"confirmations": [told.confirmation(each) for each in asked]})
+
+
+async def confirm(service: Service, request: Request, principal: Principal) -> Response:
+    """The first answer counts, if it comes in time."""
+    row = await _row(service, request, principal)
+    said = await new_answer(request, service.limits)
+    decision = "approved" if said.approved else "denied"
+    try:
+        asked, counts = await service.store.answer_confirmation(row.id, said.id, decision)  # type: ignore[arg-type]
+    except NotFoundError:
+        raise ApiError(404, "confirmation_not_found", "nothing of this id was asked") from None
+    if not counts:
+        text = f"this was decided already: {asked.status}"
+        raise ApiError(409, "already_decided", text, {"status": asked.status})
+    service.tasks.asking.heard(row.id, said.id)
+    service.tasks.changed(row.id)
+    return answer(told.confirmation(asked))
+
+
+# Events
+
+
+async def events_of_task(service: Service, request: Request, principal: Principal) -> Response:
+    """What has happened, and what happens from now on. Who accepts nothing but JSON gets a page."""
+    row = await _row(service, request, principal)
+    after = _after(request, row)
+    if _wants_json(request):
+        limit = number(request.query_params, "limit", PAGE, 1, MOST)
+        rows = await service.store.task_events(row.id, after, limit)
+        part = b",".join([told.event(each) for each in rows])
+        more = b"true" if (rows[-1].seq if rows else after) < row.event_count else b"false"
+        body = b'{"events":[%b],"has_more":%b}' % (part, more)
+        return Response(body, headers={"cache-control": "no-store"}, media_type=JSON)
+    return _stream(service, service.tasks.feeds.read(row, after))
+
+
+async def events_of_all(service: Service, request: Request, principal: Principal) -> Response:
+    """The caller's tasks, and each that changes from now on."""
+    if _wants_json(request):
+        return await listing(service, request, principal)
+    return _stream(service, service.tasks.overview.read(owner_of(principal), _port(request)))
+
+
+def _stream(service: Service, pieces: Any) -> Response:
+    return Patient(pieces, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
+
+
+def _wants_json(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    return JSON in accepted and _SSE_TYPE not in accepted and "*/*" not in accepted
+
+
+def _after(request: Request, row: TaskRow) -> int:
+    """The last event that the reader has: what the header says comes before the address, since a
+    browser that comes back sends both."""
+    said = request.headers.get("last-event-id")
+    if said is not None:
+        if not (said.isascii() and said.isdigit()) or len(said) > 15:
+            raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
+        if int(said) > row.event_count:
+            raise ApiError(410, "cursor_expired", "the task has no event of this number")
+        return int(said)
+    query = request.query_params
+    tail = number(query, "tail", -1, 0, 2**53)
+    if tail >= 0:
+        return max(0, row.event_count - tail)
+    return number(query, "after", 0, 0, 2**53)
+
+
+# What all of them need
+
+
+async def _row(service: Service, request: Request, principal: Principal) -> TaskRow:
+    return await _row_of(service, request.path_params["id"], principal)
+
+
+async def _row_of(service: Service, id: str, principal: Principal) -> TaskRow:
+    """The caller's task; somebody else's is told of like one that does not exist."""
+    if is_ulid(id):
+        try:
+            row = await service.store.task(id)
+        except NotFoundError:
+            pass
+        else:
+            if row.owner == owner_of(principal):
+                return await service.tasks.seen(row)
+    raise ApiError(404, "task_not_found", "there is no such task")
+
+
+async def _detail(service: Service, request: Request, row: TaskRow) -> dict[str, Any]:
+    """The task under its name, and for who does not look there, beside it."""
+    queue = await service.store.task_queue(row.id)
+    asked = await service.store.confirmations(row.id) if row.waiting else []
+    shown = told.detail(row, _port(request), queue, asked)
+    return {**shown, "task": shown}
+
+
+def _port(request: Request) -> int | None:
+    server = request.scope.get("server")
+    return None if server is None else server[1]
+
+
+def _require_open(service: Service) -> None:
+    if service.gateway.draining:
+        raise ApiError(503, "shutting_down", "the gateway is shutting down; try again")

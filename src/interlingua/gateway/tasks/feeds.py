@@ -1,0 +1,310 @@
+"""The events of tasks for those who read them: `GET /task/{id}/events`.
+
+A process reads each new event of a task once, however many readers there are, and keeps the last
+ones. Who is further behind, or reads slowly, reads from the store at its own pace; so a reader
+costs little memory, misses nothing and gets nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks.live import Listening, Live
+from interlingua.model.metadata import MessageStatus
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import NotFoundError, StoreError
+from interlingua.store.task_rows import TaskEventRow, TaskRow
+
+logger = logging.getLogger(__name__)
+
+POLL = 0.5
+"""Seconds between two looks at what other processes have told."""
+SOON = 0.03
+"""Seconds in which pieces of an answer are gathered before readers are told of them."""
+BEAT = 15.0
+KEPT, KEPT_BYTES = 256, 1024 * 1024
+"""Of the last events of a task, for all of its readers together."""
+PAGE = 100
+_QUEUE_EVENTS = (b'{"msg":"MessageQueued"', b'{"msg":"MessageUnqueued"')
+
+
+class Kept(NamedTuple):
+    seq: int
+    data: bytes
+
+
+class Feed:
+    """One task that somebody reads."""
+
+    def __init__(self, store: AsyncStore, row: TaskRow, live: Live) -> None:
+        self.id = row.id
+        self.live = live
+        self.seq = row.event_count
+        self.queue = self.questions = b""
+        self.readers = 0
+        self.gone = False
+        self.is_local: Callable[[], bool] = lambda: False
+        """Whether the task is run by this process."""
+        self.woken = asyncio.Event()
+        self._store = store
+        self._row = row
+        self._kept: deque[Kept] = deque()
+        self._size = 0
+        self._first = row.event_count
+        """The number before the first event that is kept."""
+        self._busy = asyncio.Lock()
+        self._again = False
+        self._soon: asyncio.TimerHandle | None = None
+        self._work: asyncio.Task[None] | None = None
+
+    # What is new
+
+    def wake(self) -> None:
+        woken, self.woken = self.woken, asyncio.Event()
+        woken.set()
+
+    def wake_soon(self) -> None:
+        """Something was said; there will be more in a moment."""
+        if self._soon is None and self.readers:
+            self._soon = asyncio.get_running_loop().call_later(SOON, self._wake_now)
+
+    def _wake_now(self) -> None:
+        self._soon = None
+        self.wake()
+
+    def poke(self) -> None:
+        """The store has something new."""
+        if self._work is None or self._work.done():
+            self._work = asyncio.ensure_future(self._look())
+        else:
+            self._again = True
+
+    async def _look(self) -> None:
+        self._again = True
+        while self._again:
+            self._again = False
+            try:
+                await self.refresh()
+            except StoreError as odd:
+                logger.warning("events_not_read", extra={"task": self.id, "why": odd.reason})
+                return
+
+    async def refresh(self) -> None:
+        """Read what is new, and wake the readers."""
+        async with self._busy:
+            try:
+                self._row = await self._store.task(self.id)
+            except NotFoundError:
+                self.gone = True
+                self.wake()
+                return
+            rows = await self._events()
+            await self._snapshots()
+            for row in rows:
+                self._keep(row)
+            if self._row.generating and not self.is_local():
+                await self._overhear()
+            self.wake()
+
+    async def _events(self) -> list[TaskEventRow]:
+        out: list[TaskEventRow] = []
+        after = self.seq
+        while len(out) < KEPT:
+            page = await self._store.task_events(self.id, after, PAGE)
+            if not page:
+                break
+            out += page
+            after = page[-1].seq
+        self._again = self._again or len(out) >= KEPT
+        return out
+
+    async def _snapshots(self) -> None:
+        queue = told.queued(await self._store.task_queue(self.id))
+        self.queue = told.frame(told.QUEUE, queue)
+        asked = await self._store.confirmations(self.id)
+        self.questions = told.frame(told.CONFIRMATIONS, [told.confirmation(row) for row in asked])
+
+    def _keep(self, row: TaskEventRow) -> None:
+        data = told.event_frame(row)
+        if is_of_queue(row):
+            data += self.queue
+        self._kept.append(Kept(row.seq, data))
+        self._size += len(data)
+        self.seq = row.seq
+        while len(self._kept) > KEPT or (self._size > KEPT_BYTES and len(self._kept) > 1):
+            old = self._kept.popleft()
+            self._size -= len(old.data)
+            self._first = old.seq
+
+    async def _overhear(self) -> None:
+        """What another process gets from a model, as far as it has stored it."""
+        last = await self._store.tail(self.id, 1)
+        if last and last[-1].metadata.status is MessageStatus.PARTIAL:
+            self.live.see(last[-1], self.seq)
+
+    def behind(self, count: int, changed_at: int) -> bool:
+        """Whether the store has more than is known here."""
+        other = self._row.generating and not self.is_local()
+        return count > self.seq or changed_at != self._row.changed_at or other
+
+    # What readers ask
+
+    def since(self, seq: int) -> list[Kept] | None:
+        """Kept events behind a number; None if older ones are missing here."""
+        if seq < self._first:
+            return None
+        return [each for each in self._kept if each.seq > seq]
+
+    async def page(self, after: int) -> list[TaskEventRow]:
+        return await self._store.task_events(self.id, after, PAGE)
+
+    def close(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+        if self._work is not None:
+            self._work.cancel()
+
+
+def is_of_queue(row: TaskEventRow) -> bool:
+    return row.body.startswith(_QUEUE_EVENTS)
+
+
+class Feeds:
+    """The tasks that are read in this process, and what is being said in those that run here."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.closed = asyncio.Event()
+        self.is_local: Callable[[str], bool] = lambda id: False
+        self._store = store
+        self._feeds: dict[str, Feed] = {}
+        self._lives: dict[str, Live] = {}
+        self._polling: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return sum(feed.readers for feed in self._feeds.values())
+
+    def live(self, id: str) -> Live:
+        return self._lives.setdefault(id, Live())
+
+    def said(self, id: str) -> None:
+        """Something was said in a task that runs here."""
+        feed = self._feeds.get(id)
+        if feed is not None:
+            feed.wake_soon()
+
+    def poke(self, id: str) -> None:
+        """The store has something new of a task."""
+        feed = self._feeds.get(id)
+        if feed is not None:
+            feed.poke()
+
+    def forget(self, id: str) -> None:
+        """A run is over."""
+        if id not in self._feeds:
+            self._lives.pop(id, None)
+
+    async def read(self, row: TaskRow, after: int) -> AsyncIterator[bytes]:
+        """What happens in a task behind a number, until the reader or the gateway goes."""
+        feed = self._feeds.get(row.id)
+        if feed is None:
+            feed = self._feeds[row.id] = Feed(self._store, row, self.live(row.id))
+            feed.is_local = lambda: self.is_local(row.id)
+        feed.readers += 1
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.ensure_future(self._poll())
+        try:
+            await feed.refresh()
+            async for piece in _Reader(feed, after, self.closed).run():
+                yield piece
+        finally:
+            feed.readers -= 1
+            if not feed.readers:
+                feed.close()
+                self._feeds.pop(row.id, None)
+                if not self.is_local(row.id):
+                    self._lives.pop(row.id, None)
+
+    async def _poll(self) -> None:
+        while self._feeds and not self.closed.is_set():
+            await asyncio.sleep(POLL)
+            try:
+                await self._look()
+            except StoreError as odd:
+                logger.warning("events_not_read", extra={"why": odd.reason})
+
+    async def _look(self) -> None:
+        feeds = dict(self._feeds)
+        seen = await self._store.watch_tasks(list(feeds))
+        for id, feed in feeds.items():
+            if id not in seen or feed.behind(*seen[id]):
+                feed.poke()
+
+    def close(self) -> None:
+        self.closed.set()
+        for feed in self._feeds.values():
+            feed.wake()
+        if self._polling is not None:
+            self._polling.cancel()
+
+
+class _Reader:
+    """One who reads; `after` is the last number that it has."""
+
+    def __init__(self, feed: Feed, after: int, closed: asyncio.Event) -> None:
+        self._feed = feed
+        self._after = after
+        self._closed = closed
+        self._listening = Listening(feed.live)
+        self._questions = feed.questions
+
+    async def run(self) -> AsyncIterator[bytes]:
+        feed = self._feed
+        yield feed.queue + feed.questions
+        while not self._closed.is_set() and not feed.gone:
+            woken = feed.woken
+            async for piece in self._pieces():
+                if piece:
+                    yield piece
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT):
+                    await woken.wait()
+                continue
+            yield b": ping\n\n"
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        """All that is new: events in order, and what is being said where it belongs."""
+        while self._after < self._feed.seq:
+            kept = self._feed.since(self._after)
+            yield self._kept(kept) if kept is not None else await self._stored()
+        if self._feed.live.after <= self._after:
+            yield self._listening.growth()
+        if self._questions != self._feed.questions:
+            self._questions = self._feed.questions
+            yield self._questions
+
+    def _kept(self, kept: list[Kept]) -> bytes:
+        out = []
+        for each in kept:
+            if self._listening.is_before(each.seq):
+                out.append(self._listening.growth())
+            out.append(each.data)
+            self._after = each.seq
+        return b"".join(out)
+
+    async def _stored(self) -> bytes:
+        """A page of what this reader has not seen; the queue as it is now, where it has changed."""
+        page = await self._feed.page(self._after)
+        if not page:
+            self._after = self._feed.seq
+            return b""
+        self._after = page[-1].seq
+        out = [told.event_frame(row) for row in page]
+        if any(is_of_queue(row) for row in page):
+            out.append(self._feed.queue)
+        return b"".join(out)

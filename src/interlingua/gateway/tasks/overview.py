@@ -1,0 +1,152 @@
+"""All tasks of a caller as they change: `GET /events`.
+
+A process asks the store for what has changed, once for all who read. What waits for a reader is the
+last state of each task, so that a slow one costs no more than the list itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks.feeds import BEAT, POLL
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import StoreError
+from interlingua.store.task_rows import TaskRow
+
+logger = logging.getLogger(__name__)
+
+OVERLAP = 10_000_000
+"""Microseconds that are looked at again: of two changes, the earlier one may be stored later."""
+PAGE = 1000
+
+
+class Reader:
+    """One who reads. `known` is when each of its tasks last changed, as far as it was told."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.pending: dict[str, TaskRow] = {}
+        self.known: dict[str, int] = {}
+        self.woken = asyncio.Event()
+
+    def put(self, row: TaskRow) -> None:
+        if row.owner == self.owner and self.known.get(row.id, -1) < row.changed_at:
+            self.pending[row.id] = row
+            self.woken.set()
+
+    def taken(self) -> list[TaskRow]:
+        rows, self.pending = list(self.pending.values()), {}
+        self.woken.clear()
+        self.note(rows)
+        return rows
+
+    def note(self, rows: list[TaskRow]) -> None:
+        for row in rows:
+            if row.ended_at is None:
+                self.known[row.id] = row.changed_at
+            else:
+                self.known.pop(row.id, None)
+
+
+class Overview:
+    """Who reads in this process."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.closed = asyncio.Event()
+        self._store = store
+        self._readers: set[Reader] = set()
+        self._seen: dict[str, int] = {}
+        self._since = 0
+        self._poked = asyncio.Event()
+        self._polling: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def poke(self) -> None:
+        """A task has changed."""
+        self._poked.set()
+
+    def put(self, row: TaskRow) -> None:
+        """A task that the store will not tell of any more."""
+        for reader in self._readers:
+            reader.put(row)
+
+    async def read(self, owner: str, port: int | None) -> AsyncIterator[bytes]:
+        """All tasks, then each that changes, until the reader or the gateway goes."""
+        reader = Reader(owner)
+        self._begin(reader)
+        try:
+            rows = await all_tasks(self._store, owner)
+            reader.note(rows)
+            tasks = [told.task(row, port) for row in rows]
+            yield told.frame(told.ALL_TASKS, {"tasks": tasks})
+            async for piece in self._changes(reader, port):
+                yield piece
+        finally:
+            self._readers.discard(reader)
+
+    def _begin(self, reader: Reader) -> None:
+        self._readers.add(reader)
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.ensure_future(self._poll())
+
+    async def _changes(self, reader: Reader, port: int | None) -> AsyncIterator[bytes]:
+        while not self.closed.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT):
+                    await reader.woken.wait()
+                rows = [told.task(row, port) for row in reader.taken()]
+                yield b"".join([told.frame(told.ONE_TASK, {"task": row}) for row in rows])
+                continue
+            yield b": ping\n\n"
+
+    async def _poll(self) -> None:
+        self._since, self._seen = 0, {}
+        while self._readers and not self.closed.is_set():
+            try:
+                await self._look()
+            except StoreError as odd:
+                logger.warning("tasks_not_read", extra={"why": odd.reason})
+            self._poked.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL):
+                    await self._poked.wait()
+
+    async def _look(self) -> None:
+        if not self._since:
+            self._since = await self._store.tasks_clock()
+        since = self._since - OVERLAP
+        while True:
+            rows = await self._store.changed_tasks(since, PAGE)
+            for row in rows:
+                if self._seen.get(row.id) != row.changed_at:
+                    self._seen[row.id] = row.changed_at
+                    self.put(row)
+            if len(rows) < PAGE:
+                break
+            since = rows[-1].changed_at
+        self._since = max([self._since, *[row.changed_at for row in rows]])
+        old = self._since - 2 * OVERLAP
+        self._seen = {id: at for id, at in self._seen.items() if at > old}
+
+    def close(self) -> None:
+        self.closed.set()
+        for reader in self._readers:
+            reader.woken.set()
+        if self._polling is not None:
+            self._polling.cancel()
+
+
+async def all_tasks(store: AsyncStore, owner: str) -> list[TaskRow]:
+    """Those of an owner that live, the newest first."""
+    rows: list[TaskRow] = []
+    while True:
+        page = await store.tasks(owner, PAGE, rows[-1].id if rows else None)
+        rows += page
+        if len(page) < PAGE:
+            return rows

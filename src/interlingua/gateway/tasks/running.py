@@ -1,0 +1,326 @@
+"""Tasks that run in the background of the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any
+
+from interlingua.chat.chat import Chat, Said, to_the_end
+from interlingua.errors import InterlinguaError
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.paths.callers import tenant_of
+from interlingua.gateway.sessions.metered import Metered
+from interlingua.gateway.sessions.running import MOST, FullError, Turns
+from interlingua.gateway.state import Principal
+from interlingua.gateway.tasks.asking import Asking
+from interlingua.gateway.tasks.equipment import Equipment
+from interlingua.gateway.tasks.feeds import Feeds
+from interlingua.gateway.tasks.overview import Overview
+from interlingua.model.message import Message, Role
+from interlingua.sessions.steps import run_async
+from interlingua.store.base import AsyncStore
+from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
+from interlingua.tasks import events
+from interlingua.tasks.aio import AsyncAgent
+from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
+from interlingua.tasks.errors import TaskBusyError
+from interlingua.tasks.runner import Runner, said_of
+from interlingua.tasks.tending import Tender
+from interlingua.tools.context import Timeouts
+from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.workspace import Workspace
+
+logger = logging.getLogger(__name__)
+
+OWNER = "owner"
+"""Where the policy of a task's session says whose it is, as that of every other session does."""
+SWEEP = 5.0
+"""Seconds between two looks for runs whose process is gone."""
+PATIENCE = 10.0
+"""Seconds that a run gets to stop."""
+
+
+def owner_of(principal: Principal) -> str:
+    return tenant_of(principal) or ""
+
+
+class Run:
+    """A task that runs here."""
+
+    def __init__(self, runner: Runner, client: Metered) -> None:
+        self.runner = runner
+        self.client = client
+        self.work: asyncio.Task[None] | None = None
+
+
+class TaskRuns:
+    """All runs of this process, what they have to work with, and who watches them."""
+
+    def __init__(self, gateway: Gateway, store: AsyncStore, turns: Turns) -> None:
+        self.gateway = gateway
+        self.store = store
+        self.turns = turns
+        self.feeds = Feeds(store)
+        self.feeds.is_local = self._running_here
+        self.overview = Overview(store)
+        self.asking = Asking(store, self.changed)
+        self.equipment = Equipment(gateway.settings.tasks)
+        self._tender = Tender(store)
+        self._running: dict[str, Run] = {}
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def _running_here(self, id: str) -> bool:
+        return id in self._running
+
+    def changed(self, id: str) -> None:
+        """The store has something new of a task."""
+        self.feeds.poke(id)
+        self.overview.poke()
+
+    # Made and given messages
+
+    async def create(
+        self, principal: Principal, cwd: str, model: str | None, name: str | None, web_search: bool
+    ) -> TaskRow:
+        """A new task; `ConflictError` where the caller has one in this folder."""
+        agent = await AsyncAgent.create(
+            self.store,
+            cwd,
+            model=model,
+            name=name,
+            owner=owner_of(principal),
+            web_search=web_search,
+            policy={OWNER: tenant_of(principal)},
+            **self.turns.known(principal),
+        )
+        self.changed(agent.id)
+        return agent.row
+
+    async def give(
+        self, row: TaskRow, principal: Principal, message: Message, message_id: str
+    ) -> Queueing:
+        """Give a task a message; it is taken up at once where nothing runs. What keeps it from
+        that is raised, and then the message was never there."""
+        self._require_room(row.id)
+        Workspace(row.cwd)  # raises where the folder is gone
+        holder = new_holder()
+        steps = queue(row.id, message, message_id, holder)
+        done = await run_async(self.store, steps)
+        self.changed(row.id)
+        if done.claimed:
+            starting = message if done.state == "starting" else None
+            await self._start(row, principal, holder, message_id, starting)
+        return done
+
+    async def resume(self, row: TaskRow, principal: Principal) -> None:
+        """Go on where the last run broke off, then with what waits."""
+        self._require_room(row.id)
+        Workspace(row.cwd)
+        holder = new_holder()
+        claimed = await self.store.claim_task(row.id, holder, LEASE)
+        if claimed.holder != holder:
+            raise TaskBusyError(row.id)
+        await self._start(row, principal, holder, None, None)
+
+    def _require_room(self, id: str) -> None:
+        if id not in self._running and len(self._running) >= MOST:
+            raise FullError(f"{MOST} tasks run")
+
+    async def _start(
+        self,
+        row: TaskRow,
+        principal: Principal,
+        holder: str,
+        message_id: str | None,
+        starting: Message | None,
+    ) -> None:
+        """The task was claimed. Returns when the run has begun; it goes on by itself."""
+        client = Metered(self.gateway, principal)
+        try:
+            runner = await self._runner(row, principal, holder, client)
+            if starting is not None and starting.role is Role.USER:
+                await self._hold(client, runner, starting)
+        except BaseException as odd:
+            await client.release()
+            is_new = starting is not None
+            await to_the_end(self._let_go(row.id, holder, message_id if is_new else None, odd))
+            raise
+        run = self._running[row.id] = Run(runner, client)
+        self._tender.add(runner)
+        work = run.work = asyncio.ensure_future(self._run(run, resume=message_id is None))
+        begun = asyncio.ensure_future(runner.begun.wait())
+        await asyncio.wait({work, begun}, return_when=asyncio.FIRST_COMPLETED)
+        begun.cancel()
+        if not runner.begun.is_set():
+            await work  # raises why
+
+    async def _runner(
+        self, row: TaskRow, principal: Principal, holder: str, client: Metered
+    ) -> Runner:
+        await self.equipment.ready()
+        settings = self.gateway.settings.tasks
+        registry = self.equipment.registry
+        known = self.turns.known(principal)
+        agent = await AsyncAgent.open(self.store, row.id, tools=registry, **known)
+        agent.session._core.setting.gateway_key_id = principal.key_id
+        agent._core.holder = holder
+        dispatcher = Dispatcher(
+            registry,
+            workspace=row.cwd,
+            confirm=self.asking.asker(row.id, holder),
+            timeouts=Timeouts(confirmation=settings.confirm_seconds),
+        )
+        live = self.feeds.live(row.id)
+
+        def seen(said: Said, chat: Chat) -> None:
+            stored = None if chat.call is None else chat.call.message
+            live.take(said, None if stored is None else stored.id, agent.row.event_count)
+            self.feeds.said(row.id)
+
+        runner = Runner(
+            agent,
+            client,
+            dispatcher,
+            rounds=settings.rounds,
+            seen=seen,
+            changed=lambda agent: self.changed(agent.id),
+        )
+        await runner.take_over()
+        return runner
+
+    async def _hold(self, client: Metered, runner: Runner, message: Message) -> None:
+        """Set aside what the first call may cost: who may not pay for it is told now."""
+        session = runner.agent.session
+        model = session.model or self.turns.router.config().global_default
+        if model is not None:
+            await self.turns._hold(client, session, model, message, None)
+
+    async def _let_go(
+        self, id: str, holder: str, message_id: str | None, odd: BaseException
+    ) -> None:
+        """The run did not begin."""
+        with suppress(ConflictError, NotFoundError):
+            if message_id is not None:
+                await self.store.withdraw_task(id, holder, message_id)
+            else:
+                why = odd if isinstance(odd, Exception) else InterlinguaError("it was given up")
+                telling = Telling(holder, [events.failed(*said_of(why))])
+                await self.store.finish_task(id, telling, events.queued, anyway=True)
+        self.changed(id)
+
+    async def _run(self, run: Run, resume: bool) -> None:
+        runner = run.runner
+        try:
+            await runner.run(resume=resume)
+        except Exception as odd:
+            if not runner.begun.is_set():
+                raise  # who wanted it to begin hears why
+            level = logging.INFO if isinstance(odd, InterlinguaError) else logging.ERROR
+            extra = {"task": runner.id, "why": type(odd).__name__}
+            logger.log(level, "task_failed", extra=extra)
+        finally:
+            self._tender.remove(runner)
+            if self._running.get(runner.id) is run:
+                del self._running[runner.id]
+            await run.client.release()
+            self.feeds.live(runner.id).done = True
+            self.feeds.forget(runner.id)
+            self.changed(runner.id)
+
+    # Stopped and ended
+
+    async def stop(self, row: TaskRow) -> list[QueuedRow] | None:
+        """Stop the run, in whichever process it is, and empty the queue; None if nothing runs.
+        Waits until it has stopped."""
+        pending = await self.store.stop_task(row.id, events.dropped)
+        if pending is None:
+            return None
+        self.changed(row.id)
+        run = self._running.get(row.id)
+        if run is not None and run.runner.holder == row.holder:
+            run.runner.stop()
+        await self._stopped(row)
+        return pending
+
+    async def _stopped(self, row: TaskRow) -> None:
+        """Until this run is over, or it is clear that it takes longer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    now = await self.store.task(row.id)
+                    if not now.generating or not now.stopping or now.holder != row.holder:
+                        return
+                    await asyncio.sleep(0.05 if row.id in self._running else 0.25)
+
+    async def end(self, row: TaskRow) -> TaskRow:
+        """The task lives no longer; its folder is free."""
+        await self.stop(row)
+        ended = await self.store.end_task(row.id)
+        self.changed(row.id)
+        self.overview.put(ended)
+        return ended
+
+    # Those that were left
+
+    async def seen(self, row: TaskRow) -> TaskRow:
+        """The task as it is; where the process that ran it is gone, that is told first."""
+        if not is_lost(row):
+            return row
+        await self._recover(row)
+        return await self.store.task(row.id)
+
+    async def _recover(self, row: TaskRow) -> None:
+        assert row.holder is not None
+        known = self.turns.known(_NOBODY)
+        try:
+            agent = await AsyncAgent.open(self.store, row.id, **known)
+            await run_async(self.store, agent._core.recover(row.holder))
+        except (TaskBusyError, ConflictError, NotFoundError):
+            return  # another process was first
+        logger.info("task_recovered", extra={"task": row.id})
+        self.changed(row.id)
+
+    def begin(self) -> None:
+        """Look after tasks that others leave, from now on."""
+        if self._sweeping is None:
+            self._sweeping = asyncio.ensure_future(self._sweep())
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                for row in await self.store.generating_tasks():
+                    if is_lost(row):
+                        await self._recover(row)
+            except StoreError as odd:
+                logger.warning("tasks_not_swept", extra={"why": odd.reason})
+            await asyncio.sleep(SWEEP)
+
+    def going(self) -> None:
+        """Whoever watches is sent away, and can come back to another process."""
+        self.feeds.close()
+        self.overview.close()
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Break off all runs, so that they can be taken up again."""
+        self.going()
+        works: list[asyncio.Task[Any]] = []
+        for run in list(self._running.values()):
+            run.runner.leave()
+            if run.work is not None:
+                works.append(run.work)
+        if works:
+            await asyncio.wait(works, timeout=seconds)
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait({self._sweeping}, timeout=seconds)
+        await self._tender.close()
+        await self.equipment.close()
+
+
+_NOBODY = Principal()
