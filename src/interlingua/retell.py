@@ -87,7 +87,7 @@ def _plain_answer(
     """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
     and thinking, of which a signature may have to go. None for all others."""
     traits, message = to.traits, response.message
-    if response.alternatives or traits.call_signature is not None:
+    if response.alternatives or traits.call_signature is not None or message.metadata.diagnostics:
         return None
     signed: list[int] = []
     ids: list[str] = []

@@ -425,6 +425,10 @@ class Scribe(msgspec.Struct, eq=False):
             message.id if message else None,
         )
 
+    def filled(self, value: Any, field: str, said: str) -> None:
+        """A field that holds nothing and has to be there: what is said in its place."""
+        self.lost(value, field, f"needed here; said as {said!r}", "approximated", "info")
+
     def dropped(
         self, block: Block, reason: str | None = None, severity: Severity = "warning"
     ) -> None:

@@ -75,6 +75,7 @@ class Teller:
         return request.replace(**changes) if changes else request
 
     def response(self, response: Response) -> Response:
+        self.tell_clamped_usage(response.message)
         message = self.assistant(response.message)
         if any(type(block) is ToolUseBlock for block in message.content):
             message = self.with_ids((message,))[0]
@@ -82,6 +83,12 @@ class Teller:
             return response if message is response.message else response.replace(message=message)
         others = [self.with_ids((self.assistant(each),))[0] for each in response.alternatives]
         return response.replace(message=message, alternatives=tuple(others))
+
+    def tell_clamped_usage(self, message: Message) -> None:
+        """Counts that contradicted each other were made to agree when they were read."""
+        if any(each.type == "usage_contradicts" for each in message.metadata.diagnostics):
+            reason = "the counts contradicted each other and were made to agree"
+            self.scribe.lost(message, "metadata.usage", reason, "approximated", "info")
 
     def messages(self, messages: tuple[Message, ...], paired: bool) -> tuple[Message, ...]:
         if self.is_clean(messages):

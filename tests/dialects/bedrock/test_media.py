@@ -65,6 +65,7 @@ def test_documents_are_sent_with_a_legal_name() -> None:
     assert first == {"name": "document", "format": "pdf", "source": {"bytes": PDF}}
     assert (second["name"], third["name"]) == ("Q3-report-pdf", "Q3")
     assert losses(report) == [
+        ("approximated", "$.messages[0].content[0].name"),
         ("dropped", "$.messages[0].content[1].title"),
         ("approximated", "$.messages[0].content[1].name"),
         ("moved", "$.messages[0].content[2].title"),
@@ -121,4 +122,7 @@ def test_a_result_holds_images_documents_and_video() -> None:
     assert [type(each) for each in block.content] == [ImageBlock, DocumentBlock, VideoBlock]
     sound = AudioBlock(Source("base64", "AAAA"), "audio/wav")
     _, report = write(Message.of_result(ToolResultBlock("t", (TextBlock("a"), sound))))
-    assert losses(report) == [("dropped", "$.messages[0].content[0].content[1]")]
+    assert losses(report) == [
+        ("dropped", "$.messages[0].content[0].content[1]"),
+        ("approximated", "$.tools"),
+    ]

@@ -168,11 +168,11 @@ def test_files_are_inline_or_by_id() -> None:
     assert said(by_id) == ([{"type": "file", "file": {"file_id": "file-1"}}], [])
 
 
-def test_a_file_without_a_name_is_given_one_that_is_read_as_none() -> None:
+def test_a_file_without_a_name_is_given_one_and_that_is_told() -> None:
     (part,), lost = said(DocumentBlock(Source("base64", PDF), "application/pdf"))
-    assert part["file"]["filename"]
-    assert part_of(part) == DocumentBlock(Source("base64", PDF), "application/pdf")
-    assert lost == []
+    document = DocumentBlock(Source("base64", PDF), "application/pdf", "unnamed")
+    assert part_of(part) == document
+    assert lost == [("approximated", "$.messages[0].content[0].name")]
 
 
 @pytest.mark.parametrize(

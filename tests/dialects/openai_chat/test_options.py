@@ -197,12 +197,11 @@ def test_formats_of_the_answer(wire: dict[str, Any], meant: ResponseFormat | Non
     assert options(response_format=wire).response_format == meant
 
 
-def test_a_schema_without_a_name_is_given_one_that_is_read_as_none() -> None:
+def test_a_schema_without_a_name_is_given_one_and_that_is_told() -> None:
     wanted = ResponseFormat("json_schema", schema=SCHEMA)
     keys, lost = said(response_format=wanted)
-    assert keys["response_format"]["json_schema"]["name"]
-    assert options(**keys).response_format == wanted
-    assert lost == []
+    assert options(**keys).response_format == wanted.replace(name="response")
+    assert lost == [("approximated", "$.options.response_format.name")]
 
 
 def test_what_stood_beside_a_schema_goes_with_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.laws.facts.shape import Facts, Piece, Tool
+from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, parsed
 
 MEDIA = {"ImageBlock": "image", "AudioBlock": "audio", "VideoBlock": "video"}
 NAMES = {
@@ -102,7 +102,7 @@ def _pieces(block: Any, role: str) -> list[Piece]:
                     word,
                     block.id,
                     block.name,
-                    block.input,
+                    _arguments(block),
                     signature=signature,
                     cache=cache,
                 )
@@ -112,6 +112,13 @@ def _pieces(block: Any, role: str) -> list[Piece]:
         case "UnknownBlock" | "ToolUseBlock" | "ToolResultBlock":
             return [Piece("opaque", role, data=kind)]
     return [_media(block, kind, role, cache)]
+
+
+def _arguments(block: Any) -> Any:
+    """What the model wrote, where that is no JSON: what we made of it is a repair."""
+    written = parsed(block.raw_arguments) if block.raw_arguments is not None else {}
+    is_broken = isinstance(written, dict) and NO_JSON in written
+    return written if is_broken and block.call_type != "custom" else block.input
 
 
 def _result(block: Any, cache: str | None) -> list[Piece]:

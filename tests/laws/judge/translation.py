@@ -27,7 +27,7 @@ def reading(source: str, kind: str, wire: Any, model: str | None = None) -> list
     """What our reader understood otherwise than the wire says it."""
     value = _read(source, kind, wire, model)
     [said] = facts.of(source, kind, wire)
-    return [f"read: {each}" for each in differences(said, known(value))]
+    return [f"read: {each}" for each in of_reading(said, value)]
 
 
 def abroad(source: str, target: str, kind: Any, wire: Any, model: str | None = None) -> list[str]:
@@ -63,7 +63,7 @@ def folding(source: str, frames: Sequence[Frame]) -> list[str]:
     return [
         f"fold: {each}"
         for mine, value in zip(said, values, strict=True)
-        for each in differences(mine, known(value))
+        for each in of_reading(mine, value)
     ]
 
 
@@ -157,7 +157,15 @@ def _place_by_words(mine: Facts, other: Facts, found: Alignment) -> None:
 
 
 def of_reading(said: Facts, value: Any) -> list[Difference]:
-    return list(differences(said, known(value)))
+    """What was understood otherwise. Counts that contradict each other may be made to agree, if the
+    message says so."""
+    found = differences(said, known(value))
+    return [each for each in found if each.topic != "usage" or not _made_to_agree(value)]
+
+
+def _made_to_agree(value: Any) -> bool:
+    every = value.message.metadata.diagnostics if isinstance(value, il.Response) else ()
+    return any(each.type == "usage_contradicts" for each in every)
 
 
 def dangling(value: Any, losses: Sequence[Any]) -> list[str]:

@@ -222,6 +222,7 @@ def _put_document(out: Wire, block: DocumentBlock, form: Wire, scribe: Scribe) -
     if given is None:
         if "name" not in form.get("absent", ()):
             out["name"] = DOCUMENT_NAME
+            scribe.filled(block, "name", DOCUMENT_NAME)
         return
     out["name"] = name = given if form.get("odd") else legal_name(given)
     if block.name is not None and block.name != name:

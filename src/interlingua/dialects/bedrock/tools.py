@@ -151,6 +151,9 @@ def write_tools(out: Wire, request: Request, mine: Wire, form: Wire, scribe: Scr
                 put_cache(tools, tool, scribe)
     if not tools and not form.get("untooled"):
         tools = stand_ins(request.messages)
+        if tools:
+            reason = "history has calls, so their tools are named without a schema"
+            scribe.lost(request, "tools", reason, kind="approximated", severity="info")
     said: Wire = {"tools": tools} if tools else {}
     _put_choice(said, request, "toolConfig" in form, scribe)
     put_section(out, "toolConfig", said, mine, form)

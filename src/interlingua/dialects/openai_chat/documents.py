@@ -24,9 +24,9 @@ def read_file(part: Wire, t: Tables, note: Note) -> Fields | None:
     name = maybe(file, "filename", str, ".file")
     if name is not None:
         taken.add("filename")
-        fields["name"] = None if name == FILENAME else name
-    if (name == FILENAME) is not _is_filled(fields["source"]) and fields.get("name") is None:
-        note.form["filename"] = name is not None
+        fields["name"] = name
+    elif _is_filled(fields["source"]):
+        note.form["filename"] = False
     note.leave_inner(part, "file", taken)
     return fields
 
@@ -86,6 +86,7 @@ def write_file(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> W
         file["filename"] = block.name
     elif form.get("filename", _is_filled(source)):
         file["filename"] = FILENAME
+        scribe.filled(block, "name", FILENAME)
     return {"type": "file", "file": file}
 
 

@@ -37,7 +37,7 @@ def read_format(wire: Any, note: Note) -> ResponseFormat | None:
         note.rest["response_format"] = deep.rest
     if deep.form:
         note.form.setdefault("empty", {})["response_format"] = deep.form["empty"]
-    return ResponseFormat("json_schema", None if name == FORMAT_NAME else name, **fields)
+    return ResponseFormat("json_schema", name, **fields)
 
 
 def write_format(options: Options, scribe: Scribe, form: Wire) -> Wire:
@@ -48,8 +48,11 @@ def write_format(options: Options, scribe: Scribe, form: Wire) -> Wire:
                 scribe.lost(options, f"response_format.{field}")
         return {"type": "json_object" if wanted.kind == "json" else "text"}
     inner: Wire = {}
-    if wanted.name is not None or not form.get("no_name"):
-        inner["name"] = FORMAT_NAME if wanted.name is None else wanted.name
+    if wanted.name is not None:
+        inner["name"] = wanted.name
+    elif not form.get("no_name"):
+        inner["name"] = FORMAT_NAME
+        scribe.filled(options, "response_format.name", FORMAT_NAME)
     for key in _FIELDS:
         if getattr(wanted, key) is not None:
             inner[key] = getattr(wanted, key)

@@ -76,7 +76,7 @@ DEFAULT_VIDEO = "video/mp4"
 
 FILENAME = "unnamed"
 """The name of a file that has none; read as no name."""
-FORMAT_NAME = "unnamed"
+FORMAT_NAME = "response"
 """The name of an output schema that has none; read as no name."""
 RESPONSE_ID = "chatcmpl-none"
 AUDIO_ID = "audio-none"

@@ -138,6 +138,7 @@ def _write_format(wanted: ResponseFormat, rest: Wire, form: Wire, scribe: Scribe
         for key, filler in (("name", FORMAT_NAME), ("schema", {})):
             if key not in wire and key not in gone and key not in kept:
                 wire[key] = filler
+                scribe.filled(wanted, key, str(filler))
     else:
         scribe.unsaid(wanted, frozenset({"kind"}))
     for kept in (rest.pop("text_format", {}), form.get("text_format", {})):

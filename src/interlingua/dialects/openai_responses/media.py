@@ -139,7 +139,8 @@ def write_file(block: DocumentBlock, scribe: Scribe) -> Wire | None:
     if block.name is not None:
         part["filename"] = block.name
     elif "file_data" in part and not is_kept(block.raw, "filename"):
-        part["filename"] = FILE_NAMES.get(block.media_type, FILE_NAME)
+        part["filename"] = name = FILE_NAMES.get(block.media_type, FILE_NAME)
+        scribe.filled(block, "name", name)
     scribe.unsaid(block, _SAID_INLINE if "file_data" in part else _SAID)
     write_cache(part, block, scribe)
     return put_back(part, block.raw)
