@@ -14,6 +14,8 @@ Window = Literal["day", "month", "minute", "now"]
 ALERTS = (80, 95)
 """Percents of a cap that are told once each."""
 MINUTE = 60_000_000
+MOST = 2**63 - 1
+"""What a column holds; sums stop there, and do not fail."""
 
 
 class Limit(NamedTuple):
@@ -105,8 +107,8 @@ class Money:
         self.changed = False
 
     def move(self, spent: int, reserved: int) -> None:
-        self.spent += spent
-        self.reserved += reserved
+        self.spent = min(self.spent + spent, MOST)
+        self.reserved = min(self.reserved + reserved, MOST)
         self.changed = True
 
 
@@ -121,7 +123,9 @@ class Rate:
         self.changed = False
 
     def turn_to(self, minute: int) -> None:
-        if minute > self.minute:
+        """Count for this minute. A row that is one ahead is another machine's, whose clock goes a
+        little faster; one that is further ahead was written by a clock that was wrong."""
+        if minute > self.minute or minute < self.minute - 1:
             self.minute, self.requests, self.tokens = minute, 0, 0
 
 
@@ -158,7 +162,7 @@ class Books:
         if rate is not None and status == "open":
             rate.open -= 1
             if settle is not None and rate.minute == minute:
-                rate.tokens += settle.tokens - tokens
+                rate.tokens = min(rate.tokens + settle.tokens - tokens, MOST)
                 rate.changed = True
         return [] if settle is None else self._alerts(settle.limits, day)
 
@@ -207,7 +211,7 @@ class Books:
         if rated:
             rate = self.rates[asked.account_id]
             rate.requests += 1
-            rate.tokens += asked.tokens
+            rate.tokens = min(rate.tokens + asked.tokens, MOST)
             rate.open += 1
             rate.changed = True
         counted = self._counted.get((id(limits), day))

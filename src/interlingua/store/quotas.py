@@ -15,6 +15,7 @@ import msgspec
 
 from interlingua.store import gateway_statements
 from interlingua.store.books import (
+    MOST,
     Alert,
     Books,
     Money,
@@ -76,7 +77,7 @@ class Quotas(Work):
                 alerts.append([])
                 continue
             alerts.append(books.end(entry, settle))
-            ended[id] = ("settled", settle.cost, settle.tokens, at, id)
+            ended[id] = ("settled", min(settle.cost, MOST), min(settle.tokens, MOST), at, id)
         overs: list[Over | None] = []
         begun: dict[str, tuple[Any, ...]] = {}
         for asked in reserves:

@@ -153,6 +153,8 @@ class Caps:
         is_begun = exchange.status in (200, 499) or usage is not None
         if exchange.error is not None and not is_begun:
             return 0, 0
+        if usage is not None and not self._believes(usage, model, exchange, reservation):
+            return reservation.asked.amount, reservation.asked.tokens
         if usage is None or exchange.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
             cost = self.tariffs.cost(model, usage, exchange.at)
@@ -164,6 +166,15 @@ class Caps:
         if cost is None:
             return reservation.asked.amount, tokens  # nothing, where there was no price at all
         return picodollars(cost), tokens
+
+    def _believes(
+        self, usage: Usage, model: str, exchange: Exchange, reservation: Reservation
+    ) -> bool:
+        """Of a count that cannot be, what was set aside is counted in its place."""
+        if self.tariffs.credible(model, usage, reservation.worst):
+            return True
+        logger.error("usage_not_believed", extra={"request": exchange.id, "model": model})
+        return False
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
         made = int(exchange.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1

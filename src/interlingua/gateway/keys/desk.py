@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
 from interlingua.store.base import AsyncStore
 from interlingua.store.books import Alert, Over, Reserve, Settle
@@ -22,8 +23,12 @@ MANY, ENOUGH, GATHERING = 8, 24, 0.006
 `ENOUGH`: most of a transaction's price is the same for one and for many."""
 PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
+AWAY = frozenset({"busy", "full", "read_only", "io", "replaced", "unreachable", "closed"})
+"""Why a store takes nothing at all, whatever it is given."""
 
+Answers = tuple[list[Over | StoreError | None], list[list[Alert]]]
 
+T = TypeVar("T")
 Hears = Callable[[list[Alert]], None]
 
 
@@ -86,10 +91,8 @@ class Desk:
             reserves = [self._reserves.popleft() for _ in range(min(BATCH, len(self._reserves)))]
             reserves = [each for each in reserves if not each[1].done()]
             try:
-                overs, alerts = await self._store.work_quotas(
-                    self._holder,
-                    [asked for asked, _ in reserves],
-                    [settle for settle, _ in settles],
+                overs, alerts = await self._written(
+                    [asked for asked, _ in reserves], [settle for settle, _ in settles]
                 )
             except StoreError as odd:
                 for _, future in reserves:
@@ -102,12 +105,43 @@ class Desk:
                 await asyncio.sleep(PAUSE)
                 continue
             for (_, future), over in zip(reserves, overs, strict=True):
-                if not future.done():
+                if future.done():
+                    continue
+                if isinstance(over, StoreError):
+                    future.set_exception(over)
+                else:
                     future.set_result(over)
             for (_, hears), told in zip(settles, alerts, strict=True):
                 hears(told)
             if len(reserves) >= MANY and len(self._reserves) < ENOUGH:
                 await asyncio.sleep(GATHERING)
+
+    async def _written(self, reserves: list[Reserve], settles: list[Settle]) -> Answers:
+        """All of them in one transaction. Where one of them cannot be written, the others are:
+        nobody waits for ever for what somebody else was told."""
+        try:
+            overs, alerts = await self._store.work_quotas(self._holder, reserves, settles)
+            return [*overs], alerts
+        except StoreError as odd:
+            if odd.reason in AWAY:
+                raise
+            if len(reserves) + len(settles) == 1:
+                return self._unwritable(reserves, settles, odd)
+        overs_of_parts: list[Over | StoreError | None] = []
+        alerts_of_parts: list[list[Alert]] = []
+        for some in _halves(settles):
+            alerts_of_parts += (await self._written([], some))[1]
+        for few in _halves(reserves):
+            overs_of_parts += (await self._written(few, []))[0]
+        return overs_of_parts, alerts_of_parts
+
+    def _unwritable(
+        self, reserves: list[Reserve], settles: list[Settle], odd: StoreError
+    ) -> Answers:
+        """What was set aside stays so, until this process ends."""
+        for settle in settles:
+            logger.error("settlement_dropped", extra={"request": settle.id, "why": odd.problem})
+        return [odd for _ in reserves], [[] for _ in settles]
 
     async def close(self, patience: float = 5.0) -> None:
         """Write what waits, as far as the store lets us."""
@@ -115,3 +149,8 @@ class Desk:
             await asyncio.wait({self._working}, timeout=patience)
             if not self._working.done():
                 self._working.cancel()
+
+
+def _halves(items: list[T]) -> list[list[T]]:
+    half = (len(items) + 1) // 2
+    return [part for part in (items[:half], items[half:]) if part]

@@ -13,6 +13,7 @@ from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.keys.principal import picodollars
+from interlingua.gateway.relay.sizes import window
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import capabilities
 from interlingua.prices.table import PriceTable, Rates, bundled
@@ -24,6 +25,10 @@ MOST_OUTPUT = 65_536
 """Of an answer for which neither the request nor the model has a limit."""
 TOKENS_A_SECOND = 250
 """What a fast model makes; tells what an answer cost of which nobody heard the end."""
+LOOPS = 2
+"""Times the model's own limits that a count of tokens is believed; a provider that goes on by
+itself (`UNBOUNDED_LOOPS`) reads its prompt anew for each search and each tool."""
+UNBOUNDED_LOOPS = 32
 _MODELS = 1000
 _A_MILLION = 1_000_000
 
@@ -88,6 +93,14 @@ class Tariffs:
     def cost(self, model: str, usage: Usage, at: datetime) -> Decimal | None:
         """The exact cost in dollars; None where it cannot be known."""
         return self._pricer.cost(usage, model, at)
+
+    def credible(self, model: str, usage: Usage, worst: Worst, loops: int = LOOPS) -> bool:
+        """Whether an answer can have used so much. What is beyond a model's limits tells nothing of
+        what was used, and would lock its owner out for the rest of a window."""
+        prompt = max(window(model), worst.input_tokens)
+        answer = max(self._output(model, None), worst.output_tokens)
+        told = (usage.prompt_tokens or 0, usage.output_tokens or 0)
+        return told[0] <= prompt * loops and told[1] <= answer * loops
 
     def _output(self, model: str, most: int | None) -> int:
         of_model = self._outputs.get(model)

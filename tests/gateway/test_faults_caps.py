@@ -1,0 +1,98 @@
+"""Numbers that cannot be, clocks that were wrong, and what nobody can limit: no cap is passed by
+them, and nobody is locked out by what somebody else was told."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from interlingua.model.metadata import Usage
+from interlingua.store.books import MOST, Money, Settle
+from interlingua.store.errors import StoreError
+from tests.gateway.test_caps import MODEL, Bench, on
+
+ABSURD = 2**64 - 1
+
+
+def test_an_absurd_count_locks_nobody_out(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        exchange = await bench.begun()
+        await bench.ended(exchange, ABSURD)
+        spent, reserved = await bench.spent()
+        assert (spent, reserved) == (Decimal("0.010016"), 0), "what was set aside for it"
+        another = await asyncio.wait_for(bench.begun(), 5)
+        await bench.ended(another, 100)
+        assert await bench.spent() == (spent + Decimal("0.001"), 0)
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
+def test_a_settlement_that_cannot_be_written_keeps_no_other_from_it(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        exchanges = [await bench.begun() for _ in range(5)]
+        desk = bench.caps._desk
+        desk.put(Settle(exchanges[0].id, 10**30, 10**30))  # beyond what a column holds
+        await asyncio.gather(*[bench.ended(each, 100) for each in exchanges[1:]])
+        spent, _ = await bench.spent()
+        assert spent >= Decimal("0.004")
+        await asyncio.wait_for(bench.store.spent([], "2026-11-16"), 5)
+
+    on(address, work, daily_cap_usd=Decimal(10**6))
+
+
+def test_one_that_the_store_refuses_is_taken_out_of_its_batch(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        real = bench.store.work_quotas
+        bad = await bench.begun()
+        good = [await bench.begun() for _ in range(3)]
+
+        async def picky(holder: str, reserves: Any, settles: Any) -> Any:
+            if any(settle.id == bad.id for settle in settles):
+                raise StoreError("here", "it cannot be stored", "other")
+            return await real(holder, reserves, settles)
+
+        bench.store.work_quotas = picky  # type: ignore[method-assign]
+        work = [bench.ended(each, 100) for each in (good[0], bad, *good[1:])]
+        _, more = await asyncio.wait_for(asyncio.gather(asyncio.gather(*work), bench.begun()), 5)
+        spent, reserved = await bench.spent()
+        assert spent == Decimal("0.003")
+        assert reserved == 2 * Decimal("0.010016"), "of the bad one, and of the one that came after"
+        assert more.reservation is not None
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
+def test_sums_stop_where_a_column_ends() -> None:
+    money = Money(MOST - 1, 0, 0)
+    money.move(10, 0)
+    assert money.spent == MOST
+
+
+def test_a_clock_that_was_ahead_locks_no_key_once_it_is_right_again(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        right = bench.now
+        bench.now = right + timedelta(hours=1)
+        await bench.ended(await bench.begun(), 1)
+        assert (await bench.refused()).error.code == "rate_limit_exceeded"
+        bench.now = right
+        await bench.ended(await bench.begun(), 1)
+        assert (await bench.refused()).error.code == "rate_limit_exceeded", "it counts as ever"
+        bench.now = right + timedelta(minutes=1)
+        await bench.begun()
+        bench.now = right  # a machine whose clock is a minute behind counts together with others
+        assert (await bench.refused()).error.code == "rate_limit_exceeded"
+
+    on(address, work, requests_per_minute=1)
+
+
+def test_usage_within_the_limits_of_a_model_is_believed(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        exchange = await bench.begun()
+        exchange.status = 200
+        exchange.usage = Usage(input_tokens=150_000, output_tokens=10)
+        await bench.caps.settle(exchange)
+        assert await bench.spent() == (Decimal("0.1501"), 0), f"{MODEL} takes so much"
+
+    on(address, work, daily_cap_usd=Decimal(1))
