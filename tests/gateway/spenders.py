@@ -12,6 +12,7 @@ import sys
 from interlingua.client.targets import Targets
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
+from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage
@@ -33,7 +34,7 @@ async def spend(address: str, token: str, tasks: int, requests: int, seed: int) 
                 exchange = Exchange(ids.new(), "openai-chat", target=target)
                 exchange.principal = await keys.find(token)
                 try:
-                    await caps.reserve(exchange, PROMPT, MOST)
+                    await caps.reserve(exchange, Most(PROMPT, MOST))
                 except Refused as odd:
                     if odd.status != 429:
                         raise

@@ -4,10 +4,15 @@ them, and nobody is locked out by what somebody else was told."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
+from interlingua.gateway.relay.sizes import Most
+from interlingua.gateway.state import Refused
 from interlingua.model.metadata import Usage
 from interlingua.store.books import MOST, Money, Settle
 from interlingua.store.errors import StoreError
@@ -94,5 +99,33 @@ def test_usage_within_the_limits_of_a_model_is_believed(address: str) -> None:
         exchange.usage = Usage(input_tokens=150_000, output_tokens=10)
         await bench.caps.settle(exchange)
         assert await bench.spent() == (Decimal("0.1501"), 0), f"{MODEL} takes so much"
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
+def test_an_answer_that_says_no_usage_is_paid_for_by_its_length(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        exchange = await bench.begun(most=20_000)
+        exchange.status, exchange.heard = 200, 30_000
+        await bench.caps.settle(exchange)
+        spent, _ = await bench.spent()
+        assert spent >= Decimal("0.10001"), "10,000 tokens"
+
+    on(address, work, daily_cap_usd=Decimal(1))
+
+
+def test_what_nobody_can_limit_is_counted_as_it_was_set_aside(address: str) -> None:
+    async def work(bench: Bench) -> None:
+        exchange = bench.exchange()
+        most = Most(1000, 1000, 1, ("an answer in the background",))
+        with pytest.raises(Refused, match="nobody can say"):
+            await bench.caps.reserve(exchange, most)
+        bench.who = dataclasses.replace(bench.who, allow_unbounded=True)
+        exchange = bench.exchange()
+        await bench.caps.reserve(exchange, most)
+        _, reserved = await bench.spent()
+        exchange.status = 200
+        await bench.caps.settle(exchange)
+        assert await bench.spent() == (reserved, 0)
 
     on(address, work, daily_cap_usd=Decimal(1))

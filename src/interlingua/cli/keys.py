@@ -52,6 +52,14 @@ def _terms(function: F) -> F:
         click.option(
             "--allow-unpriced/--only-priced", default=None, help="Caps let unknown prices through."
         ),
+        click.option(
+            "--allow-unbounded/--only-bounded",
+            default=None,
+            help="Caps let through what nobody can limit: hosted tools, documents by address.",
+        ),
+        click.option(
+            "--read-metrics/--no-metrics", default=None, help="See what all keys spend together."
+        ),
         click.option("--expires", type=SPAN, help="In 90d, 12h, 4w; `none` for never."),
     )[::-1]:
         function = option(function)

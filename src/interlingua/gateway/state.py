@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from msgspec import UNSET, UnsetType
 
 from interlingua.client.targets import Target
+from interlingua.gateway.relay.sizes import Most
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.message import Message
@@ -35,6 +36,8 @@ class Principal:
     """Whether what is said may be stored."""
     capped: bool = False
     """Whether there is any cap to look at."""
+    metered: bool = False
+    """Whether it matters what a request may cost, or how many tokens it may take."""
 
     @property
     def limited(self) -> bool:
@@ -65,6 +68,8 @@ class Exchange:
     attempts: int = 0
     upstream_id: str | None = None
     stop_reason: StopReason | None = None
+    heard: int = 0
+    """Bytes of what was answered, where it may have to be paid for by its length."""
     first_byte_ms: float | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     began: float = field(default_factory=time.perf_counter)
@@ -112,10 +117,8 @@ class Caps(Protocol):
     async def reserve(
         self,
         exchange: Exchange,
-        tokens: int,
-        most_output: int | None,
+        most: Most,
         targets: Sequence[Target] = (),
-        times: int = 1,
     ) -> Any:
         """Set aside what the request may cost, at the dearest of its targets; `Refused` with 429
         where that is too much."""
@@ -164,10 +167,8 @@ class NoCaps:
     async def reserve(
         self,
         exchange: Exchange,
-        tokens: int,
-        most_output: int | None,
+        most: Most,
         targets: Sequence[Target] = (),
-        times: int = 1,
     ) -> Any:
         return None
 

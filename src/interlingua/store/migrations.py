@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -218,6 +218,11 @@ _TASKS = (
 has happened, and what it wants to be allowed. `tasks` is a reference table, since a folder belongs
 to one task at a time, over all sessions; its `id` is that of the session."""
 
+_FREEDOMS_OF_KEYS = tuple(
+    f"ALTER TABLE keys ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
+    for name in ("allow_unbounded", "read_metrics")
+)
+
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
     return tuple(text.format(json=json, big=big) for text in statements)
@@ -234,6 +239,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 4): _typed(_TURNS, "JSON", "BIGINT"),
     ("sqlite", 5): _typed(_TASKS, "TEXT", "INTEGER"),
     ("postgres", 5): _typed(_TASKS, "JSON", "BIGINT"),
+    ("sqlite", 6): _FREEDOMS_OF_KEYS,
+    ("postgres", 6): _FREEDOMS_OF_KEYS,
 }
 """(engine, version) to the statements that make the next version of it."""
 

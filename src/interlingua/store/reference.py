@@ -50,6 +50,8 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     refuse_losses: bool = False
     keep_content: bool = False
     allow_unpriced: bool = False
+    allow_unbounded: bool = False
+    read_metrics: bool = False
     user_caps: tuple[Decimal | None, Decimal | None] = (None, None)
     team_caps: tuple[Decimal | None, Decimal | None] = (None, None)
 
@@ -107,6 +109,8 @@ class Reference(Work):
             int(key.refuse_losses),
             int(key.keep_content),
             int(key.allow_unpriced),
+            int(key.allow_unbounded),
+            int(key.read_metrics),
         )
 
     def _amount(self, cap: Decimal | None) -> str | None:
@@ -190,8 +194,9 @@ def _money(text: str | None) -> Decimal | None:
 
 def _key_row(row: Sequence[Any]) -> KeyRow:
     id, secret_hash, name, path, models, day, month, user, team, status, end, grace, at = row[:13]
-    account, expires, requests, tokens, concurrent, refuse, keep, unpriced, off = row[13:22]
-    user_day, user_month, team_day, team_month = map(_money, row[22:])
+    account, expires, requests, tokens, concurrent, refuse, keep, unpriced = row[13:21]
+    unbounded, metrics, off = row[21:24]
+    user_day, user_month, team_day, team_month = map(_money, row[24:])
     return KeyRow(
         id,
         secret_hash,
@@ -215,6 +220,8 @@ def _key_row(row: Sequence[Any]) -> KeyRow:
         bool(refuse),
         bool(keep),
         bool(unpriced),
+        bool(unbounded),
+        bool(metrics),
         (user_day, user_month),
         (team_day, team_month),
     )

@@ -20,8 +20,17 @@ from interlingua.client.targets import Target
 from interlingua.gateway.keys.desk import Desk
 from interlingua.gateway.keys.keys import Emit
 from interlingua.gateway.keys.principal import KeyPrincipal, picodollars, usd
-from interlingua.gateway.keys.tariffs import TOKENS_A_SECOND, Tariffs, Worst
+from interlingua.gateway.keys.tariffs import (
+    BYTES_A_TOKEN,
+    LOOPS,
+    NO_COST,
+    TOKENS_A_SECOND,
+    UNBOUNDED_LOOPS,
+    Tariffs,
+    Worst,
+)
 from interlingua.gateway.relay.refusals import CodedRefusal
+from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.state import Exchange
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
@@ -44,6 +53,8 @@ class Reservation(NamedTuple):
 
     asked: Reserve
     worst: Worst
+    is_unbounded: bool = False
+    """Whether it may cost more than that, which its owner allows."""
 
 
 class Caps:
@@ -73,20 +84,25 @@ class Caps:
     async def reserve(
         self,
         exchange: Exchange,
-        tokens: int,
-        most_output: int | None,
+        most: Most,
         targets: Sequence[Target] = (),
-        times: int = 1,
     ) -> Reservation | None:
-        """Set aside what the request may cost at most, with any of the targets that may be asked,
-        and `times` answers; `Refused` with 429 where that is more than is left."""
+        """Set aside what the request may cost at most, with any of the targets that may be asked;
+        `Refused` with 429 where that is more than is left, and with 403 where nobody can say what
+        it may cost."""
         who = exchange.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
         now = self._now()
         if not targets and exchange.target is not None:
             targets = (exchange.target,)
-        worst = self.tariffs.worst(targets, tokens, most_output, now, times)
+        if most.unbounded and who.metered and not who.allow_unbounded:
+            raise _unbounded(exchange, most.unbounded)
+        if most.is_nothing and not who.rated:
+            return None
+        worst = NO_COST
+        if not most.is_nothing:
+            worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
         if who.limits and worst.cost is None and not who.allow_unpriced:
             raise _unpriced(exchange, targets)
         asked = Reserve(
@@ -96,7 +112,7 @@ class Caps:
             self._day(now),
             who.limits,
             worst.cost or 0,
-            tokens + (most_output or 0) * times,
+            most.input + worst.output_tokens,
             who.requests_per_minute,
             who.tokens_per_minute,
             who.concurrent,
@@ -115,7 +131,7 @@ class Caps:
         if over is not None:
             self._tell_over(exchange, over, asked.day)
             raise _refusal(exchange, over, worst, now)
-        reservation = Reservation(asked, worst)
+        reservation = Reservation(asked, worst, bool(most.unbounded))
         exchange.reservation = reservation
         return reservation
 
@@ -148,11 +164,14 @@ class Caps:
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before it said anything costs nothing. Of
-        one that broke off, the prompt is paid, and as much of an answer as can have been made."""
+        one that broke off, or that does not say what it used, the prompt is paid, and as much of an
+        answer as was heard, or can have been made in that time."""
         usage, model = exchange.usage, exchange.target.model if exchange.target else ""
         is_begun = exchange.status in (200, 499) or usage is not None
         if exchange.error is not None and not is_begun:
             return 0, 0
+        if usage is None and exchange.error is None and reservation.is_unbounded:
+            return reservation.asked.amount, reservation.asked.tokens
         if usage is not None and not self._believes(usage, model, exchange, reservation):
             return reservation.asked.amount, reservation.asked.tokens
         if usage is None or exchange.error is not None or usage.output_tokens is None:
@@ -171,13 +190,15 @@ class Caps:
         self, usage: Usage, model: str, exchange: Exchange, reservation: Reservation
     ) -> bool:
         """Of a count that cannot be, what was set aside is counted in its place."""
-        if self.tariffs.credible(model, usage, reservation.worst):
+        loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
+        if self.tariffs.credible(model, usage, reservation.worst, loops):
             return True
         logger.error("usage_not_believed", extra={"request": exchange.id, "model": model})
         return False
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
         made = int(exchange.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1
+        made = max(made, exchange.heard // BYTES_A_TOKEN + 1)
         output = min(made, worst.output_tokens)
         if usage is None or usage.input_tokens is None:
             return Usage(input_tokens=worst.input_tokens, output_tokens=output)
@@ -274,6 +295,14 @@ def _unpriced(exchange: Exchange, targets: Sequence[Target]) -> CodedRefusal:
     return CodedRefusal(exchange.front, 403, ErrorKind.AUTH, text, "price_unknown")
 
 
+def _unbounded(exchange: Exchange, what: Sequence[str]) -> CodedRefusal:
+    text = (
+        f"this key has a cap, and nobody can say what this may cost: {', '.join(what)}; leave it"
+        " out, or ask for a key that may (`--allow-unbounded`)"
+    )
+    return CodedRefusal(exchange.front, 403, ErrorKind.AUTH, text, "unbounded_request")
+
+
 _WHAT = {"requests": "requests a minute", "tokens": "tokens a minute", "concurrent": "at a time"}
 
 
@@ -294,6 +323,8 @@ def _refusal(exchange: Exchange, over: Over, worst: Worst, now: datetime) -> Cod
     else:
         facts |= {"limit": str(over.limit), "current": str(over.current)}
         text = f"this key may have {over.limit} {_WHAT[over.what]}, found {over.current}"
+        if over.what == "tokens":
+            text += f", and this request may take {worst.output_tokens} of output"
         code = "rate_limit_exceeded"
     return CodedRefusal(
         exchange.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers)

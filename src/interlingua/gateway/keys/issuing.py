@@ -48,6 +48,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refuse_losses: bool = False
     keep_content: bool = False
     allow_unpriced: bool = False
+    allow_unbounded: bool = False
+    read_metrics: bool = False
     expires_at: datetime | None = None
 
 

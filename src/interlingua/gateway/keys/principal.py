@@ -27,6 +27,14 @@ class KeyPrincipal(Principal):
     tokens_per_minute: int | None = None
     concurrent: int | None = None
     allow_unpriced: bool = False
+    allow_unbounded: bool = False
+    read_metrics: bool = False
+
+    @property
+    def rated(self) -> bool:
+        """Whether there is a limit for a minute or a moment."""
+        rates = (self.requests_per_minute, self.tokens_per_minute, self.concurrent)
+        return any(rate is not None for rate in rates)
 
 
 def principal_of(row: KeyRow) -> KeyPrincipal:
@@ -47,12 +55,15 @@ def principal_of(row: KeyRow) -> KeyPrincipal:
         refuse_losses=row.refuse_losses,
         keep_content=row.keep_content,
         capped=bool(money) or any(rate is not None for rate in rates),
+        metered=bool(money) or row.tokens_per_minute is not None,
         account_id=account,
         limits=money,
         requests_per_minute=row.requests_per_minute,
         tokens_per_minute=row.tokens_per_minute,
         concurrent=row.concurrent,
         allow_unpriced=row.allow_unpriced,
+        allow_unbounded=row.allow_unbounded,
+        read_metrics=row.read_metrics,
     )
 
 

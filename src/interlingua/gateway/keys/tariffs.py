@@ -9,7 +9,6 @@ from math import ceil
 from typing import NamedTuple
 
 from interlingua.client.targets import Target
-from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.keys.principal import picodollars
@@ -25,6 +24,8 @@ MOST_OUTPUT = 65_536
 """Of an answer for which neither the request nor the model has a limit."""
 TOKENS_A_SECOND = 250
 """What a fast model makes; tells what an answer cost of which nobody heard the end."""
+BYTES_A_TOKEN = 3
+"""Of an answer that does not say what it used; most tokens are longer."""
 LOOPS = 2
 """Times the model's own limits that a count of tokens is believed; a provider that goes on by
 itself (`UNBOUNDED_LOOPS`) reads its prompt anew for each search and each tool."""
@@ -40,6 +41,10 @@ class Worst(NamedTuple):
     """In picodollars; None where nobody knows the price."""
     input_tokens: int
     output_tokens: int
+
+
+NO_COST = Worst(0, 0, 0)
+"""Of requests that make nothing, such as counting."""
 
 
 class _Tariff(NamedTuple):
@@ -69,15 +74,12 @@ class Tariffs:
         times: int = 1,
     ) -> Worst:
         """The worst case among the models that may be asked, with so many answers. Without a limit
-        for an answer it is the model's own, or the one that has to be sent along."""
+        for an answer it is the model's own."""
         prompt = ceil(input_tokens * MARGIN) + FEW_TOKENS
         cost: int | None = 0
         output = 0
         for target in targets:
-            most = most_output
-            if most is None and target.dialect.name == "anthropic":
-                most = DEFAULT_MAX_TOKENS
-            answer = self._output(target.model, most) * times
+            answer = self._output(target.model, most_output) * times
             if answer > output:
                 output = answer
             tariffs = self._tariffs(target.model, at)

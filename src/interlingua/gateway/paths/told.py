@@ -9,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua import __version__
+from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.paths import listing
 from interlingua.gateway.paths.bodies import Rules, ShownModel, read
 from interlingua.gateway.paths.callers import JSON, ApiError, answer
 from interlingua.gateway.paths.openapi import document
 from interlingua.gateway.relay.fronts import OLLAMA, error_body
-from interlingua.gateway.seen.metrics import CONTENT_TYPE
+from interlingua.gateway.seen.metrics import CONTENT_TYPE, without_money
 from interlingua.gateway.state import Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
@@ -43,7 +44,10 @@ async def metrics(service: Service, request: Request, principal: Principal) -> R
     if service.metrics is None:
         raise ApiError(404, "not_found", "metrics are switched off")
     service.count_in_flight()
-    return Response(service.metrics.text(), headers={"content-type": CONTENT_TYPE})
+    text = service.metrics.text()
+    if isinstance(principal, KeyPrincipal) and not principal.read_metrics:
+        text = without_money(text)
+    return Response(text, headers={"content-type": CONTENT_TYPE})
 
 
 async def losses(service: Service, request: Request, principal: Principal) -> Response:

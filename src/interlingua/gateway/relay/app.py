@@ -12,14 +12,21 @@ from typing import Any
 from interlingua.client.errors import CallError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.repeat import KEY, Repeat
-from interlingua.gateway.relay.asked import JSON, Asked, Told, understood, with_history
+from interlingua.gateway.relay.asked import (
+    JSON,
+    Asked,
+    Told,
+    read_request,
+    understood,
+    with_history,
+)
 from interlingua.gateway.relay.client import Left, Line, Receive, Scope, Send, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.fronts import Front, Match, error_body, match, token_of
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.refusals import coded
-from interlingua.gateway.relay.sizes import most_input, tells_all
+from interlingua.gateway.relay.sizes import Most, most_of
 from interlingua.gateway.relay.stream import Opened, error_frames, more, opened
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
 from interlingua.gateway.relay.whole import failed, relay
@@ -146,20 +153,17 @@ class App:
         return b"".join(pieces)
 
     async def _reserve(self, exchange: Exchange, asked: Asked) -> None:
-        """Set aside what the request may cost at most. Of a short one we count bytes, which is more
-        than it has tokens, and quick."""
-        said, request, targets = asked.envelope, asked.request, asked.way.targets
-        tokens = len(asked.body) // 2
-        if request is None:
-            most, times = said.most_output(), said.answers()
-        else:
-            options = request.options
-            most, times = options.max_output_tokens, options.n or 1
-            if asked.ours or not tells_all(asked.body):
-                tokens = most_input(request, targets, asked.body)
-        exchange.reservation = await self.gateway.caps.reserve(
-            exchange, tokens, most, targets, times
-        )
+        """Set aside what the request may cost at most, if that can be said."""
+        targets, dialect = asked.way.targets, asked.front.dialect
+        most = Most(0, 0)
+        if exchange.principal.metered:
+            most = asked.most or most
+            if asked.ours or asked.most is None:
+                request = asked.request or read_request(asked.match, asked.body)
+                body = b"" if asked.ours else asked.body
+                retold = asked.ours or asked.way.spoken != dialect
+                most = most_of(request, targets, dialect, body, retold)
+        exchange.reservation = await self.gateway.caps.reserve(exchange, most, targets)
 
     async def _work(
         self, exchange: Exchange, asked: Asked, send: Send, direct: Leaving | None

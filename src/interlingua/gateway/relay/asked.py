@@ -12,13 +12,11 @@ from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.memory.responses import keeps
 from interlingua.gateway.relay.fronts import RESPONSES, Front, Match
 from interlingua.gateway.relay.patching import ESCAPED, patched
-from interlingua.gateway.relay.sizes import tells_all
+from interlingua.gateway.relay.sizes import Most, plainly, said_once
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request
 
 JSON = (b"content-type", b"application/json")
-PLAINLY_LIMITED = frozenset({"anthropic", "openai-chat", "openai-responses"})
-"""Dialects that say at the top how long an answer may be."""
 
 
 class Envelope(msgspec.Struct):
@@ -27,21 +25,7 @@ class Envelope(msgspec.Struct):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    max_tokens: Any = None
-    max_completion_tokens: Any = None
-    max_output_tokens: Any = None
-    n: Any = None
     previous_response_id: Any = None
-
-    def most_output(self) -> int | None:
-        """How long an answer may be, in whichever word the client's dialect has for it; what is no
-        number is for the provider to refuse."""
-        said = (self.max_completion_tokens, self.max_output_tokens, self.max_tokens)
-        return max([count for count in said if type(count) is int and count > 0], default=None)
-
-    def answers(self) -> int:
-        """How many of them."""
-        return self.n if type(self.n) is int and self.n > 0 else 1
 
 
 _envelope = msgspec.json.Decoder(Envelope)
@@ -67,6 +51,8 @@ class Asked(NamedTuple):
     """None where the body goes on as it is."""
     ours: bool = False
     """Whether the conversation is kept here, so that nothing of it can go on as it is."""
+    most: Most | None = None
+    """What a plain request asks for at most, where that has to be known."""
 
     @property
     def front(self) -> Front:
@@ -102,13 +88,16 @@ def understood(
     exchange.client_model, exchange.stream = said.model, bool(said.stream)
     way = gateway.allow(exchange, gateway.way(said.model, match.front))
     exchange.target = way.targets[0]
-    request = None
+    request = most = None
     dialect = match.front.dialect
-    if way.spoken != dialect or (
-        exchange.principal.capped and (dialect not in PLAINLY_LIMITED or not tells_all(body))
-    ):
+    if exchange.principal.metered:
+        most = plainly(dialect, body)
+        if most is None:
+            body = said_once(body)
+            request = read_request(match, body)
+    if request is None and way.spoken != dialect:
         request = read_request(match, body)
-    return Asked(match, body, headers, said, way, request)
+    return Asked(match, body, headers, said, way, request, most=most)
 
 
 def read_request(match: Match, body: bytes) -> Request:
@@ -125,7 +114,7 @@ async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> As
         return asked
     if keeps(asked.way.targets[0]):
         return await _own_only(gateway, exchange, asked)
-    if not exchange.principal.keep_content and b'"previous_response_id"' not in asked.body:
+    if not exchange.principal.keep_content and asked.envelope.previous_response_id is None:
         return asked
     said = asked.request or read_request(asked.match, asked.body)
     exchange.said = said

@@ -20,12 +20,14 @@ from interlingua.gateway.relay.asked import Asked, Told, read_request, understoo
 from interlingua.gateway.relay.fronts import ANTHROPIC, GEMINI, Match
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.sending import send, tries_of
+from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.relay.whole import failed, whole
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request
 
 FIELDS = {ANTHROPIC.dialect: "input_tokens", GEMINI.dialect: "totalTokens"}
 """What the answer calls the count."""
+NOTHING = Most(0, 0)
 DOES_NOT_COUNT = frozenset({404, 405, 501})
 """How a server says that it has no such path: many speak a dialect without this part of it."""
 
@@ -33,12 +35,15 @@ DOES_NOT_COUNT = frozenset({404, 405, 501})
 async def count(
     gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
 ) -> Told:
-    """The answer to a request for a count. Nothing is generated, so nothing is reserved."""
+    """The answer to a request for a count. Nothing is generated, so it costs nothing, but it is a
+    request like others."""
     body = request_of(match, body)
     asked = understood(gateway, exchange, match, body, headers)
     exchange.stream = False
     request = asked.request or read_request(match, body)
     target = asked.way.targets[0]
+    if exchange.principal.capped:
+        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, asked.way.targets)
     try:
         tokens, source = await _count(gateway, exchange, asked, request, target)
     except CallError as odd:

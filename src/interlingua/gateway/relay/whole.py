@@ -91,6 +91,8 @@ async def answered(
         error = failures.of_provider(response.error, upstream, prepared.http.secrets)
         raise placed(error, target)
     metadata = response.message.metadata
+    if exchange.principal.metered:
+        exchange.heard = len(body)
     _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
     if exchange.said is not None and gateway.responses is not None:
         await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)

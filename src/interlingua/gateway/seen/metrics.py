@@ -4,6 +4,7 @@ described or routed to are counted together, under their provider."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -134,6 +135,15 @@ class Metrics:
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
+
+
+_MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens)[_ {]")
+
+
+def without_money(text: bytes) -> bytes:
+    """The numbers without what everybody together has spent: for those who only share a gateway."""
+    lines = text.splitlines(keepends=True)
+    return b"".join([line for line in lines if _MONEY.match(line) is None])
 
 
 _KINDS = ("input", "cached_input", "cache_creation_input", "output")

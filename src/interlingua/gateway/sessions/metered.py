@@ -14,7 +14,7 @@ from interlingua.client.errors import AuthError, CallError, RateLimitError
 from interlingua.client.stream import AsyncStream
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.sizes import most_input
+from interlingua.gateway.relay.sizes import most_of
 from interlingua.gateway.seen.trace import SESSIONS
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.losses import Report
@@ -49,12 +49,10 @@ class Metered(AsyncClient):
             self._held = exchange
 
     async def _reserve(self, exchange: Exchange, request: Request) -> None:
-        options, target = request.options, exchange.target
+        target = exchange.target
         assert target is not None
-        tokens = most_input(request, (target,), b"")
-        exchange.reservation = await self._gateway.caps.reserve(
-            exchange, tokens, options.max_output_tokens, (target,), options.n or 1
-        )
+        most = most_of(request, (target,), target.dialect.name)
+        exchange.reservation = await self._gateway.caps.reserve(exchange, most, (target,))
 
     async def release(self) -> None:
         """Nothing was asked."""

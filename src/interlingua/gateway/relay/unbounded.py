@@ -1,0 +1,119 @@
+"""What a request asks for that nobody here can limit: prompts that are only named, what a provider
+does by itself, and prices other than those of the table. It is looked for in the request as it was
+read, never in its bytes, so that it does not matter how it was spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from interlingua.model.blocks import AudioBlock, Block, DocumentBlock, UnknownBlock, VideoBlock
+from interlingua.model.exchange import Request
+from interlingua.model.walk import walk
+
+INLINE = frozenset({"base64", "text", "blocks"})
+"""Sources that are in the request itself."""
+TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex", "unspecified"})
+"""Tiers of service that cost no more than the table says."""
+MEMBERS: dict[str, dict[str, str]] = {
+    "anthropic": {
+        "mcp_servers": "MCP servers",
+        "container": "a container",
+        "speed": "a dearer speed",
+        "fallbacks": "models that the provider falls back to",
+        "thread": "a conversation that the provider keeps",
+        "compaction": "summaries that the provider makes",
+        "context_management": "summaries that the provider makes",
+    },
+    "openai-chat": {
+        "web_search_options": "searches of the provider's own",
+        "prediction": "a predicted answer, which is paid for where it was wrong",
+        "audio": "answers that are not text",
+        "plugins": "plugins of the provider's own",
+        "models": "models that the provider falls back to",
+    },
+    "openai-responses": {
+        "background": "an answer in the background",
+        "context_management": "summaries that the provider makes",
+    },
+    "gemini": {
+        "cachedContent": "a prompt that the provider keeps",
+        "cached_content": "a prompt that the provider keeps",
+        "continuationToken": "a conversation that the provider keeps",
+        "continuation_token": "a conversation that the provider keeps",
+    },
+}
+"""Members of requests that no field of ours has, and what they ask for."""
+TWINS = frozenset(
+    {
+        *("generation_config", "generationConfig", "max_output_tokens", "maxOutputTokens"),
+        *("candidate_count", "candidateCount", "service_tier", "serviceTier"),
+        *("response_modalities", "responseModalities"),
+    }
+)
+"""Members of Gemini's requests that are read in either spelling: what is left of them when they
+were read had the other one beside it."""
+_HARMLESS: tuple[Any, ...] = (None, False, [], "standard")
+_NAMES = ("url", "uri", "file")
+
+
+def unbounded(request: Request, dialect: str) -> tuple[str, ...]:
+    """What the request asks for that cannot be limited, in words for people."""
+    return tuple(dict.fromkeys(_found(request, dialect)))
+
+
+def _found(request: Request, dialect: str) -> Iterator[str]:
+    raw = (request.raw or {}).get(dialect)
+    yield from _of_members(raw, MEMBERS.get(dialect, {}))
+    if dialect == "gemini" and _says_twice(raw):
+        yield "limits that are said twice"
+    if request.continues is not None:
+        yield "a conversation that the provider keeps"
+    if any(tool.executor == "provider" for tool in request.tools):
+        yield "tools that the provider runs"
+    options = request.options
+    if options.service_tier is not None and options.service_tier not in TIERS:
+        yield "a tier of service that may cost more"
+    if any(kind != "text" for kind in options.modalities or ()):
+        yield "answers that are not text"
+    if any(_is_unseen(block) for _, _, block in walk(request.messages)):
+        yield "documents, sounds or films that are only named"
+
+
+def _of_members(raw: Any, words: Mapping[str, str]) -> Iterator[str]:
+    for name, value in raw.items() if isinstance(raw, dict) else ():
+        if name in words and value not in _HARMLESS and not _only_clears(name, value):
+            yield words[name]
+
+
+def _says_twice(raw: Any) -> bool:
+    left = raw if isinstance(raw, dict) else {}
+    config = left.get("generationConfig")
+    inside = config if isinstance(config, dict) else {}
+    return any(name in left for name in TWINS - {"generationConfig"}) or any(
+        name in inside for name in TWINS
+    )
+
+
+def _only_clears(name: str, value: Any) -> bool:
+    """Whether a context is only made smaller, which every coding agent asks Anthropic for."""
+    edits = value.get("edits") if name == "context_management" and isinstance(value, dict) else None
+    return isinstance(edits, list) and all(
+        isinstance(edit, dict) and str(edit.get("type")).startswith("clear_") for edit in edits
+    )
+
+
+def _is_unseen(block: Block) -> bool:
+    if isinstance(block, (AudioBlock, DocumentBlock, VideoBlock)):
+        return block.source.kind not in INLINE
+    return isinstance(block, UnknownBlock) and _names_something(block.raw)
+
+
+def _names_something(raw: Any) -> bool:
+    """Whether what we do not know has an address or a file in it."""
+    if isinstance(raw, dict):
+        return any(
+            any(word in str(key).lower() for word in _NAMES) or _names_something(value)
+            for key, value in raw.items()
+        )
+    return isinstance(raw, list) and any(_names_something(each) for each in raw)
