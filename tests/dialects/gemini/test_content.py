@@ -172,7 +172,8 @@ def test_media_are_written_inline_or_by_address() -> None:
     inline = {"mimeType": "application/pdf", "data": "JVBERi0=", "displayName": "a.pdf"}
     assert said(pdf) == ({"inlineData": inline}, [])
     url = ImageBlock(Source("url", "https://example.com/a.png"))
-    assert said(url) == ({"fileData": {"fileUri": "https://example.com/a.png"}}, [])
+    named = {"mimeType": "image/png", "fileUri": "https://example.com/a.png"}
+    assert said(url) == ({"fileData": named}, [("approximated", ".media_type")])
 
 
 def test_a_missing_media_type_is_told_by_the_first_bytes_or_guessed() -> None:

@@ -133,6 +133,8 @@ def _piece(path: str, each: Difference) -> bool:
         word = {"role": "role", "speaker": "name"}.get(each.aspect, "content")
         if path == f"{message[0]}.{word}":
             return True
+        if each.aspect == "order" and path.startswith(f"{message[0]}.content["):
+            return True  # one of them changed places with the other
     return any(under(path, f"{place}.{name}") for name in FIELDS.get(each.aspect, ()))
 
 
@@ -197,7 +199,7 @@ def _least_of_a_piece(each: Difference) -> str:
 
 
 _TELLABLE = re.compile(
-    r"\$\.options\.(?!raw|cache)[\w.]+"
+    r"\$\.options\.(?!raw|cache|reasoning\.mode)[\w.]+"
     r"|\$\.tools\[\d+\]\.(strict|cache|deferred|name|kind)"
     r"|.*\.content\[\d+\]\.(signature|is_error|cache|detail)"
     r"|.*\.metadata\.(usage\.\w+|stop_reason)"

@@ -304,8 +304,12 @@ def _failure(ours: Facts, theirs: Facts) -> Iterator[Difference]:
 
 
 def _stop(ours: Facts, theirs: Facts) -> Iterator[Difference]:
-    mine = ours.meant or ours.stop
-    if not failed(ours) and theirs.stop != mine:
+    mine = ours.meant or ours.stop  # without a reason an answer has ended, and no more is known
+    if (
+        not failed(ours)
+        and theirs.stop != mine
+        and not (mine is None and theirs.stop == "end_turn")
+    ):
         yield Difference("changed", "stop", "stop", mine, theirs.stop)
 
 

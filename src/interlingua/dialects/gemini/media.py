@@ -56,7 +56,7 @@ def read_inline(part: Taking) -> MediaBlock:
 def read_file(part: Taking) -> MediaBlock:
     inner = part.inside("fileData")
     assert inner is not None
-    media_type = inner.take("mimeType", str)
+    media_type = inner.take("mimeType", str, due=True)
     uri = inner.take("fileUri", str, due=True) or ""
     name = inner.take("displayName", str)
     part.absorb("fileData", inner)
@@ -125,10 +125,9 @@ def _has_more(block: MediaBlock) -> bool:
 def _write_inline(block: MediaBlock, turn: Turn) -> Wire:
     data = block.source.data or ""
     inner: Wire = {"data": data}
-    form = mine(block.raw)[1].get("inlineData") or {}
     if block.media_type is not None:
         inner["mimeType"] = block.media_type
-    elif "mimeType" not in (*form.get("absent", ()), *form.get("nil", ())):
+    elif not _had_no_type(block, "inlineData"):
         inner["mimeType"] = _type_by_bytes(block, data) or _type_by_kind(block, turn)
     return {"inlineData": inner}
 
@@ -151,9 +150,22 @@ def _write_file(block: MediaBlock, turn: Turn) -> Wire:
     inner: Wire = {"fileUri": uri}
     if block.media_type is not None:
         inner["mimeType"] = block.media_type
-    elif kind_of(None, uri) is not type(block):
-        inner["mimeType"] = _type_by_kind(block, turn)
+    elif not _had_no_type(block, "fileData") or kind_of(None, uri) is not type(block):
+        inner["mimeType"] = _type_by_uri(block, uri, turn) or _type_by_kind(block, turn)
     return {"fileData": inner}
+
+
+def _type_by_uri(block: MediaBlock, uri: str, turn: Turn) -> str | None:
+    media_type = EXTENSIONS.get(uri.partition("?")[0].rpartition(".")[2].lower())
+    if media_type is None or kind_of(media_type) is not type(block):
+        return None
+    turn.scribe.filled(block, "media_type", media_type)
+    return media_type
+
+
+def _had_no_type(block: MediaBlock, kind: str) -> bool:
+    form = mine(block.raw)[1].get(kind) or {}
+    return "mimeType" in (*form.get("absent", ()), *form.get("nil", ()))
 
 
 def _elsewhere(block: MediaBlock, part: Wire, turn: Turn) -> Wire | None:
