@@ -1,11 +1,13 @@
-"""Print the pages in `docs/dialects`: `make docs`."""
+"""Print the pages that are made from code, and compile the rules of models: `make docs`."""
 
 from pathlib import Path
 
 import interlingua as il
 from interlingua.dialects import describe
+from interlingua.models.reading import compiled_rules
 
 FOLDER = Path(__file__).with_name("dialects")
+RULES = Path(il.__file__).with_name("models") / "data" / "profiles.toml"
 
 
 def main() -> None:
@@ -13,6 +15,7 @@ def main() -> None:
     for name in il.dialects():
         (FOLDER / f"{name}.md").write_text(describe.page(il.dialect(name)), encoding="utf-8")
     (FOLDER / "matrix.md").write_text(describe.matrix(), encoding="utf-8")
+    RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))
 
 
 if __name__ == "__main__":

@@ -16,33 +16,12 @@ from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.aliases import resolve
-from interlingua.models.capabilities import (
-    Capabilities,
-    capabilities,
-    provider_capabilities,
-    usual_dialect,
-)
-from interlingua.models.names import UnknownModelError, model_name
+from interlingua.models.capabilities import expected_capabilities, usual_dialect
+from interlingua.models.names import model_name
 from interlingua.prices.table import PriceTable
 from interlingua.retell import Retold, retell
 
 _NO_CONTEXT = RequestContext()
-USUAL = Capabilities(
-    supports_thinking=False,
-    supports_images=True,
-    supports_tools=True,
-    supports_system_prompt=True,
-    supports_structured_output=True,
-    supports_streaming=True,
-    supports_streaming_tool_calls=True,
-    supports_parallel_tool_calls=True,
-    supports_prompt_caching=False,
-    supports_system_messages_in_list=True,
-    max_context_tokens=None,
-    max_output_tokens=None,
-    accepted_image_media_types=("image/png", "image/jpeg", "image/webp", "image/gif"),
-)
-"""Of a model that is only known to its user."""
 
 
 class Adapter:
@@ -66,7 +45,7 @@ class Adapter:
         self.wire_name = wire_name or name
         self.ids = ids if ids is not None else IdMap()
         self.prices = prices
-        self.capabilities = capabilities_of(self.model, self.dialect.name)
+        self.capabilities = expected_capabilities(self.model, self.dialect.name)
 
     def __repr__(self) -> str:
         return f"<Adapter {self.model} in {self.dialect.name}>"
@@ -142,20 +121,6 @@ class Adapter:
     ) -> int:
         """About how many tokens the prompt has, counted here and now."""
         return estimate_input_tokens(messages, tools, self.model, options)
-
-
-def capabilities_of(model: str, dialect: str | None = None) -> Capabilities:
-    """What a model can do; of one that nobody has described, what its provider's models can; of a
-    provider that only its user knows, what most can: the provider will say what it does not take.
-    """
-    try:
-        return capabilities(model, dialect)
-    except UnknownModelError:
-        pass
-    try:
-        return provider_capabilities(model_name(model).provider, dialect)
-    except UnknownModelError:
-        return USUAL
 
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:

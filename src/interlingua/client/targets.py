@@ -12,12 +12,11 @@ import msgspec
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.base import Dialect, Wire, Written, encode
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.models.aliases import resolve
-from interlingua.models.capabilities import capabilities, provider_capabilities
-from interlingua.models.names import UnknownModelError, model_name, unknown
+from interlingua.models.capabilities import expected_capabilities
+from interlingua.models.names import model_name, unknown
 from interlingua.providers.credentials import Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint, fit_body
 from interlingua.providers.errors import UnknownProviderError
@@ -115,7 +114,9 @@ class Targets:
             if provider is None:
                 raise UnknownProviderError(key, self.providers)
             spoken = dialect_of(dialect or dialect_for(id, provider))
-            found = Target(id, name, provider, spoken, _takes_images(id, spoken.name))
+            found = Target(
+                id, name, provider, spoken, expected_capabilities(id, spoken.name).supports_images
+            )
             if len(self._found) < _MOST:
                 self._found[model, dialect] = found
         return found
@@ -226,18 +227,6 @@ def _at_host(told: Retold, host: str) -> Written:
     wire = write_request(told.value, told.scribe, host)
     told.scribe.refuse_critical()
     return Written(wire, told.report, told.value.model, told.value.options.stream)
-
-
-def _takes_images(model: str, dialect: str) -> bool:
-    """Of a model that nobody has described, we hope for the best: the provider will say."""
-    try:
-        return capabilities(model, dialect).supports_images
-    except UnknownModelError:
-        pass
-    try:
-        return provider_capabilities(model_name(model).provider, dialect).supports_images
-    except InterlinguaError:
-        return True
 
 
 def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,19 +1,24 @@
-"""What each model can do, as data: a provider's usual answer, and where single models differ.
+"""What each model can do: thirteen answers, from the same rules that requests are written by.
 
-What counts is what can be had through us: a capability that the dialect in use does not show is
-false, whatever the model could do elsewhere.
+A list has what is known of single models: a provider's usual answer, and where a model differs. It
+is the first of the rules that a profile is folded from (`known_rule`), and the fold decides, so
+that choosing a model and writing to it cannot disagree. What counts is what can be had through us:
+a capability that the dialect in use does not show is false, whatever the model could do elsewhere.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from interlingua.model.base import Value
-from interlingua.models.names import model_name, spellings, unknown
+from interlingua.models.names import KnownNames, UnknownModelError, model_name, unknown
+
+if TYPE_CHECKING:
+    from interlingua.models.profile import Profile, Rule
 
 
 class Capabilities(Value, frozen=True):
@@ -52,34 +57,74 @@ class _Data(msgspec.Struct, frozen=True):
     shown: dict[str, dict[str, dict[str, bool]]]
     """What a provider shows of its models in one dialect and not in another."""
     models: dict[str, dict[str, Any]]
+    read: str = "2026-11-16"
+    """When its sources were read."""
 
 
-def capabilities(model: str, dialect: str | None = None) -> Capabilities:
+_HOPED: dict[str, Any] = {
+    "dialect": "openai-chat",
+    "supports_thinking": False,
+    "supports_system_prompt": True,
+    "supports_structured_output": True,
+    "supports_streaming": True,
+    "supports_prompt_caching": False,
+    "supports_system_messages_in_list": True,
+    "max_context_tokens": None,
+    "max_output_tokens": None,
+    "accepted_image_media_types": ("image/png", "image/jpeg", "image/webp", "image/gif"),
+}
+"""Of a model that is only known to its user, at a provider that is."""
+_HOPED_OF_ANY: dict[str, Any] = {
+    "supports_images": True,
+    "supports_tools": True,
+    "supports_streaming_tool_calls": True,
+    "supports_parallel_tool_calls": True,
+    "max_context_tokens": None,
+}
+"""Of every model that nobody has described."""
+
+
+def capabilities(
+    model: str, dialect: str | None = None, profile: Profile | None = None
+) -> Capabilities:
     """What `<provider>:<name>` can do when spoken to in a dialect, or in the provider's usual one.
 
-    A model that we do not know is an `UnknownModelError`; `provider_capabilities` has the least
-    that can be expected of it.
+    A model that we do not know is an `UnknownModelError`; `expected_capabilities` has what may be
+    expected of it. A `profile` is that of the package's own rules unless given.
     """
     data = _load()
     id = find(model)
     provider = model_name(id).provider
-    return _record(provider, data.models[id], dialect)
+    said = {**data.providers[provider], **data.models[id]}
+    return _record(model, said, dialect, profile)
+
+
+def expected_capabilities(
+    model: str, dialect: str | None = None, profile: Profile | None = None
+) -> Capabilities:
+    """The same for any model. Of one that nobody has described we hope for the best, where no rule
+    says otherwise: its provider will say what it does not take."""
+    try:
+        return capabilities(model, dialect, profile)
+    except UnknownModelError:
+        provider = _load().providers.get(model_name(model).provider, {})
+        return _record(model, {**_HOPED, **provider, **_HOPED_OF_ANY}, dialect, profile)
 
 
 def provider_capabilities(provider: str, dialect: str | None = None) -> Capabilities:
-    """What may be expected of any model of a provider, for models that are not in our list."""
-    if provider not in _load().providers:
+    """The least that may be expected of any model of a provider."""
+    data = _load()
+    if provider not in data.providers:
         raise unknown(f"{provider}:", "the capability list", providers())
-    return _record(provider, {}, dialect)
+    return _made(_shown(provider, dict(data.providers[provider]), dialect))
 
 
 def find(model: str) -> str:
     """The id under which the list has a model."""
-    known = _ids()
-    for spelling in spellings(model):
-        if spelling in known:
-            return known[spelling]
-    raise unknown(model, "the capability list", known)
+    id = _known().find(model)
+    if id is None:
+        raise unknown(model, "the capability list", list(_known()))
+    return id
 
 
 def known_models() -> list[str]:
@@ -97,18 +142,99 @@ def usual_dialect(model: str) -> str:
     provider = model_name(model).provider
     if provider not in data.providers:
         raise unknown(model, "the list of providers", data.providers)
-    own: dict[str, Any] = next((data.models[s] for s in spellings(model) if s in data.models), {})
-    return str(own.get("dialect", data.providers[provider]["dialect"]))
+    own = data.models.get(_known().find(model) or "", {})
+    return _usual(model, {**data.providers[provider], **own})
 
 
-def _record(provider: str, own: dict[str, Any], dialect: str | None) -> Capabilities:
+def _usual(model: str, said: dict[str, Any]) -> str:
+    from interlingua.models.profile import profile_of
+
+    provider, name = model_name(model)
+    return profile_of(name, provider).speaks.dialect or str(said["dialect"])
+
+
+def known_rule(model: str, provider: str | None) -> Rule | None:
+    """What the list knows of a model, as the first rule of its profile; `model` is its name."""
+    from interlingua.models.fields import CacheRules, Limits, MediaRules, ToolRules
+    from interlingua.models.profile import Rule
+
+    id = _known().find(f"{provider}:{model}") if provider else None
+    if id is None:
+        return None
     data = _load()
-    said = {**data.providers[provider], **own}
+    said = {**data.providers[str(provider)], **data.models[id]}
+    images = said["supports_images"]
+    if provider == "ollama":
+        # A model without eyes is given its text, and nobody complains (recorded, 2026-11).
+        images = images or None
+    types = tuple(said["accepted_image_media_types"]) if images else None
+    return Rule(
+        id="known-models",
+        sources=("the list of capabilities",),
+        since=data.read,
+        media=MediaRules(image=images, image_types=types),
+        tools=ToolRules(
+            calls=said["supports_tools"], parallel=said["supports_parallel_tool_calls"]
+        ),
+        cache=CacheRules(prompts=said["supports_prompt_caching"]),
+        limits=Limits(
+            context=data.models[id].get("max_context_tokens"), output=said["max_output_tokens"]
+        ),
+    )
+
+
+def _record(
+    model: str, said: dict[str, Any], dialect: str | None, profile: Profile | None
+) -> Capabilities:
+    provider, name = model_name(model)
+    dialect = dialect or _usual(model, said)
+    if profile is None:
+        from interlingua.models.profile import profile_of
+
+        profile = profile_of(name, provider, dialect)
+    thinks = profile.reasoning.carrier
+    if thinks is not None and thinks != "none":
+        said["supports_thinking"] = True
+    return _made({**_shown(provider, said, dialect), **_by_rule(profile, dialect)})
+
+
+def _by_rule(profile: Profile, dialect: str) -> dict[str, Any]:
+    """The answers that rules give."""
+    answers = {
+        "supports_images": profile.media.image,
+        "accepted_image_media_types": profile.media.image_types,
+        "supports_tools": _calls(profile, dialect),
+        "supports_parallel_tool_calls": profile.tools.parallel,
+        "supports_structured_output": True if profile.output.schema == "native" else None,
+        "supports_prompt_caching": profile.cache.prompts,
+        "supports_thinking": False if profile.reasoning.carrier == "none" else None,
+        "max_context_tokens": profile.limits.context,
+        "max_output_tokens": profile.limits.output,
+    }
+    return {name: answer for name, answer in answers.items() if answer is not None}
+
+
+def _calls(profile: Profile, dialect: str) -> bool | None:
+    """Whether it calls tools, in another dialect where it has to be."""
+    if profile.tools.calls is False and profile.speaks.tools_dialect not in (None, dialect):
+        return True
+    return profile.tools.calls
+
+
+def _shown(provider: str, said: dict[str, Any], dialect: str | None) -> dict[str, Any]:
+    """Without what a provider does not show in this dialect."""
     dialect = dialect or said["dialect"]
-    for name, shown in data.shown.get(provider, {}).get(dialect, {}).items():
+    for name, shown in _load().shown.get(provider, {}).get(dialect, {}).items():
         said[name] = said[name] and shown
+    return said
+
+
+def _made(said: dict[str, Any]) -> Capabilities:
+    """A record whose answers go together."""
     if not said["supports_images"]:
         said["accepted_image_media_types"] = ()
+    if not said["supports_tools"]:
+        said["supports_parallel_tool_calls"] = said["supports_streaming_tool_calls"] = False
     said["accepted_image_media_types"] = tuple(said["accepted_image_media_types"])
     return Capabilities(**{name: said[name] for name in _FIELDS})
 
@@ -120,7 +246,7 @@ def _load() -> _Data:
 
 
 @cache
-def _ids() -> dict[str, str]:
+def _known() -> KnownNames:
     """Every name of every model, those that only the price table knows included."""
     from interlingua.prices.table import bundled
 
@@ -129,4 +255,4 @@ def _ids() -> dict[str, str]:
         provider = model_name(id).provider
         ids.update({f"{provider}:{name}": id for name in entry.also})
     ids.update({id: id for id in _load().models})
-    return ids
+    return KnownNames(ids)

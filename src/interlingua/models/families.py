@@ -24,6 +24,8 @@ _VENDOR = re.compile(
 _BEDROCK_EDITION = re.compile(r"(-v\d+(:\d+)?|-\d+:\d+)(:\d+k|:mm)?$")
 _DATE = re.compile(r"-(20\d{6}|20\d\d-\d\d-\d\d|\d\d-20\d\d|\d\d-\d\d)(?=-|$)")
 _STAGE = re.compile(r"-(latest|preview|exp|experimental|beta|stable|0\d\d|\d\d-\d\d)$")
+_SNAPSHOT = re.compile(r"((?:gpt|grok)-.+)-\d{4}")
+"""gpt-4-0613, grok-4-0709: a day of the year. Elsewhere four digits tell models apart."""
 _LONE_VERSION = re.compile(r"[vr]\d")
 _NUMBER = re.compile(r"\d{1,2}")
 _LETTER_NUMBER = re.compile(r"([a-z]?)(\d{1,2})([a-z]?)")
@@ -60,7 +62,7 @@ def reduced(name: str) -> Reduced:
 
 def _bare(name: str) -> tuple[str, str | None]:
     """Without path, region, vendor and edition, and what stood behind a colon."""
-    name = name.partition("@")[0].rpartition("/")[2].lstrip("~")
+    name = name.removeprefix("ft:").partition("@")[0].rpartition("/")[2].lstrip("~")
     vendor = _VENDOR.match(name)
     if vendor:
         name = _BEDROCK_EDITION.sub("", name[vendor.end() :])
@@ -72,7 +74,8 @@ def _bare(name: str) -> tuple[str, str | None]:
 
 def _undated(name: str) -> str:
     """Without what names one edition or stage of a model."""
-    before = None
+    snapshot = _SNAPSHOT.fullmatch(name)
+    name, before = snapshot[1] if snapshot else name, None
     while before != name:
         before = name
         name = _STAGE.sub("", _DATE.sub("", name)) or name

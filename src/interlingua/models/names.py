@@ -7,11 +7,13 @@ The name may itself hold colons, slashes and dots (`openrouter:deepseek/deepseek
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from typing import NamedTuple
 
 from interlingua.errors import InterlinguaError
+from interlingua.models.families import Reduced, reduced
 
 # A date at the end names one edition of a model: claude-haiku-4-5-20251001, gpt-5-2025-08-07,
 # claude-sonnet-4-5@20250929 (Vertex), @default (Vertex, any edition).
@@ -60,6 +62,48 @@ def spellings(model: str) -> Iterator[str]:
         yield undated
     if model.startswith("ollama:") and model.count(":") == 2 and not model.endswith("cloud"):
         yield model.rpartition(":")[0]
+
+
+class KnownNames:
+    """The names of a table's models, and how one that is not there finds its entry: an edition, a
+    region or a spelling that nobody has listed is the model that it names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """`names` is `<provider>:<name>` to the id of an entry."""
+        self._names = names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def find(self, model: str, variants: bool = True) -> str | None:
+        """The id of a model's entry. Without `variants`, what stands behind a colon (`:free`) must
+        be there as it is: it is the same model, but not at the same price."""
+        for spelling in spellings(model):
+            if spelling in self._names:
+                return self._names[spelling]
+        provider, _, name = model.partition(":")
+        asked = reduced(name)
+        if asked.variant is not None and not variants:
+            return None
+        near = self._reduced.get((provider, asked.name), ())
+        same = [each for each in near if _is_global(each) == _is_global(name)]
+        return self._names[f"{provider}:{(same or near)[0]}"] if near else None
+
+    @cached_property
+    def _reduced(self) -> dict[tuple[str, str], list[str]]:
+        """Names by provider and reduced name; a name with a variant stands for itself alone."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for known in self._names:
+            provider, _, name = known.partition(":")
+            parts: Reduced = reduced(name)
+            if parts.variant is None:
+                found.setdefault((provider, parts.name), []).append(name)
+        return found
+
+
+def _is_global(name: str) -> bool:
+    """Bedrock asks another price for a model that may run anywhere."""
+    return name.startswith("global.")
 
 
 def unknown(model: str, where: str, known: Collection[str]) -> UnknownModelError:

@@ -158,8 +158,10 @@ def profile_of(model: str, provider: str | None = None, dialect: str | None = No
 class Profiles:
     """Rules in their order, and the profiles they fold to."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], known: bool = False) -> None:
+        """With `known`, what the list of capabilities has of a model is its first rule."""
         self.rules = tuple(rules)
+        self._known = known
         self._exact = tuple(rule for rule in self.rules if rule.models is not None)
         self._others = tuple(rule for rule in self.rules if rule.models is None)
         self.of = lru_cache(2048)(self._of)
@@ -167,11 +169,13 @@ class Profiles:
     def _of(self, model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
         asked, at = reduced(model), provider or HOMES.get(dialect or "")
         ordered = (*self._others, *self._exact)
-        return fold([rule for rule in ordered if rule.matches(asked, at, dialect)], model)
+        matching = [rule for rule in ordered if rule.matches(asked, at, dialect)]
+        known = _known_rule(model, at) if self._known else None
+        return fold([known, *matching] if known else matching, model)
 
     def overlaid(self, rules: Iterable[Rule]) -> Profiles:
         """These with others laid over them."""
-        return Profiles((*self.rules, *rules))
+        return Profiles((*self.rules, *rules), self._known)
 
 
 def fold(rules: Iterable[Rule], name: str | None = None) -> Profile:
@@ -235,4 +239,10 @@ def bundled() -> Profiles:
     """The package's own rules."""
     from interlingua.models.reading import bundled_rules
 
-    return Profiles(bundled_rules())
+    return Profiles(bundled_rules(), known=True)
+
+
+def _known_rule(model: str, provider: str | None) -> Rule | None:
+    from interlingua.models.capabilities import known_rule
+
+    return known_rule(model, provider)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlingua.errors import ReadError
-from interlingua.models.names import model_name, spellings, unknown
+from interlingua.models.names import KnownNames, model_name, unknown
 
 if TYPE_CHECKING:
     from interlingua.prices.cost import Cost
@@ -137,6 +137,7 @@ class PriceTable:
             provider = model_name(id).provider
             self._ids.update((f"{provider}:{name}", id) for name in entry.also)
         self._ids.update((id, id) for id in self.models)
+        self._known = KnownNames(self._ids)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PriceTable:
@@ -180,16 +181,16 @@ class PriceTable:
 
     def find(self, model: str) -> str:
         """The id of the entry for a model; `UnknownModelError` where there is none."""
-        for spelling in spellings(model):
-            if spelling in self._ids:
-                return self._ids[spelling]
-        raise unknown(model, f"price table {self.version}", self._ids)
+        id = self._known.find(model, variants=False)
+        if id is None:
+            raise unknown(model, f"price table {self.version}", self._ids)
+        return id
 
     def __getitem__(self, model: str) -> ModelPrice:
         return self.models[self.find(model)]
 
     def __contains__(self, model: str) -> bool:
-        return any(spelling in self._ids for spelling in spellings(model))
+        return self._known.find(model, variants=False) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.models)
