@@ -47,37 +47,10 @@ HOMES = {
 """Whose models are meant where a dialect is named and no provider."""
 
 
-class Rule(
-    msgspec.Struct,
-    frozen=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    kw_only=True,
-    rename={"dialects": "in"},
+class Said(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
-    """Some fields, for some models. Conditions that are not there hold for all."""
-
-    id: str
-    family: str | tuple[str, ...] | None = None
-    version: str | None = None
-    """A range of parsed versions: `4.5`, `>=4.7`, `>=4 <4.6`. A name without a version is in none.
-    """
-    line: tuple[str, ...] | None = None
-    """The name has one of these words: `opus`, `mini`."""
-    not_line: tuple[str, ...] | None = None
-    """The name has none of these words."""
-    models: tuple[str, ...] | None = None
-    """These very models, by reduced name."""
-    at: tuple[str, ...] | None = None
-    """Providers."""
-    dialects: tuple[str, ...] | None = None
-    """Dialects in which they are asked."""
-
-    since: str | None = None
-    """From when on it holds, or when the sources were read."""
-    sources: tuple[str, ...] = ()
-    sure: Sure = "told"
-    note: str | None = None
+    """Some fields of a profile, in their groups."""
 
     speaks: Speaks | None = None
     sampling: Sampling | None = None
@@ -92,6 +65,37 @@ class Rule(
     words: Words | None = None
     headers: Headers | None = None
 
+    def as_rule(self, id: str) -> Rule:
+        """The same as a rule for every model, of somebody who should know."""
+        said = {group: getattr(self, group) for group in GROUPS}
+        return Rule(id=id, sure="told", sources=("own",), **said)
+
+
+class Rule(Said, frozen=True, kw_only=True, rename={"dialects": "in"}):
+    """Some fields, for some models. Conditions that are not there hold for all."""
+
+    id: str
+    family: str | tuple[str, ...] | None = None
+    version: str | None = None
+    """A range of parsed versions: `4.5`, `>=4.7`, `>=4 <4.6`. A name without a version is in none.
+    """
+    line: tuple[str, ...] | None = None
+    """The name has one of these words: `opus`, `mini`."""
+    not_line: tuple[str, ...] | None = None
+    """The name has none of these words."""
+    models: tuple[str, ...] | None = None
+    """These very models, whatever region and edition their names say."""
+    at: tuple[str, ...] | None = None
+    """Providers."""
+    dialects: tuple[str, ...] | None = None
+    """Dialects in which they are asked."""
+
+    since: str | None = None
+    """From when on it holds, or when the sources were read."""
+    sources: tuple[str, ...] = ()
+    sure: Sure = "told"
+    note: str | None = None
+
     def __str__(self) -> str:
         return f"rule {self.id}, {self.sure}"
 
@@ -100,7 +104,7 @@ class Rule(
             (self.at is None or provider in self.at)
             and (self.dialects is None or dialect in self.dialects)
             and (self.family is None or _is_one(model.family, self.family))
-            and (self.models is None or model.name in self.models)
+            and (self.models is None or model.name in _reduced_names(self.models))
             and (self.line is None or not model.words.isdisjoint(self.line))
             and (self.not_line is None or model.words.isdisjoint(self.not_line))
             and (self.version is None or _in_range(model.version, self.version))
@@ -126,6 +130,9 @@ class Profile(msgspec.Struct, frozen=True, eq=False):
     """`<group>.<field>` to the rule that says it."""
     name: str | None = None
     """The model, as it was asked for."""
+    provider: str | None = None
+    dialect: str | None = None
+    """Where and how it is asked, as far as that was said."""
 
     def rule(self, field: str) -> Rule | None:
         """The rule behind a field (`sampling.temperature`); None where there is none."""
@@ -136,6 +143,13 @@ class Profile(msgspec.Struct, frozen=True, eq=False):
         for place, rule in self.rules.items():
             group, _, field = place.partition(".")
             yield place, getattr(getattr(self, group), field), rule
+
+    def overlaid(self, rules: Iterable[Rule]) -> Profile:
+        """This one with rules laid over it, whatever models they are for."""
+        over = fold(rules)
+        changed = {place.partition(".")[0] for place in over.rules}
+        groups = {group: _merged(getattr(self, group), getattr(over, group)) for group in changed}
+        return msgspec.structs.replace(self, **groups, rules={**self.rules, **over.rules})
 
     def __bool__(self) -> bool:
         """Whether anything is said at all."""
@@ -156,29 +170,44 @@ def profile_of(model: str, provider: str | None = None, dialect: str | None = No
 
 
 class Profiles:
-    """Rules in their order, and the profiles they fold to."""
+    """Rules in layers, and the profiles they fold to. Inside a layer, rules for exact names stand
+    over all others; a later layer stands over the earlier ones."""
 
-    def __init__(self, rules: Iterable[Rule], known: bool = False) -> None:
+    def __init__(self, *layers: Iterable[Rule], known: bool = False) -> None:
         """With `known`, what the list of capabilities has of a model is its first rule."""
-        self.rules = tuple(rules)
+        self.layers = tuple(tuple(layer) for layer in layers)
+        self._ordered = tuple(
+            rule for layer in self.layers for rule in sorted(layer, key=_is_exact)
+        )
         self._known = known
-        self._exact = tuple(rule for rule in self.rules if rule.models is not None)
-        self._others = tuple(rule for rule in self.rules if rule.models is None)
         self.of = lru_cache(2048)(self._of)
+        """The profile of a model: its name on the wire, a provider, a dialect."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(rule for layer in self.layers for rule in layer)
 
     def _of(self, model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
         asked, at = reduced(model), provider or HOMES.get(dialect or "")
-        ordered = (*self._others, *self._exact)
-        matching = [rule for rule in ordered if rule.matches(asked, at, dialect)]
+        matching = [rule for rule in self._ordered if rule.matches(asked, at, dialect)]
         known = _known_rule(model, at) if self._known else None
-        return fold([known, *matching] if known else matching, model)
+        return fold([known, *matching] if known else matching, model, at, dialect)
 
     def overlaid(self, rules: Iterable[Rule]) -> Profiles:
         """These with others laid over them."""
-        return Profiles((*self.rules, *rules), self._known)
+        return Profiles(*self.layers, rules, known=self._known)
 
 
-def fold(rules: Iterable[Rule], name: str | None = None) -> Profile:
+def _is_exact(rule: Rule) -> bool:
+    return rule.models is not None
+
+
+def fold(
+    rules: Iterable[Rule],
+    name: str | None = None,
+    provider: str | None = None,
+    dialect: str | None = None,
+) -> Profile:
     """One profile of rules, later ones over earlier ones."""
     said: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     by: dict[str, Rule] = {}
@@ -187,8 +216,12 @@ def fold(rules: Iterable[Rule], name: str | None = None) -> Profile:
             for field, value in _said(getattr(rule, group)):
                 fields[field] = value
                 by[f"{group}.{field}"] = rule
-    made = {group: GROUPS[group](**fields) for group, fields in said.items()}
-    return Profile(**made, rules=by, name=name)  # type: ignore[arg-type]  # by name
+    made: dict[str, Any] = {group: GROUPS[group](**fields) for group, fields in said.items()}
+    return Profile(**made, rules=by, name=name, provider=provider, dialect=dialect)
+
+
+def _merged(under: Group, over: Group) -> Group:
+    return msgspec.structs.replace(under, **dict(_said(over)))
 
 
 def _said(group: Group | None) -> Iterator[tuple[str, Any]]:
@@ -202,6 +235,11 @@ def _said(group: Group | None) -> Iterator[tuple[str, Any]]:
 
 def _is_one(word: str, of: str | tuple[str, ...]) -> bool:
     return word == of if isinstance(of, str) else word in of
+
+
+@lru_cache(1024)
+def _reduced_names(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(reduced(name).name for name in names)
 
 
 _BOUND = re.compile(r"(>=|<=|>|<)?(\d+)(?:\.(\d+))?")
