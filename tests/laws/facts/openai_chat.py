@@ -383,8 +383,13 @@ def _first(*values: Any) -> Any:
 
 
 def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
+    """`[DONE]` after an answer without a reason to end is an end for which there is no word."""
+    frames = list(frames)
     whole = assembled(frames)
     facts = response(whole)
     every = [facts, *facts.others]
+    if any(data == "[DONE]" for _, data in frames) and any(each.pieces for each in every):
+        for each in every:
+            each.stop = each.stop or "other"
     facts.ended = bool(whole["choices"]) and all(each.stop is not None for each in every)
     return [facts]

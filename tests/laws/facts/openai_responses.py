@@ -367,7 +367,7 @@ def _ended(final: Any, items: dict[int, dict[str, Any]]) -> Facts:
 
 
 def _step(items: dict[int, dict[str, Any]], kind: str, data: Any) -> None:
-    number = data.get("output_index") or 0
+    number = _number(items, data)
     if kind in ("response.output_item.added", "response.output_item.done"):
         items[number] = data["item"] if kind.endswith("done") else _opened(data["item"])
         return
@@ -391,6 +391,15 @@ def _step(items: dict[int, dict[str, Any]], kind: str, data: Any) -> None:
         key = "arguments" if word.startswith("function") else "input"
         before = item.get(key) or ""
         item[key] = before + data["delta"] if step == "delta" else data.get(key, before)
+
+
+def _number(items: dict[int, dict[str, Any]], data: Any) -> int:
+    """Which item a step is of; some servers number it only when it begins."""
+    given = data.get("output_index")
+    if given is not None:
+        return int(given)
+    id = (data.get("item") or {}).get("id") or data.get("item_id")
+    return next((at for at, item in items.items() if id and item.get("id") == id), 0)
 
 
 def _opened(item: Any) -> dict[str, Any]:
