@@ -115,7 +115,7 @@ def test_each_option_both_ways(keys: dict[str, Any], fields: dict[str, Any]) -> 
         ({"thinking": {"type": "auto"}}, {}),
         ({"enable_thinking": False}, {"reasoning": Reasoning(mode="off")}),
         ({"enable_thinking": True}, {"reasoning": Reasoning(mode="on")}),
-        ({"reasoning_effort": "default"}, {}),
+        ({"reasoning_effort": "default"}, {"reasoning": Reasoning(mode="on")}),
         ({"temperature": None, "stop": None, "tools": None, "model": None}, {}),
     ],
 )
@@ -227,3 +227,11 @@ def test_keys_that_only_this_wire_has_are_kept() -> None:
 def test_what_is_private_to_another_dialect_is_a_loss() -> None:
     _, lost = said(raw={"gemini": {"safetySettings": []}, "openai-chat": {"store": True}})
     assert lost == [("dropped", "$.options.raw.gemini.safetySettings")]
+
+
+def test_thinking_by_default_is_thinking_that_is_on() -> None:
+    request = read(body(reasoning_effort="default"))
+    assert request.options.reasoning == Reasoning(mode="on")
+    off = request.options.replace(reasoning=Reasoning(mode="off"))
+    wire = DIALECT.write_request(request.replace(options=off)).wire
+    assert wire["reasoning_effort"] == "none"

@@ -34,7 +34,8 @@ def request(wire: Any) -> Facts:
         facts.pieces += _piece("system", block)
     tools = [_tool(tool) for tool in wire.get("tools") or ()]
     facts.tools = tools
-    for message in wire.get("messages") or ():
+    for each in wire.get("messages") or ():
+        message = {"role": "user", "content": each} if isinstance(each, str) else each
         for block in _blocks(message.get("content")):
             if block.get("type") in ("tool_addition", "tool_removal"):
                 _change(facts, block)

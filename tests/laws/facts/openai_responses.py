@@ -273,6 +273,8 @@ def _options(wire: Any) -> dict[str, Any]:
     put(options, "reasoning.effort", reasoning.get("effort"))
     if reasoning.get("summary") or reasoning.get("generate_summary"):
         options["reasoning.visible"] = True
+    elif "summary" in reasoning:
+        options["reasoning.visible"] = False
     text = wire.get("text") or {}
     put(options, "verbosity", text.get("verbosity"))
     form = text.get("format") or {}

@@ -166,9 +166,16 @@ class Alignment:
             for words in said_by(self.ours[i]):
                 found = self._found(words)
                 found = self._found_by_line(words) if found is None else found
+                found = self._found_in_a_result(words) if found is None else found
                 if found is not None:
                     self.retold[i] = found
                     break
+
+    def _found_in_a_result(self, words: str) -> int | None:
+        for j, piece in enumerate(self.theirs):
+            if piece.kind == "result" and words.strip() and words in piece.text:
+                return j
+        return None
 
     def _found(self, words: str) -> int | None:
         for j, segments in self.rest.items():

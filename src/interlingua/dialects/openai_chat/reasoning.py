@@ -12,6 +12,8 @@ from interlingua.model.exchange import EFFORTS, Options, Reasoning
 # DeepSeek and Z.ai have an object with a type, Alibaba's and SiliconFlow's models a flag.
 SWITCHES = ("thinking", "enable_thinking")
 _TYPES = {"enabled": "on", "disabled": "off"}
+# Groq's Qwen models think by default, and say so in place of an effort (console docs, 2026-11).
+DEFAULT = "default"
 _SAID_BY_EFFORT = "the effort says how much"
 
 
@@ -36,6 +38,10 @@ def read_reasoning(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Reason
         elif fields.get("effort") == effort:
             taken.add("reasoning_effort")
             note.form["reasoning"] = "both"
+    elif effort == DEFAULT and fields is None:
+        fields = {"mode": "on"}
+        taken.add("reasoning_effort")
+        note.form["reasoning"] = DEFAULT
     if "reasoning" not in taken and effort != "none":
         fields = _read_switches(wire, fields, note, taken)
     return None if fields is None else Reasoning(**fields)
@@ -98,6 +104,9 @@ def write_reasoning(options: Options, t: Tables, scribe: Scribe, form: Wire, wir
             scribe.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
+        return
+    if spelled == DEFAULT and asked == Reasoning(mode="on"):
+        wire["reasoning_effort"] = DEFAULT
         return
     switch = form.get("switch") or ("thinking" if spelled == "thinking" else t.host.switch)
     if asked.effort is None and asked.mode != "off" and switch is None:
