@@ -12,11 +12,13 @@ from interlingua import config
 from interlingua.model.blocks import ThinkingBlock, ToolUseBlock
 from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, MessageStatus
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 from interlingua.store.base import Store
 from interlingua.store.errors import NotFoundError
 from tests.cli.running import ok, process, run, told
+from tests.store.places import TU_1
 
+CANCELLED = MessageMetadata(status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED)
 EVIL = "red \x1b[31m alert \x9b \u202e\x07"
 
 
@@ -126,13 +128,13 @@ def test_a_session_that_is_not_there_is_one_line(id: str) -> None:
 
 def test_show_tells_who_said_what(store: Store) -> None:
     id = talk(store, "What is\nthe weather?", name="Weather")
-    call = ToolUseBlock("tu_1", "look", {"city": "Paris"})
+    call = ToolUseBlock(TU_1, "look", {"city": "Paris"})
     store.append(
         id,
         [
             Message.assistant([ThinkingBlock("let me look"), "One moment.", call]),
-            Message.tool_result("tu_1", "no network", is_error=True),
-            Message.assistant("Cut", MessageMetadata(status=MessageStatus.CANCELLED)),
+            Message.tool_result(TU_1, "no network", is_error=True),
+            Message.assistant("Cut", CANCELLED),
         ],
     )
     lines = ok("sessions", "show", id).splitlines()

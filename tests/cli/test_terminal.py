@@ -71,7 +71,7 @@ def test_no_line_is_wider_than_the_terminal(store: Store, columns: int) -> None:
 
 def test_no_content_acts_on_the_terminal(store: Store) -> None:
     id = talk(store, f"word {EVIL}", name=EVIL)
-    add(store, answer(f"evil:{EVIL}", "1"))
+    store.append(store.create_session("/w").id, [answer(f"evil:{EVIL}", "1")], check=False)
     for arguments in (
         ["sessions", "list"],
         ["sessions", "show", id],

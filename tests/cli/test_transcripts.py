@@ -32,6 +32,7 @@ from tests.laws import strategies
 from tests.laws.corpus import corpus_or_skip, records
 from tests.store.conftest import drop_schema, in_schema, new_schema
 from tests.store.conftest import postgres as postgres
+from tests.store.places import TU_1
 
 REQUEST: dict[str, Any] = {
     "model": "claude-sonnet-4-6",
@@ -131,7 +132,7 @@ def test_sessions_move_to_postgresql_and_back_unchanged(
     store: Store, tmp_path: Path, postgres: str
 ) -> None:
     first = talk(store, "one", "zebra \x00", name="First")
-    store.append(first, example())
+    il.Session.open(store, first).append(*example())
     store.fork(first)
     name = new_schema(postgres)
     there = in_schema(postgres, name)
@@ -499,7 +500,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_markdown_can_be_read_by_people(store: Store) -> None:
     id = talk(store, "a *question*\nof two lines", name="A\ntitle")
-    fenced = ToolUseBlock("tu_1", "run", {"code": "```x```"})
+    fenced = ToolUseBlock(TU_1, "run", {"code": "```x```"})
     store.append(id, [Message.assistant([fenced])])
     text = ok("sessions", "export", id, "--to", "markdown")
     assert text.startswith(f"# A title\n\nsession `{id}`, 2 messages, ")

@@ -15,6 +15,8 @@ from interlingua.store.base import Store
 from interlingua.store.sqlite import SqliteStore
 
 MEMORY = Path("/dev/shm")
+TU_1, TU_2, TU_3, TU_4 = [f"tu_01HZ000000000000000000000{n}" for n in "1234"]
+"""Ids of calls."""
 
 
 @contextmanager

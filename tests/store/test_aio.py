@@ -19,7 +19,10 @@ from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import BusyError, ConflictError, NotFoundError, StoreError
 from interlingua.store.library import library
 from interlingua.store.open import open_async_store, open_store
+from tests.store.places import TU_1
 from tests.store.test_store import event
+
+TAKEN = "01HZ0000000000000000000000"
 
 
 def in_loop(address: str, work: Callable[[AsyncStore], Awaitable[Any]]) -> Any:
@@ -45,15 +48,15 @@ def test_both_kinds_of_store_have_the_same_calls() -> None:
 def test_what_one_kind_writes_the_other_reads(address: str) -> None:
     async def write(store: AsyncStore) -> str:
         session = await store.create_session("/w", name="n", routing_policy={"a": 1})
-        used = Message.assistant([ToolUseBlock("tu_1", "f", {"x": 1})])
+        used = Message.assistant([ToolUseBlock(TU_1, "f", {"x": 1})])
         added = await store.append(session.id, [Message.user("hello"), used])
         assert list(added.seqs) == [1, 2]
         assert tuple(await store.messages(session.id)) == added.messages
         assert await store.tail(session.id, 1) == [added.messages[1]]
         assert await store.message(session.id, added.messages[0].id or "") == added.messages[0]
-        assert [row.id for row in await store.unanswered(session.id)] == ["tu_1"]
-        await store.append(session.id, [Message.tool_result("tu_1", "no", is_error=True)])
-        assert [row.id for row in await store.failed(session.id)] == ["tu_1"]
+        assert [row.id for row in await store.unanswered(session.id)] == [TU_1]
+        await store.append(session.id, [Message.tool_result(TU_1, "no", is_error=True)])
+        assert [row.id for row in await store.failed(session.id)] == [TU_1]
         assert len(await store.tool_calls(session.id)) == 1
         await store.save(added.messages[0].replace(name="Ada"))
         await store.append_events([event("1", session.id)])
@@ -105,11 +108,11 @@ def test_many_callers_append_without_gap_or_repetition(address: str) -> None:
 def test_what_one_caller_does_wrong_does_not_touch_the_others(address: str) -> None:
     async def write(store: AsyncStore) -> None:
         session = (await store.create_session("/w")).id
-        await store.append(session, [Message.user("x").replace(id="taken")])
+        await store.append(session, [Message.user("x").replace(id=TAKEN)])
         jobs: list[Awaitable[Any]] = []
         for number in range(12):
             jobs.append(store.append(session, [Message.user(str(number))]))
-            taken = [Message.user("gone"), Message.user("x").replace(id="taken")]
+            taken = [Message.user("gone"), Message.user("x").replace(id=TAKEN)]
             jobs.append(store.append(session, taken))
             jobs.append(store.append("nowhere", [Message.user("x")]))
         results = await asyncio.gather(*jobs, return_exceptions=True)

@@ -21,7 +21,7 @@ from interlingua.store.library import Connection
 from interlingua.store.open import open_store
 from interlingua.store.sqlite import SqliteFile
 from interlingua.store.steps import Op
-from tests.store.places import ask, fork
+from tests.store.places import TU_1, ask, fork
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills are of POSIX")
 
@@ -41,7 +41,7 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
         patch.setattr(migrations, "VERSION", 1)
         with open_store(address) as store:
             session = store.create_session("/w", id="s").id
-            used = Message.assistant([ToolUseBlock("tu_1", "f", {"a": 1})])
+            used = Message.assistant([ToolUseBlock(TU_1, "f", {"a": 1})])
             store.append(session, [Message.user("some 北京 words"), used])
             store.search("words")
             assert version_of(store) == 1
@@ -177,7 +177,7 @@ def assert_present(address: str) -> None:
         assert version_of(store) == migrations.VERSION
         texts = [message.text for message in store.messages("s")]
         assert texts == ["some 北京 words", ""]
-        assert [row.id for row in store.unanswered("s")] == ["tu_1"]
+        assert [row.id for row in store.unanswered("s")] == [TU_1]
         assert len(store.search("京")) == 1
         assert store.keys() == []
 

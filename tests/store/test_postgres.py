@@ -20,7 +20,7 @@ from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.steps import Op, Step
 from interlingua.store.usages import walk
 from tests.store.conftest import Server, in_schema
-from tests.store.places import ask
+from tests.store.places import TU_1, ask
 from tests.store.test_store import event
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
@@ -105,7 +105,7 @@ def test_every_statement_on_the_way_of_a_turn_names_its_session(store: PostgresS
     """So that a distributed PostgreSQL can send it to the one place where the session lives."""
     do = store._do
     session = store.create_session("/w").id
-    used = Message.assistant([ToolUseBlock("tu_1", "f", {})])
+    used = Message.assistant([ToolUseBlock(TU_1, "f", {})])
     (added,) = store.append(session, [used]).messages
     asked: list[Step] = []
 
@@ -124,7 +124,7 @@ def test_every_statement_on_the_way_of_a_turn_names_its_session(store: PostgresS
             return postgres_module._on(connection, pieces())
 
     watched(do.session(session))
-    watched(do.append(session, do.drafts(session, [Message.tool_result("tu_1")]), {}, None))
+    watched(do.append(session, do.drafts(session, [Message.tool_result(TU_1)]), {}, None))
     usage = MessageMetadata(usage=Usage(output_tokens=1))
     watched(do.append(session, do.drafts(session, [Message.assistant("x", usage)]), {}, None))
     (row,) = store.usages(session_id=session)

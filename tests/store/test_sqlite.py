@@ -24,7 +24,7 @@ from interlingua.store import library as library_module
 from interlingua.store.errors import BusyError, StoreError
 from interlingua.store.library import is_affected, library
 from interlingua.store.sqlite import SqliteStore
-from tests.store.places import ask
+from tests.store.places import TU_1, ask
 
 requirement = pytest.mark.requirement
 
@@ -108,7 +108,7 @@ def test_the_table_of_calls(store: SqliteStore) -> None:
     assert references(store, "tool_calls") == expected
     session = store.create_session("/w").id
     (message,) = store.append(session, [Message.user("x")]).messages
-    row = ["tu_1", session, message.id, "f", "unheard_of", 1]
+    row = [TU_1, session, message.id, "f", "unheard_of", 1]
     names = "id, session_id, message_id, name, status, created_at"
     with pytest.raises(StoreError, match="CHECK"):
         ask(store, f"INSERT INTO tool_calls ({names}) VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -461,7 +461,8 @@ def test_pythons_own_library_runs_the_whole_store(tmp_path: Path) -> None:
     assert library().name == "sqlite3"
     with SqliteStore(sys.argv[1], timeout=0.2) as store:
         session = store.create_session("/w", routing_policy={"a": 1}).id
-        sent = [Message.user("a\\0b caf\u00e9"), Message.assistant(ToolUseBlock("tu_1", "f", {}))]
+        used = Message.assistant(ToolUseBlock("tu_01HZ0000000000000000000001", "f", {}))
+        sent = [Message.user("a\\0b caf\u00e9"), used]
         added = store.append(session, sent).messages
         assert tuple(store.messages(session)) == added
         assert [hit.seq for hit in store.search("caf\u00e9")] == [1]

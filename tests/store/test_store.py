@@ -24,18 +24,19 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message, micros
-from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.store.base import Store
-from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
 from interlingua.store.open import open_store
 from interlingua.store.rows import EventRow, SessionRow
 from tests.laws import strategies as il
-from tests.store.places import ask
+from tests.store.places import TU_1, TU_2, TU_3, TU_4, ask
 
 requirement = pytest.mark.requirement
 some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
-CANCELLED = MessageMetadata(status=MessageStatus.CANCELLED)
+NONE = "01HZ0000000000000000000000"
+CANCELLED = MessageMetadata(status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED)
 
 
 def new_session(store: Store, **fields: Any) -> str:
@@ -91,7 +92,7 @@ def test_only_what_is_named_is_changed(store: Store) -> None:
 
 def test_a_deleted_session_leaves_nothing_behind(store: Store) -> None:
     gone, stays = new_session(store), new_session(store)
-    for id, tool in ((gone, "tu_1"), (stays, "tu_2")):
+    for id, tool in ((gone, TU_1), (stays, TU_2)):
         store.append(id, [Message.assistant([TextBlock("needle"), call(tool)])])
         store.append(id, [Message.tool_result(tool, "needle")])
         store.append_events([event(f"e-{id}", id)])
@@ -107,7 +108,7 @@ def test_a_deleted_session_leaves_nothing_behind(store: Store) -> None:
 
 def test_what_is_not_there_is_said_by_name(store: Store) -> None:
     session = new_session(store)
-    message = Message.user("x").replace(id="none", session_id=session)
+    message = Message.user("x").replace(id=NONE, session_id=session)
     for ask_for in (
         lambda: store.session("nowhere"),
         lambda: store.update_session("nowhere", name="x"),
@@ -120,7 +121,7 @@ def test_what_is_not_there_is_said_by_name(store: Store) -> None:
         lambda: store.save(message),
         lambda: store.save(message.replace(session_id="nowhere")),
     ):
-        with pytest.raises(NotFoundError, match=r"no (session|message) '(nowhere|none)'"):
+        with pytest.raises(NotFoundError, match=rf"no (session|message) '(nowhere|none|{NONE})'"):
             ask_for()
 
 
@@ -150,10 +151,11 @@ def test_messages_come_back_in_order_with_what_was_filled_in(store: Store) -> No
 def test_a_message_keeps_its_own_id_and_time(store: Store) -> None:
     session = new_session(store)
     time = datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-    message = Message.user("hi", name="Ada").replace(id="mine", created_at=time)
+    mine = Ulids().new()
+    message = Message.user("hi", name="Ada").replace(id=mine, created_at=time)
     store.append(session, [message])
     (found,) = store.messages(session)
-    assert (found.id, found.created_at, found.name) == ("mine", time, "Ada")
+    assert (found.id, found.created_at, found.name) == (mine, time, "Ada")
 
 
 @requirement("S002-64")
@@ -201,7 +203,7 @@ def test_appending_is_all_or_nothing(store: Store) -> None:
 
 def test_what_json_cannot_hold_is_refused_and_nothing_is_appended(store: Store) -> None:
     session = new_session(store)
-    odd = Message.assistant(ToolUseBlock("tu_1", "f", {"x": float("nan")}))
+    odd = Message.assistant(ToolUseBlock(TU_1, "f", {"x": float("nan")}))
     with pytest.raises(WriteError):
         store.append(session, [Message.user("a"), odd])
     assert store.messages(session) == []
@@ -250,7 +252,8 @@ def test_any_text_survives_in_every_column(store: Store, text: str) -> None:
     message = Message.user(text, name=text).replace(id="m" + text)
     result = Message.tool_result("t" + text, text)
     used = Message.assistant(call("t" + text, text))
-    store.append(session.id, [message, used, result], provider_ids={"t" + text: text})
+    sent = [message, used, result]
+    store.append(session.id, sent, provider_ids={"t" + text: text}, check=False)
     found = store.session(session.id)
     assert (found.workspace_path, found.name, found.active_model) == (text, text, text)
     assert store.messages(session.id)[0].name == text
@@ -263,7 +266,7 @@ def test_any_text_survives_in_every_column(store: Store, text: str) -> None:
 
 def test_what_is_no_unicode_text_is_refused_in_every_column(store: Store) -> None:
     session, odd = new_session(store), "a\ud800b"
-    used = Message.assistant(call("tu_1"))
+    used = Message.assistant(call(TU_1))
     for ask_for in (
         lambda: store.create_session(odd),
         lambda: store.create_session("/w", name=odd),
@@ -271,7 +274,7 @@ def test_what_is_no_unicode_text_is_refused_in_every_column(store: Store) -> Non
         lambda: store.message(session, odd),
         lambda: store.append(session, [Message.user("x", name=odd)]),
         lambda: store.append(session, [Message.user(odd)]),
-        lambda: store.append(session, [used], provider_ids={"tu_1": odd}),
+        lambda: store.append(session, [used], provider_ids={TU_1: odd}),
         lambda: store.update_session(session, routing_policy={"a": odd}),
     ):
         with pytest.raises((StoreError, WriteError), match="surrogate"):
@@ -332,7 +335,10 @@ def test_unknown_blocks_and_fields_survive_a_save(
     content = (
         '[{"type":"hologram","depth":3,"x":[1,{"y":null}]},{"type":"text","text":"hi","new":1}]'
     )
-    metadata = '{"mood":"calm","usage":{"input_tokens":1,"carbon":0.5},"provider":"p"}'
+    metadata = (
+        '{"mood":"calm","usage":{"input_tokens":1,"carbon":0.5},"provider":"p","model":"p:m",'
+        '"routing":{"mode":"default","chosen_model":"p:m","reason":"r"}}'
+    )
     for column, value in (("content_json", content), ("metadata_json", metadata)):
         sql = f"UPDATE messages SET {column} = ? WHERE session_id = ? AND id = ?"
         ask(store, sql, [value if engine_is_sqlite(store) else value.encode(), session, added.id])
@@ -427,92 +433,94 @@ def test_a_row_that_cannot_be_read_names_the_message_and_spares_the_others(store
 def test_a_call_is_pending_until_its_result_comes(store: Store) -> None:
     session = new_session(store)
     metadata = MessageMetadata(provider="anthropic", model="anthropic:m")
-    calls = [call("tu_1"), call("tu_2", "run"), call("tu_3"), call("tu_4")]
-    ids = {"tu_1": "toolu_1", "tu_2": "toolu_2"}
+    calls = [call(TU_1), call(TU_2, "run"), call(TU_3), call(TU_4)]
+    ids = {TU_1: "toolu_1", TU_2: "toolu_2"}
     used = store.append(session, [Message.assistant(calls, metadata)], provider_ids=ids)
-    assert [row.id for row in store.unanswered(session)] == ["tu_1", "tu_2", "tu_3", "tu_4"]
+    assert [row.id for row in store.unanswered(session)] == [TU_1, TU_2, TU_3, TU_4]
     assert store.failed(session) == []
 
     results = [
-        Message.tool_result("tu_1", "fine"),
-        Message.tool_result("tu_2", "broke", is_error=True),
-        Message.tool_result("tu_3").replace(metadata=CANCELLED),
+        Message.tool_result(TU_1, "fine"),
+        Message.tool_result(TU_2, "broke", is_error=True),
+        Message.tool_result(TU_3).replace(metadata=CANCELLED),
     ]
     answers = store.append(session, results)
     rows = {row.id: row for row in store.tool_calls(session)}
     assert {id: row.status for id, row in rows.items()} == {
-        "tu_1": "succeeded",
-        "tu_2": "failed",
-        "tu_3": "cancelled",
-        "tu_4": "pending",
+        TU_1: "succeeded",
+        TU_2: "failed",
+        TU_3: "cancelled",
+        TU_4: "pending",
     }
-    assert rows["tu_2"].message_id == used.messages[0].id
-    assert rows["tu_2"].result_message_id == answers.messages[1].id
-    assert rows["tu_2"].completed_at == answers.messages[1].created_at
-    assert (rows["tu_2"].provider_id, rows["tu_2"].provider) == ("toolu_2", "anthropic")
-    assert (rows["tu_4"].result_message_id, rows["tu_4"].completed_at) == (None, None)
-    assert [row.id for row in store.unanswered(session)] == ["tu_4"]
-    assert [row.id for row in store.failed(session)] == ["tu_2"]
+    assert rows[TU_2].message_id == used.messages[0].id
+    assert rows[TU_2].result_message_id == answers.messages[1].id
+    assert rows[TU_2].completed_at == answers.messages[1].created_at
+    assert (rows[TU_2].provider_id, rows[TU_2].provider) == ("toolu_2", "anthropic")
+    assert (rows[TU_4].result_message_id, rows[TU_4].completed_at) == (None, None)
+    assert [row.id for row in store.unanswered(session)] == [TU_4]
+    assert [row.id for row in store.failed(session)] == [TU_2]
 
 
 @requirement("S002-99")
 def test_open_and_failed_calls_are_found_by_plain_sql(store: Store) -> None:
     session = new_session(store)
-    store.append(session, [Message.assistant([call("tu_1"), call("tu_2")])])
-    store.append(session, [Message.tool_result("tu_1", "no", is_error=True)])
+    store.append(session, [Message.assistant([call(TU_1), call(TU_2)])])
+    store.append(session, [Message.tool_result(TU_1, "no", is_error=True)])
     sql = "SELECT id FROM tool_calls WHERE session_id = ? AND status = ?"
-    assert ask(store, sql, [session, "pending"]) == [("tu_2",)]
-    assert ask(store, sql, [session, "failed"]) == [("tu_1",)]
+    assert ask(store, sql, [session, "pending"]) == [(TU_2,)]
+    assert ask(store, sql, [session, "failed"]) == [(TU_1,)]
 
 
 def test_calls_and_results_may_be_appended_together(store: Store) -> None:
     session = new_session(store)
-    used = Message.assistant([call("tu_1"), call("tu_2")])
-    store.append(session, [Message.user("go"), used, Message.tool_result("tu_2", "ok")])
-    assert statuses(store, session) == {"tu_1": "pending", "tu_2": "succeeded"}
+    used = Message.assistant([call(TU_1), call(TU_2)])
+    store.append(session, [Message.user("go"), used, Message.tool_result(TU_2, "ok")])
+    assert statuses(store, session) == {TU_1: "pending", TU_2: "succeeded"}
 
 
 def test_what_a_provider_runs_itself_is_not_waited_for(store: Store) -> None:
     session = new_session(store)
-    hosted = call("tu_1", "web_search", executor="provider")
-    paused = call("tu_2", "web_search", executor="provider")
-    store.append(session, [Message.assistant([hosted, ToolResultBlock("tu_1"), paused])])
-    assert statuses(store, session) == {"tu_1": "succeeded", "tu_2": "pending"}
+    hosted = call(TU_1, "web_search", executor="provider")
+    paused = call(TU_2, "web_search", executor="provider")
+    store.append(session, [Message.assistant([hosted, ToolResultBlock(TU_1), paused])])
+    assert statuses(store, session) == {TU_1: "succeeded", TU_2: "pending"}
     assert store.unanswered(session) == []
 
 
 def test_a_turn_that_was_given_up_leaves_no_open_call(store: Store) -> None:
     session = new_session(store)
     partial = MessageMetadata(status=MessageStatus.PARTIAL)
-    (added,) = store.append(session, [Message.assistant(call("tu_1"), partial)]).messages
-    assert [row.id for row in store.unanswered(session)] == ["tu_1"]
+    (added,) = store.append(session, [Message.assistant(call(TU_1), partial)]).messages
+    assert [row.id for row in store.unanswered(session)] == [TU_1]
     store.save(added.replace(metadata=CANCELLED))
-    assert statuses(store, session) == {"tu_1": "cancelled"}
-    store.append(session, [Message.assistant(call("tu_2"), CANCELLED)])
-    assert statuses(store, session) == {"tu_1": "cancelled", "tu_2": "cancelled"}
+    assert statuses(store, session) == {TU_1: "cancelled"}
+    store.append(session, [Message.assistant(call(TU_2), CANCELLED)])
+    assert statuses(store, session) == {TU_1: "cancelled", TU_2: "cancelled"}
 
 
 def test_saving_brings_the_calls_in_step(store: Store) -> None:
     session = new_session(store)
     used, result = store.append(
         session,
-        [Message.assistant([call("tu_1"), call("tu_2")]), Message.tool_result("tu_1", "x")],
-        provider_ids={"tu_1": "p1"},
+        [Message.assistant([call(TU_1), call(TU_2)]), Message.tool_result(TU_1, "x")],
+        provider_ids={TU_1: "p1"},
     ).messages
-    store.save(used.replace(content=(call("tu_1", "renamed"), call("tu_3"))))
+    store.save(used.replace(content=(call(TU_1, "renamed"), call(TU_3))))
     rows = {row.id: row for row in store.tool_calls(session)}
-    assert statuses(store, session) == {"tu_1": "succeeded", "tu_3": "pending"}
-    assert (rows["tu_1"].name, rows["tu_1"].provider_id) == ("renamed", "p1")
-    store.save(result.replace(content=(ToolResultBlock("tu_3", is_error=True),)))
-    assert statuses(store, session) == {"tu_1": "pending", "tu_3": "failed"}
+    assert statuses(store, session) == {TU_1: "succeeded", TU_3: "pending"}
+    assert (rows[TU_1].name, rows[TU_1].provider_id) == ("renamed", "p1")
+    metadata = result.metadata.replace(parent_tool_use_id=TU_3)
+    store.save(result.replace(content=(ToolResultBlock(TU_3, is_error=True),), metadata=metadata))
+    assert statuses(store, session) == {TU_1: "pending", TU_3: "failed"}
 
 
 @requirement("S002-54")
 def test_the_first_answer_counts(store: Store) -> None:
     session = new_session(store)
-    store.append(session, [Message.assistant(call("tu_1"))])
-    first = store.append(session, [Message.tool_result("tu_1", "yes")]).messages[0]
-    store.append(session, [Message.tool_result("tu_1", "no", is_error=True)])
+    store.append(session, [Message.assistant(call(TU_1))])
+    first = store.append(session, [Message.tool_result(TU_1, "yes")]).messages[0]
+    with pytest.raises(InvalidError, match="call_is_answered_once"):
+        store.append(session, [Message.tool_result(TU_1, "no", is_error=True)])
     (row,) = store.tool_calls(session)
     assert (row.status, row.result_message_id) == ("succeeded", first.id)
 
@@ -520,19 +528,20 @@ def test_the_first_answer_counts(store: Store) -> None:
 @requirement("S002-53")
 def test_a_result_answers_no_call_of_another_session(store: Store) -> None:
     here, there = new_session(store), new_session(store)
-    store.append(here, [Message.assistant(call("tu_1"))])
-    store.append(there, [Message.tool_result("tu_1", "x")])
-    assert statuses(store, here) == {"tu_1": "pending"}
-    assert statuses(store, there) == {}
+    store.append(here, [Message.assistant(call(TU_1))])
+    with pytest.raises(InvalidError, match="result_answers_an_earlier_call"):
+        store.append(there, [Message.tool_result(TU_1, "x")])
+    assert statuses(store, here) == {TU_1: "pending"}
+    assert store.messages(there) == []
 
 
 def test_a_call_id_is_used_once(store: Store) -> None:
     session = new_session(store)
-    with pytest.raises(ConflictError, match="'tu_1' is used twice"):
-        store.append(session, [Message.assistant([call("tu_1"), call("tu_1")])])
-    store.append(session, [Message.assistant(call("tu_1"))])
+    with pytest.raises(ConflictError, match="is used twice"):
+        store.append(session, [Message.assistant([call(TU_1), call(TU_1)])])
+    store.append(session, [Message.assistant(call(TU_1))])
     with pytest.raises(ConflictError):
-        store.append(session, [Message.assistant(call("tu_1"))])
+        store.append(session, [Message.assistant(call(TU_1))])
     assert store.session(session).message_count == 1
 
 
@@ -541,13 +550,13 @@ def test_the_id_map_survives_a_restart(address: str) -> None:
     with open_store(address) as store:
         session = new_session(store)
         metadata = MessageMetadata(provider="openai")
-        used = Message.assistant([call("tu_1"), call("tu_2")], metadata)
-        store.append(session, [used], provider_ids={"tu_1": "call_a", "tu_2": "call_b"})
+        used = Message.assistant([call(TU_1), call(TU_2)], metadata)
+        store.append(session, [used], provider_ids={TU_1: "call_a", TU_2: "call_b"})
     with open_store(address) as store:
         rows = store.tool_calls(session)
     assert [(row.id, row.provider, row.provider_id) for row in rows] == [
-        ("tu_1", "openai", "call_a"),
-        ("tu_2", "openai", "call_b"),
+        (TU_1, "openai", "call_a"),
+        (TU_2, "openai", "call_b"),
     ]
 
 
@@ -556,12 +565,12 @@ def test_the_id_map_survives_a_restart(address: str) -> None:
 
 def test_a_fork_has_the_messages_up_to_a_point_and_lives_on_its_own(store: Store) -> None:
     parent = store.create_session("/w", active_model="a:b", routing_policy={"x": 1})
-    used = Message.assistant([TextBlock("look"), call("tu_1")], MessageMetadata(provider="p"))
-    answer = Message.tool_result("tu_1", "found")
+    used = Message.assistant([TextBlock("look"), call(TU_1)], MessageMetadata(provider="p"))
+    answer = Message.tool_result(TU_1, "found")
     added = store.append(
         parent.id,
         [Message.user("q"), used, answer, Message.assistant("done"), Message.user("more")],
-        provider_ids={"tu_1": "toolu_1"},
+        provider_ids={TU_1: "toolu_1"},
     ).messages
     fork = store.fork(parent.id, added[2].id, name="try again")
     assert (fork.parent_id, fork.parent_message_id) == (parent.id, added[2].id)
@@ -594,7 +603,7 @@ def test_a_fork_without_a_message_has_all_of_them(store: Store) -> None:
 
 def test_a_call_with_a_foreign_id_keeps_it_as_the_providers_in_a_fork(store: Store) -> None:
     parent = new_session(store)
-    store.append(parent, [Message.assistant(call("call_77"))])
+    store.append(parent, [Message.assistant(call("call_77"))], check=False)
     (row,) = store.tool_calls(store.fork(parent).id)
     assert row.provider_id == "call_77"
 
@@ -639,7 +648,8 @@ def test_messages_are_found_by_their_words_newest_first(store: Store) -> None:
     for number, text in enumerate(texts):
         time = start + timedelta(minutes=number)
         store.append(session, [Message.user(text).replace(created_at=time)])
-    store.append(other, [Message.tool_result("x", "src/quick/brown.py: 3 lines")])
+    result = Message.tool_result(TU_1, "src/quick/brown.py: 3 lines")
+    store.append(other, [Message.assistant(call(TU_1)), result])
 
     def found(words: str, **more: Any) -> list[int]:
         return [hit.seq for hit in store.search(words, **more)]
@@ -696,8 +706,8 @@ def test_the_views_tell_the_story(store: Store) -> None:
     metadata = MessageMetadata(model="a:m", provider="a", usage=usage, user_id="u", team_id="t")
     added = [
         Message.user("hi"),
-        Message.assistant([TextBlock("one"), call("tu_1", "f"), RefusalBlock("two")], metadata),
-        Message.tool_result("tu_1", ["x", "y"]),
+        Message.assistant([TextBlock("one"), call(TU_1, "f"), RefusalBlock("two")], metadata),
+        Message.tool_result(TU_1, ["x", "y"]),
     ]
     store.append(session, [message.replace(created_at=time) for message in added])
     rows = ask(store, "SELECT seq, role, model, status, text FROM conversation ORDER BY seq")
@@ -729,7 +739,7 @@ def test_a_closed_store_says_so(address: str) -> None:
 
 def test_no_error_quotes_what_was_said(store: Store) -> None:
     session = new_session(store)
-    secret = Message.user("my secret words").replace(id="m1")
+    secret = Message.user("my secret words").replace(id=NONE)
     store.append(session, [secret])
     with pytest.raises(ConflictError) as raised:
         store.append(session, [secret])

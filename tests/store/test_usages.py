@@ -15,7 +15,7 @@ from interlingua.model import message as message_module
 from interlingua.model import salvage
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from interlingua.store import usages as usages_module
 from interlingua.store.base import Store
 from interlingua.store.open import open_async_store
@@ -125,7 +125,9 @@ def test_what_was_changed_or_deleted_meanwhile_is_left_alone(store: Store) -> No
     store.append(gone, [answer(3)])
     rows = list(store.usages())
     message = store.messages(kept)[0]
-    cancelled = message.metadata.replace(status=MessageStatus.CANCELLED)
+    cancelled = message.metadata.replace(
+        status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED
+    )
     store.save(message.replace(metadata=cancelled))
     store.delete_session(gone)
     saved = store.save_metadata([priced(row, "1") for row in rows])

@@ -74,7 +74,11 @@ class Arrivals:
         try:
             work()
         except InterlinguaError as odd:
-            if isinstance(odd, StoreError) and odd.reason not in ("conflict", "not_found"):
+            if isinstance(odd, StoreError) and odd.reason not in (
+                "conflict",
+                "not_found",
+                "invalid",
+            ):
                 raise  # the store itself is in trouble, and so would be all that follows
             return str(odd)
         return None

@@ -230,7 +230,7 @@ async def _copied(wanted: Wanted, row: SessionRow, target: AsyncStore) -> None:
     await target.add_session(row)
     ids = {call.id: call.provider_id for call in calls if call.provider_id is not None}
     if messages:
-        await target.append(row.id, messages, provider_ids=ids)
+        await target.append(row.id, messages, provider_ids=ids, check=False)
 
 
 def read_shape(path: Path) -> Shape:

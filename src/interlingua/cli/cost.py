@@ -54,7 +54,7 @@ def _noting(messages: Iterable[Message], unknown: Counter[str | None]) -> Iterat
     """The same messages; those without a known cost are counted by model."""
     for message in messages:
         usage = message.metadata.usage
-        if usage is not None and usage.cost_usd is None:
+        if usage is not None and usage.is_known and usage.cost_usd is None:
             unknown[message.metadata.model] += 1
         yield message
 

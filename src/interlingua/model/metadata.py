@@ -9,6 +9,9 @@ from typing import Any
 
 from interlingua.model.base import JsonObject, Raw, Value, plain_members
 
+UNKNOWN = "unknown"
+"""The provider, or the model's name, of an answer that a session holds and that did not say."""
+
 
 @plain_members
 class MessageStatus(StrEnum):
@@ -89,6 +92,11 @@ class Usage(Value, frozen=True):
     raw: Raw | None = None
 
     @property
+    def is_known(self) -> bool:
+        """Whether anything was counted, or said about cost or time."""
+        return self != _NOTHING
+
+    @property
     def prompt_tokens(self) -> int | None:
         """The whole prompt: fresh, read from cache and written to cache."""
         fresh, cached = self.input_tokens, self.cached_input_tokens
@@ -103,6 +111,9 @@ class Usage(Value, frozen=True):
         if prompt is None and self.output_tokens is None:
             return None
         return (prompt or 0) + (self.output_tokens or 0)
+
+
+_NOTHING = Usage()
 
 
 class Diagnostic(Value, frozen=True):

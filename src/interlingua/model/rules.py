@@ -82,9 +82,12 @@ def validate(value: Message | Iterable[Message] | Request | Response) -> list[Vi
 
 
 def _validate(messages: Iterable[Message], place: str, whole: bool) -> list[Violation]:
+    return _validate_with(History(whole), messages, place)
+
+
+def _validate_with(history: History, messages: Iterable[Message], place: str) -> list[Violation]:
     """`place` has a hole for the message's number. Paths are made only where something is wrong."""
     violations: list[Violation] = []
-    history = History(whole)
     for number, message in enumerate(messages):
         if type(message) is not Message:
             raise TypeError(f"validate takes messages, found a {type(message).__name__}")
@@ -95,6 +98,24 @@ def _validate(messages: Iterable[Message], place: str, whole: bool) -> list[Viol
                 path = place.format(number) + tail
                 violations.append(Violation(name, path, message.id, block, problem))
     return violations
+
+
+def validate_appended(
+    messages: Iterable[Message], session_id: str, newest: str, calls: Iterable[EarlierCall]
+) -> list[Violation]:
+    """What is broken by messages that go on from others of a session: `newest` is the greatest id
+    of those, `calls` are all of their calls that are answered now."""
+    history = History(whole=True)
+    history.go_on_from(session_id, newest, calls)
+    return _validate_with(history, messages, "$[{}]")
+
+
+class EarlierCall(NamedTuple):
+    """A call of an earlier message."""
+
+    id: str
+    executor: str
+    is_answered: bool
 
 
 class _Call:
@@ -143,6 +164,17 @@ class History:
         """Results of calls that are for the client to run."""
         self._here = _Session()
         self._sessions: dict[str, _Session] = {}
+
+    def go_on_from(self, session_id: str, newest: str, calls: Iterable[EarlierCall]) -> None:
+        """Begin behind messages that are not at hand."""
+        self.first_session = session_id
+        here = self._sessions[session_id] = self._here
+        here.newest = newest if _is_ulid(newest) else ""
+        for each in calls:
+            call = here.calls[each.id] = _Call()
+            call.made = 1
+            call.answered = int(each.is_answered)
+            call.executor = each.executor
 
     def go_on(self, message: Message) -> None:
         self.kinds = kinds = frozenset(map(type, message.content))
@@ -256,7 +288,8 @@ def _plan(
 
 @_rule("S002-47", "S002-48", "S002-16", roles=(Role.USER, Role.ASSISTANT, Role.TOOL))
 def not_empty(message: Message, history: History) -> Sequence[Finding]:
-    if message.content:
+    """A model may end its turn without a word, as after a filter; that has a stop reason."""
+    if message.content or (message.role == _ASSISTANT and message.metadata.stop_reason):
         return ()
     return [(None, ".content", f"{message.role} messages have at least one block")]
 

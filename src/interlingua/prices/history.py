@@ -48,7 +48,7 @@ def reprice(
     """
     for message in messages:
         usage = message.metadata.usage
-        if usage is None:
+        if usage is None or not usage.is_known:
             continue
         old, version = usage.cost_usd, usage.pricing_version
         model = message.metadata.model
@@ -103,7 +103,7 @@ def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, Spent]:
     groups: dict[str | None, Spent] = {}
     for message in messages:
         usage = message.metadata.usage
-        if usage is not None:
+        if usage is not None and usage.is_known:
             groups.setdefault(group_of(message), Spent()).add(usage)
     ordered = sorted(groups, key=lambda group: (group is None, group or ""))
     return {group: groups[group] for group in ordered}

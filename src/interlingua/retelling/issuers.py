@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlingua.dialects.base import Dialect
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
+from interlingua.model.metadata import UNKNOWN
 
 UNVERIFIED = "only its issuer can verify it"
 FAMILIES: dict[str, str | None] = {
@@ -60,5 +61,6 @@ OPENROUTER_FORMATS: dict[str, str] = {
 
 
 def bare(model: str | None) -> str | None:
-    """A model's name without its provider."""
-    return None if model is None else model.partition(":")[2] or model
+    """A model's name without its provider; None where it is not known."""
+    name = None if model is None else model.partition(":")[2] or model
+    return None if name == UNKNOWN else name

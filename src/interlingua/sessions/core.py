@@ -18,6 +18,7 @@ from interlingua.bus.payloads.conversation import SessionCreated, SessionEnded, 
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options
+from interlingua.model.held import held
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.model.rules import validate
@@ -155,7 +156,8 @@ class Core:
         """The whole history; read once, then kept up to date by what this session appends."""
         if self.history is None or self.ids is None:
             calls = yield from ask(lambda store: store.tool_calls(self.id))
-            self.history = yield from ask(lambda store: store.messages(self.id))
+            stored = yield from ask(lambda store: store.messages(self.id))
+            self.history = [held(message) for message in stored]
             last = self.history[-1].id if self.history else None
             self.ids = IdMap.of(calls, Ulids(after=last))
         return self.history
@@ -201,7 +203,9 @@ class Core:
             after = len(self.history)
         ids = {id: own for m in messages for id, own in self.ids.provider_ids(m).items()}
         done = yield from ask(
-            lambda s: s.append(self.id, messages, provider_ids=ids, after=after, hold=hold)
+            lambda s: s.append(
+                self.id, messages, provider_ids=ids, after=after, hold=hold, check=check
+            )
         )
         self.history.extend(done.messages)
         self._count(done.first + len(done.messages) - 1)
@@ -213,9 +217,12 @@ class Core:
         """A message that changed, in its place. What others may have changed too is written only
         `instead_of` the copy that we know."""
         assert self.ids is not None
+        message = held(message)
         ids = self.ids.provider_ids(message)
         yield from ask(
-            lambda s: s.save(message, provider_ids=ids, instead_of=instead_of, hold=hold)
+            lambda s: s.save(
+                message, provider_ids=ids, instead_of=instead_of, hold=hold, check=False
+            )
         )
         if self.history is not None:
             for index in range(len(self.history) - 1, -1, -1):
@@ -442,7 +449,7 @@ def cost_of_messages(messages: Iterable[Message]) -> Decimal | None:
     costs = []
     for message in messages:
         usage = message.metadata.usage
-        if usage is None:
+        if usage is None or not usage.is_known:
             continue
         if usage.cost_usd is None:
             return None

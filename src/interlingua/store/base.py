@@ -113,8 +113,13 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         provider_ids: Mapping[str, str] | None = None,
         after: int | None = None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> Appended:
-        """Append messages, all or none; ids, session id and time are filled in where missing.
+        """Append messages, all or none; ids, session id and time are filled in where missing, and
+        of complete answers what is known of their model, routing and usage (`model/held.py`).
+
+        A message that breaks a rule of what sessions hold is refused (InvalidError); without
+        `check` it is not: what a provider answered is kept as it is.
 
         `provider_ids` says what the provider calls each call. With `after`, nothing is appended
         unless that is the `seq` of the last message (ConflictError). `hold` says whose turn it is
@@ -122,7 +127,9 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         drafts = self._do.drafts(session_id, messages)
         ids = provider_ids or {}
         large = len(drafts) > LARGE
-        return self._write(lambda: self._do.append(session_id, drafts, ids, after, hold), large)
+        return self._write(
+            lambda: self._do.append(session_id, drafts, ids, after, hold, check), large
+        )
 
     def save(
         self,
@@ -131,12 +138,14 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         provider_ids: Mapping[str, str] | None = None,
         instead_of: Message | None = None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> None:
         """Write a message anew in its place, in the present form. With `instead_of`, nothing is
-        written unless the stored message is still that one (ConflictError)."""
+        written unless the stored message is still that one (ConflictError). `check` is as in
+        `append`."""
         draft = self._do.draft(message)
         copy = None if instead_of is None else self._do.draft(instead_of)
-        self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold))
+        self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold, check))
 
     def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
         """Say that a turn is under way, or still is; `after` as in `append`. Who has it is told
@@ -267,13 +276,14 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
         provider_ids: Mapping[str, str] | None = None,
         after: int | None = None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> Appended:
         """See `Store.append`. Cancelling the wait does not take back what is being written."""
         drafts = self._do.drafts(session_id, messages)
         ids = provider_ids or {}
         large = len(drafts) > LARGE
         return await self._write(
-            lambda: self._do.append(session_id, drafts, ids, after, hold), large
+            lambda: self._do.append(session_id, drafts, ids, after, hold, check), large
         )
 
     async def save(
@@ -283,11 +293,12 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
         provider_ids: Mapping[str, str] | None = None,
         instead_of: Message | None = None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> None:
         """See `Store.save`."""
         draft = self._do.draft(message)
         copy = None if instead_of is None else self._do.draft(instead_of)
-        await self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold))
+        await self._write(lambda: self._do.save(draft, provider_ids or {}, copy, hold, check))
 
     async def hold_turn(self, session_id: str, hold: Hold, *, after: int | None = None) -> None:
         """See `Store.hold_turn`."""

@@ -4,7 +4,8 @@
     └── StoreError           the store cannot do what was asked; `reason` says why in one word
         ├── BusyError        somebody else holds the store for longer than we wait; try again
         ├── NotFoundError    no such session or message
-        └── ConflictError    an id that is taken, or a session that others have appended to
+        ├── ConflictError    an id that is taken, or a session that others have appended to
+        └── InvalidError     a message that breaks a rule of what sessions hold
 
 Messages name the store by its file or host, and ids; never what a conversation says.
 """
@@ -14,11 +15,13 @@ from __future__ import annotations
 from typing import Literal
 
 from interlingua.errors import InterlinguaError
+from interlingua.model.rules import Violation
 
 Reason = Literal[
     "busy",
     "not_found",
     "conflict",
+    "invalid",
     "full",
     "read_only",
     "io",
@@ -65,6 +68,14 @@ class ConflictError(StoreError):
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(where, problem, "conflict")
+
+
+class InvalidError(StoreError):
+    """A message that breaks a rule of what sessions hold; `violation` names it."""
+
+    def __init__(self, where: str, violation: Violation) -> None:
+        self.violation = violation
+        super().__init__(where, f"no session holds such a message: {violation}", "invalid")
 
 
 def of_value(where: str, odd: UnicodeError | OverflowError) -> StoreError:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from interlingua.ids import Ulids, is_ulid
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.held import held
 from interlingua.model.message import Message, from_micros
+from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store.calls import Ledger, call_row
 from interlingua.store.drafts import Draft, draft, read, read_all
-from interlingua.store.errors import ConflictError, NotFoundError, StoreError
+from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
 from interlingua.store.rows import Appended, Hold, ToolCallRow
 from interlingua.store.search import text_row
 from interlingua.store.steps import Op, Step, Work, now
@@ -21,13 +24,13 @@ class Messages(Work):
             if message.session_id is not None and message.session_id != session_id:
                 problem = f"message {message.id} belongs to session {message.session_id!r}"
                 raise ConflictError(self.where, f"{problem}, not to {session_id!r}")
-        return [draft(message) for message in messages]
+        return [draft(held(message)) for message in messages]
 
     def draft(self, message: Message) -> Draft:
         """A message that is to be saved: it must say which one it is."""
         if message.id is None or message.session_id is None:
             raise StoreError(self.where, "only a message with id and session_id can be saved")
-        return draft(message)
+        return draft(held(message))
 
     def append(
         self,
@@ -36,6 +39,7 @@ class Messages(Work):
         provider_ids: Mapping[str, str],
         after: int | None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> Op[Appended]:
         count = len(drafts)
         at = now()
@@ -55,13 +59,24 @@ class Messages(Work):
             rows = yield Step(self.sql.id_at, (session_id, first - 1))
             last_id = rows[0][0] if rows else None
         ids = self._ids(drafts, last_id)
-        yield from self._insert(session_id, drafts, ids, first, at, provider_ids)
-        return Appended(
-            first,
-            tuple(
-                _filled(draft, id, session_id, at) for draft, id in zip(drafts, ids, strict=True)
-            ),
+        filled = tuple(
+            [_filled(draft, id, session_id, at) for draft, id in zip(drafts, ids, strict=True)]
         )
+        calls = (yield from self._answered(session_id, filled)) if check else []
+        yield from self._insert(session_id, drafts, ids, first, at, provider_ids)
+        # Ids that are taken were told by name; now, is this still a session that keeps all rules?
+        if check:
+            for violation in validate_appended(filled, session_id, last_id or "", calls):
+                raise InvalidError(self.where, violation)
+        return Appended(first, filled)
+
+    def _answered(self, session_id: str, messages: Sequence[Message]) -> Op[list[EarlierCall]]:
+        """The earlier calls that these messages have results for."""
+        calls = []
+        for id in _answered_elsewhere(messages):
+            rows = yield Step(self.sql.call, (session_id, id))
+            calls += [EarlierCall(id, executor, bool(result)) for executor, result in rows]
+        return calls
 
     def _ids(self, drafts: Sequence[Draft], last: str | None) -> list[str]:
         """The drafts' own ids, and new ones where there are none: greater than all before."""
@@ -122,12 +137,15 @@ class Messages(Work):
         provider_ids: Mapping[str, str],
         instead_of: Draft | None = None,
         hold: Hold | None = None,
+        check: bool = True,
     ) -> Op[None]:
         message = draft.message
         assert message is not None  # made from one
         assert message.session_id is not None  # `draft` has seen to it
         assert message.id is not None
         session_id, id = message.session_id, message.id
+        for violation in validate(message) if check else ():
+            raise InvalidError(self.where, violation)
         rows = yield Step(self.sql.touch, (now(), session_id))
         if not rows:
             raise NotFoundError(self.where, "session", session_id)
@@ -164,7 +182,7 @@ class Messages(Work):
         """Whether the message is still the one that somebody has a copy of."""
         rows = yield Step(self.sql.message_now, (session_id, id))
         message = read(session_id, rows[0]) if rows else None
-        if message is not None and draft(message)[2:] != copy[2:]:
+        if message is not None and draft(held(message))[2:] != copy[2:]:
             problem = f"message {id} of session {session_id!r} was changed by another program"
             raise ConflictError(self.where, problem)
 
@@ -208,6 +226,19 @@ class Messages(Work):
     def failed(self, session_id: str) -> Op[list[ToolCallRow]]:
         rows = yield Step(self.sql.failed, (session_id,))
         return [call_row(row) for row in rows]
+
+
+def _answered_elsewhere(messages: Sequence[Message]) -> list[str]:
+    """The calls that these messages have results for, and that are in none of them."""
+    made: set[str] = set()
+    answered: dict[str, None] = {}
+    for message in messages:
+        for block in message.content:
+            if type(block) is ToolUseBlock:
+                made.add(block.id)
+            elif type(block) is ToolResultBlock and block.tool_use_id not in made:
+                answered[block.tool_use_id] = None
+    return list(answered)
 
 
 def _filled(draft: Draft, id: str, session_id: str, at: int) -> Message:

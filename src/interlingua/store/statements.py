@@ -202,6 +202,7 @@ class Statements(NamedTuple):
     )
     """Calls of an answer that was taken for broken off, and was not."""
     drop_call: str = "DELETE FROM tool_calls WHERE session_id = ? AND id = ?"
+    call: str = "SELECT executor, result_message_id FROM tool_calls WHERE session_id = ? AND id = ?"
     calls_of: str = "SELECT id FROM tool_calls WHERE session_id = ? AND message_id = ?"
     answered_by: str = "SELECT id FROM tool_calls WHERE session_id = ? AND result_message_id = ?"
     calls: str = f"SELECT {_CALL} FROM tool_calls WHERE session_id = ? ORDER BY created_at, id"

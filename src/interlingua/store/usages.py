@@ -79,7 +79,7 @@ class Usages(Work):
     def _collect(self, rows: Sequence[Any], found: list[UsageRow]) -> Op[None]:
         for row in rows:
             metadata = yield from self._metadata(row)
-            if metadata is not None and metadata.usage is not None:
+            if metadata is not None and metadata.usage is not None and metadata.usage.is_known:
                 session_id, id, at, *_ = row
                 found.append(UsageRow(session_id, id, from_micros(at), metadata))
 

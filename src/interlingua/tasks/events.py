@@ -14,6 +14,7 @@ from interlingua.arguments import recover
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
+from interlingua.model.held import is_from_elsewhere
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.views.openai_events import write_message_added, write_request_completed
@@ -43,7 +44,8 @@ def of_message(message: Message, calls: Calls) -> list[bytes]:
     """What is told when a message has joined the conversation; `calls` has the calls before it."""
     events: list[JsonObject] = [_added(message)]
     whole = message.metadata.status is MessageStatus.COMPLETE
-    if message.role is Role.ASSISTANT and whole and message.metadata.model is not None:
+    answered = message.metadata.model is not None and not is_from_elsewhere(message)
+    if message.role is Role.ASSISTANT and whole and answered:
         events = [_completed(message), *events]
     if message.role is Role.ASSISTANT and whole:
         events += [_pre(call) for call in message.tool_calls if call.executor == "client"]
