@@ -18,6 +18,7 @@ from interlingua.tasks import (
     NothingToDoError,
     TaskBusyError,
     assistant_message,
+    events,
     system_message,
     tool_message,
     user_message,
@@ -350,3 +351,14 @@ def test_a_new_message_gives_up_the_interrupted_turn(address: str) -> None:
         await agent.store.close()
 
     asyncio.run(main())
+
+
+def test_the_note_which_of_the_queue_a_message_was_is_nobodys_loss() -> None:
+    message = events.marked(user_message("hi"), "7aa2537f")
+    assert events.mark_of(message) == "7aa2537f"
+    assert events.mark_of(il.loads(il.dumps(message))) == "7aa2537f"
+    request = il.Request(messages=(message,), model="m", options=il.Options(max_output_tokens=9))
+    for name in il.dialects():
+        retold = il.retell(request, name)
+        assert retold.report.losses == []
+        assert il.dialect(name).write_request(retold.value).report.losses == []

@@ -34,7 +34,7 @@ from interlingua.store.open import open_async_store
 
 logger = logging.getLogger(__name__)
 
-_FIXED = ("listen.host", "listen.port", "listen.workers", "store")
+_FIXED = ("listen.host", "listen.port", "listen.workers", "store", "tasks.servers")
 """What a running gateway cannot change."""
 
 

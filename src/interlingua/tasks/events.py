@@ -17,6 +17,7 @@ from interlingua.model.codec import dumps
 from interlingua.model.held import is_from_elsewhere
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.views.base import FORM
 from interlingua.views.openai_events import write_message_added, write_request_completed
 from interlingua.views.openai_ui import tool_call_to_openai
 
@@ -25,18 +26,20 @@ Calls = Mapping[str, ToolUseBlock]
 PRE_CONVERSATION = b'{"msg":"PreConversation"}'
 POST_CONVERSATION = b'{"msg":"PostConversation"}'
 CANCELLED = b'{"msg":"Cancelled"}'
-MARK = "task_message"
-"""Where a message of the conversation says which of the queue it was."""
+_TASK, _QUEUED = "task", "queued_id"
+"""Where a message of the conversation says which of the queue it was: how it came, and nothing that
+any provider is told."""
 
 
 def marked(message: Message, message_id: str) -> Message:
     """The message with a note which of the queue it is."""
-    extra = {**(message.metadata.extra or {}), MARK: message_id}
-    return message.replace(metadata=message.metadata.replace(extra=extra))
+    raw = {**(message.metadata.provider_raw or {}), _TASK: {FORM: {_QUEUED: message_id}}}
+    return message.replace(metadata=message.metadata.replace(provider_raw=raw))
 
 
 def mark_of(message: Message) -> str | None:
-    mark = (message.metadata.extra or {}).get(MARK)
+    form = (message.metadata.provider_raw or {}).get(_TASK, {}).get(FORM, {})
+    mark = form.get(_QUEUED)
     return mark if isinstance(mark, str) else None
 
 
@@ -121,6 +124,11 @@ def removed(id: str) -> bytes:
 def dropped(id: str) -> bytes:
     """It went with a run that was stopped."""
     return _unqueued(id, "cancelled")
+
+
+def refused(id: str) -> bytes:
+    """The conversation cannot take it: a result of no call, say."""
+    return _unqueued(id, "refused")
 
 
 def _unqueued(id: str, reason: str) -> bytes:

@@ -21,7 +21,7 @@ from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.routing.errors import RoutingError
 from interlingua.sessions.aio import AsyncTurn
-from interlingua.sessions.errors import TurnError
+from interlingua.sessions.errors import SessionError, TurnError
 from interlingua.sessions.steps import run_async as run
 from interlingua.store.errors import ConflictError, StoreError
 from interlingua.store.task_rows import QueuedRow
@@ -186,6 +186,7 @@ class Runner:
             turn = await self._joined(events.marked(waiting.message, waiting.id))
         except InterlinguaError as odd:
             if self.begun.is_set():
+                await self._refuse(waiting, odd)
                 raise
             await run(self.agent.store, self.core.withdraw(waiting.id))
             raise _RefusedError(odd) from None
@@ -193,6 +194,11 @@ class Runner:
         self._begin()
         if turn is not None:
             await self._follow(turn)
+
+    async def _refuse(self, waiting: QueuedRow, odd: InterlinguaError) -> None:
+        """A message that no conversation takes waits no longer: it would fail for ever."""
+        if isinstance(odd, SessionError) and not isinstance(odd, TurnError):
+            await self.agent.store.unqueue_message(self.id, waiting.id, events.refused)
 
     async def _joined(self, message: Message) -> AsyncTurn | None:
         """The message is in the conversation; a user's begins a turn."""

@@ -40,6 +40,8 @@ OWNER = "owner"
 """Where a session's policy says whose it is."""
 KIND = "kind"
 """There too: what a row is kept for, where it is no conversation of this API."""
+TASK = "task"
+"""There too: an agent works in the session."""
 PAGE, MOST = 50, 200
 SCANNED = 4000
 """Sessions of others that are passed over on the way to a page of one's own."""
@@ -105,6 +107,8 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
 async def remove(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
     purge = flag(request.query_params, "purge")
+    if is_task(row):
+        await service.tasks.end(await service.store.task(row.id))
     await service.turns.cancel(row.id)
     if purge:
         await service.store.delete_session(row.id)
@@ -116,6 +120,9 @@ async def remove(service: Service, request: Request, principal: Principal) -> Re
 
 async def turn(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
+    if is_task(row):
+        text = "an agent works in this session: give it messages at /task/{id}/message"
+        raise ApiError(409, "session_is_task", text)
     said = await read(request, NewTurn, service.limits)
     message = user_message(said.content)
     options = options_of(said.options)
@@ -249,6 +256,10 @@ async def _row(service: Service, id: str, principal: Principal) -> SessionRow:
 def _is_own(row: SessionRow, principal: Principal) -> bool:
     policy = row.routing_policy or {}
     return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
+
+
+def is_task(row: SessionRow) -> bool:
+    return bool((row.routing_policy or {}).get(TASK))
 
 
 def _require_inside(path: str, principal: Principal) -> None:

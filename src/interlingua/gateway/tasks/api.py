@@ -3,6 +3,9 @@ it were not there."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -20,13 +23,15 @@ from interlingua.gateway.tasks.overview import all_tasks
 from interlingua.gateway.tasks.running import owner_of
 from interlingua.ids import is_ulid
 from interlingua.model.message import Message
-from interlingua.store.errors import ConflictError, NotFoundError
+from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.task_rows import Queueing, TaskRow
 from interlingua.tasks import events
 from interlingua.tasks.core import new_message_id
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
+
+logger = logging.getLogger(__name__)
 
 PAGE, MOST = 100, 1000
 MOST_WAITING = 1000
@@ -202,18 +207,36 @@ async def events_of_task(service: Service, request: Request, principal: Principa
         more = b"true" if (rows[-1].seq if rows else after) < row.event_count else b"false"
         body = b'{"events":[%b],"has_more":%b}' % (part, more)
         return Response(body, headers={"cache-control": "no-store"}, media_type=JSON)
-    return _stream(service, service.tasks.feeds.read(row, after))
+    return await _stream(service, request, service.tasks.feeds.read(row, after))
 
 
 async def events_of_all(service: Service, request: Request, principal: Principal) -> Response:
     """The caller's tasks, and each that changes from now on."""
     if _wants_json(request):
         return await listing(service, request, principal)
-    return _stream(service, service.tasks.overview.read(owner_of(principal), _port(request)))
+    reading = service.tasks.overview.read(owner_of(principal), _port(request))
+    return await _stream(service, request, reading)
 
 
-def _stream(service: Service, pieces: Any) -> Response:
-    return Patient(pieces, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
+async def _stream(
+    service: Service, request: Request, pieces: AsyncGenerator[bytes, None]
+) -> Response:
+    """What keeps it from beginning is told as an error of its own."""
+    if request.method == "HEAD":
+        return Response(headers=_SSE, media_type=_SSE_TYPE)
+    first = await anext(pieces)
+    body = _after_first(first, pieces)
+    return Patient(body, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
+
+
+async def _after_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield first
+        try:
+            async for piece in rest:
+                yield piece
+        except StoreError as odd:  # the client comes back, and goes on where it was
+            logger.warning("stream_ended", extra={"why": odd.reason})
 
 
 def _wants_json(request: Request) -> bool:
@@ -225,7 +248,7 @@ def _after(request: Request, row: TaskRow) -> int:
     """The last event that the reader has: what the header says comes before the address, since a
     browser that comes back sends both."""
     said = request.headers.get("last-event-id")
-    if said is not None:
+    if said:
         if not (said.isascii() and said.isdigit()) or len(said) > 15:
             raise ApiError(400, "invalid_cursor", "Last-Event-ID: expected the number of an event")
         if int(said) > row.event_count:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -209,7 +209,7 @@ class Feeds:
         if id not in self._feeds:
             self._lives.pop(id, None)
 
-    async def read(self, row: TaskRow, after: int) -> AsyncIterator[bytes]:
+    async def read(self, row: TaskRow, after: int) -> AsyncGenerator[bytes, None]:
         """What happens in a task behind a number, until the reader or the gateway goes."""
         feed = self._feeds.get(row.id)
         if feed is None:

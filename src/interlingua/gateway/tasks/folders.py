@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from interlingua.gateway.keys.keys import is_loopback
@@ -19,13 +18,13 @@ def folder_of(said: str | None, principal: Principal, settings: Settings) -> str
     """The folder of a new task, in the one spelling that it has; the caller's own, or the one the
     gateway was started in, where none is named."""
     own = principal.workspace_path
-    named = said if said is not None else os.getcwd() if own in _EVERYWHERE else str(own)
-    path = _real(text_of(named, "cwd"))
-    if not path.is_dir():
-        raise ApiError(400, "invalid_request", "cwd: there is no such folder on this machine")
+    home = _real("." if own in _EVERYWHERE else str(own))
+    path = home if said is None else _real(home / Path(text_of(said, "cwd")).expanduser())
     roots = _roots(principal, settings)
     if roots and not any(path == root or root in path.parents for root in roots):
         raise ApiError(403, "workspace_not_allowed", "cwd: tasks of this caller are elsewhere")
+    if not path.is_dir():
+        raise ApiError(400, "invalid_request", "cwd: there is no such folder on this machine")
     return str(path)
 
 
@@ -35,7 +34,7 @@ def _roots(principal: Principal, settings: Settings) -> list[Path]:
     A key is for its workspace. One that is for no folder in particular can be used from other
     machines where the gateway listens to them: then the gateway's own folder, or those that its
     settings name, are as far as it goes."""
-    named = [_real(folder) for folder in settings.tasks.folders]
+    named = [_real(Path(folder).expanduser()) for folder in settings.tasks.folders]
     if principal.key_id is None:
         return named
     if principal.workspace_path not in _EVERYWHERE:
@@ -43,8 +42,8 @@ def _roots(principal: Principal, settings: Settings) -> list[Path]:
     return named if is_loopback(settings.listen.host) else named or [_real(".")]
 
 
-def _real(path: str) -> Path:
+def _real(path: str | Path) -> Path:
     try:
-        return Path(path).expanduser().resolve()
+        return Path(path).resolve()
     except (OSError, RuntimeError, ValueError):
         raise ApiError(400, "invalid_request", "cwd: expected the path of a folder") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 
 from interlingua.gateway.tasks import told
@@ -76,7 +76,7 @@ class Overview:
         for reader in self._readers:
             reader.put(row)
 
-    async def read(self, owner: str, port: int | None) -> AsyncIterator[bytes]:
+    async def read(self, owner: str, port: int | None) -> AsyncGenerator[bytes, None]:
         """All tasks, then each that changes, until the reader or the gateway goes."""
         reader = Reader(owner)
         self._begin(reader)

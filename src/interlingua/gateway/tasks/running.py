@@ -11,6 +11,7 @@ from interlingua.chat.chat import Chat, Said, to_the_end
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.paths.callers import tenant_of
+from interlingua.gateway.sessions.api import OWNER, TASK
 from interlingua.gateway.sessions.metered import Metered
 from interlingua.gateway.sessions.running import MOST, FullError, Turns
 from interlingua.gateway.state import Principal
@@ -35,8 +36,6 @@ from interlingua.tools.workspace import Workspace
 
 logger = logging.getLogger(__name__)
 
-OWNER = "owner"
-"""Where the policy of a task's session says whose it is, as that of every other session does."""
 SWEEP = 5.0
 """Seconds between two looks for runs whose process is gone."""
 PATIENCE = 10.0
@@ -96,7 +95,7 @@ class TaskRuns:
             name=name,
             owner=owner_of(principal),
             web_search=web_search,
-            policy={OWNER: tenant_of(principal)},
+            policy={OWNER: tenant_of(principal), TASK: True},
             **self.turns.known(principal),
         )
         self.changed(agent.id)
