@@ -56,7 +56,7 @@ INSIDE: dict[str, set[str]] = {
     "model": INSIDE_MODEL,
     "views": INSIDE_VIEWS,
     "bus": MODEL_AND_ERRORS,
-    "models": MODEL_AND_ERRORS | {"prices"},
+    "models": MODEL_AND_ERRORS | {"config", "prices"},
     "prices": MODEL_AND_ERRORS | {"config", "models"},
     "estimate": MODEL_AND_ERRORS,
     "routing": MODEL_AND_ERRORS | {"bus"},

@@ -48,6 +48,16 @@ def prices_path() -> Path:
     return config_folder() / "prices.toml"
 
 
+def profiles_path() -> Path:
+    """The user's own rules for what models take, laid over those of the package."""
+    return config_folder() / "profiles.toml"
+
+
+def told_path(provider: str) -> Path:
+    """What a provider itself has told about its models, laid over the package's rules."""
+    return config_folder() / "profiles" / f"{provider}.toml"
+
+
 def _folder(xdg: str, usual: tuple[str, ...], windows: str, windows_usual: str) -> Path:
     named = os.environ.get(HOME)
     if named:

@@ -34,9 +34,23 @@ ABLE = {
 @click.argument("name", required=False)
 @click.option("--provider", help="Of one provider only.")
 @click.option("--now", is_flag=True, help="Only what can be used now.")
+@click.option("--profile", is_flag=True, help="What one model takes, and which rules say so.")
+@click.option("--dialect", help="With --profile: where it is asked in another than its usual one.")
 @json_option
-def command(name: str | None, provider: str | None, now: bool, as_json: bool) -> None:
-    """NAME is a part of the id, or an alias."""
+def command(
+    name: str | None,
+    provider: str | None,
+    now: bool,
+    profile: bool,
+    dialect: str | None,
+    as_json: bool,
+) -> None:
+    """NAME is a part of the id, or an alias; with --profile the whole id."""
+    if profile:
+        from interlingua.cli.profile import show_profile
+
+        show_profile(name, dialect, as_json)
+        return
     from interlingua.prices.own import own_table
 
     table = own_table()

@@ -104,11 +104,18 @@ class Rule(Said, frozen=True, kw_only=True, rename={"dialects": "in"}):
             (self.at is None or provider in self.at)
             and (self.dialects is None or dialect in self.dialects)
             and (self.family is None or _is_one(model.family, self.family))
-            and (self.models is None or model.name in _reduced_names(self.models))
+            and (self.models is None or _is_named(model, self.models))
             and (self.line is None or not model.words.isdisjoint(self.line))
             and (self.not_line is None or model.words.isdisjoint(self.not_line))
             and (self.version is None or _in_range(model.version, self.version))
         )
+
+
+class Overlay(Said, frozen=True, kw_only=True):
+    """What a provider's table says about all of its models."""
+
+    like: str | None = None
+    """The provider whose rules hold here too, for one that passes requests on to it."""
 
 
 class Profile(msgspec.Struct, frozen=True, eq=False):
@@ -237,12 +244,24 @@ def _is_one(word: str, of: str | tuple[str, ...]) -> bool:
     return word == of if isinstance(of, str) else word in of
 
 
+def _is_named(model: Reduced, names: tuple[str, ...]) -> bool:
+    """Whether it is one of these; a name with a variant (`qwen3:8b`) stands for that one alone."""
+    named = _named(names)
+    return (model.name, None) in named or (model.name, model.variant) in named
+
+
 @lru_cache(1024)
-def _reduced_names(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(reduced(name).name for name in names)
+def _named(names: tuple[str, ...]) -> frozenset[tuple[str, str | None]]:
+    return frozenset((parts.name, parts.variant) for parts in map(reduced, names))
 
 
 _BOUND = re.compile(r"(>=|<=|>|<)?(\d+)(?:\.(\d+))?")
+
+
+def check_range(text: str | None) -> None:
+    """ValueError where a range of versions is none."""
+    if text is not None:
+        _bounds(text)
 
 
 def _in_range(version: Version | None, text: str) -> bool:

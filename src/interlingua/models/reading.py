@@ -1,24 +1,47 @@
 """Rules from TOML: those of the package, and a user's, which have the same form.
 
-The package's own are compiled to JSON as well, which is read in a twentieth of the time. It names
-the text that it was made of, and is left aside where that has changed.
+The package's own are compiled to JSON as well, which is read in a third of the time. It names the
+text that it was made of, and is left aside where that has changed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from interlingua.models.profile import Rule
+from interlingua.errors import InterlinguaError, found
+from interlingua.models.profile import Rule, check_range
+
+MOST_BYTES = 1 << 20
+_FIELDS = {"rule", "read"}
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    rule: tuple[Rule, ...] = ()
-    read: str | None = None
-    """When the sources were read, for rules that do not say since when they hold."""
+class ProfilesFileError(InterlinguaError):
+    """A file of rules that cannot be taken. `rule` is the id of the rule where it has one; `line`
+    is None where it cannot be told."""
+
+    def __init__(
+        self,
+        file: str,
+        problem: str,
+        field: str | None = None,
+        line: int | None = None,
+        rule: str | None = None,
+    ) -> None:
+        self.file = file
+        self.problem = problem
+        self.field = field
+        self.line = line
+        self.rule = rule
+        place = f", line {line}" if line is not None else ""
+        place += f", rule {rule!r}" if rule else ""
+        place += f", at {field}" if field else ""
+        super().__init__(f"{file}{place}: {problem}")
 
 
 class _Compiled(msgspec.Struct, frozen=True):
@@ -34,30 +57,102 @@ def bundled_rules() -> tuple[Rule, ...]:
     # A new text has a new digest, and then nothing else of the compiled form is looked at.
     if compiled.startswith(_head(text)):
         return msgspec.json.decode(compiled, type=_Compiled).rules
-    return rules_of(_parsed(text))
+    return read_rules(text, "profiles.toml")
 
 
 def compiled_rules(text: bytes) -> bytes:
     """The rules of a TOML text as JSON, one to a line."""
-    rules = rules_of(_parsed(text))
+    rules = read_rules(text, "profiles.toml")
     lines = b",\n".join(msgspec.json.encode(rule) for rule in rules)
     return _head(text) + b'"rules":[\n' + lines + b"\n]}\n"
-
-
-def _parsed(text: bytes) -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(text.decode())
 
 
 def _head(text: bytes) -> bytes:
     return b'{"of":"%s",\n' % hashlib.sha256(text).hexdigest().encode()
 
 
-def rules_of(table: dict[str, Any]) -> tuple[Rule, ...]:
-    """The rules of a parsed file."""
-    file = msgspec.convert(table, _File)
-    return tuple(
-        rule if rule.since or not file.read else msgspec.structs.replace(rule, since=file.read)
-        for rule in file.rule
-    )
+def read_file(path: Path) -> tuple[Rule, ...]:
+    """The rules of a user's file; one that is not there has none."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as odd:
+        reason = odd.strerror or type(odd).__name__
+        raise ProfilesFileError(str(path), f"cannot be read: {reason}") from None
+    return read_rules(data, str(path))
+
+
+def read_rules(data: bytes, file: str) -> tuple[Rule, ...]:
+    """The rules of a TOML text. `file` is what errors call it."""
+    text = _text(data, file)
+    whole = _parsed(text, file)
+    for other in whole.keys() - _FIELDS:
+        raise ProfilesFileError(file, "unknown field; rules are [[rule]]", other)
+    tables = whole.get("rule", [])
+    if not isinstance(tables, list):
+        raise ProfilesFileError(file, f"expected [[rule]], found {found(tables)}", "rule")
+    read = whole.get("read")
+    return tuple(_rule(table, index, read, text, file) for index, table in enumerate(tables))
+
+
+def _rule(table: Any, index: int, read: Any, text: str, file: str) -> Rule:
+    try:
+        rule = msgspec.convert(table, Rule)
+        check_range(rule.version)
+    except (msgspec.ValidationError, ValueError) as wrong:
+        problem, field = told_apart(str(wrong))
+        name = table.get("id") if isinstance(table, dict) else None
+        line = _line(text, index, field)
+        raise ProfilesFileError(file, problem, field, line, name) from None
+    if rule.since or not isinstance(read, str):
+        return rule
+    return msgspec.structs.replace(rule, since=read)
+
+
+def told_apart(wrong: str) -> tuple[str, str | None]:
+    """What msgspec says is wrong, and the field it is said of."""
+    problem, _, place = wrong.partition(" - at `$")
+    steps = re.findall(r"[^.\[\]`]+", place)
+    named = re.search(r"(?:unknown|required) field `([^`]+)`", problem)
+    if named:
+        steps.append(named[1])
+    if not steps and "range of versions" in problem:
+        steps = ["version"]
+    return problem, ".".join(step for step in steps if step != "...") or None
+
+
+def _text(data: bytes, file: str) -> str:
+    if len(data) > MOST_BYTES:
+        raise ProfilesFileError(file, f"larger than {MOST_BYTES} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        line = data.count(b"\n", 0, wrong.start) + 1
+        raise ProfilesFileError(file, "not UTF-8", None, line) from None
+
+
+def _parsed(text: str, file: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ProfilesFileError(file, "nested too deeply") from None
+    except tomllib.TOMLDecodeError as wrong:
+        line = re.search(r"line (\d+)", str(wrong))
+        number = int(line[1]) if line else None
+        raise ProfilesFileError(file, f"not TOML: {wrong}", None, number) from None
+
+
+def _line(text: str, index: int, field: str | None) -> int | None:
+    """Where a rule begins, or where in it the field is written."""
+    first, at = field.split(".")[0] if field else "", -1
+    begins: int | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"\s*\[\[\s*rule\s*\]\]", line):
+            at += 1
+            begins = number if at == index else begins
+        elif at == index and first and re.match(rf"\s*(\[rule\.)?{re.escape(first)}\b", line):
+            return number
+    return begins

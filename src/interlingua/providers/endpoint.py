@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from interlingua.models.names import model_name
+from interlingua.models.profile import profile_of
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.provider import Kind, Paths, Provider
 from interlingua.providers.read import url_problem
@@ -82,7 +83,9 @@ def dialect_for(model: str, provider: Provider) -> str:
     for pattern, dialect in provider.dialect_of.items():
         if fnmatchcase(name, pattern):
             return dialect
-    return provider.dialect
+    like = provider.profile.like if provider.profile else None
+    ruled = profile_of(name, like or provider.key).speaks.dialect
+    return ruled if ruled in provider.dialects else provider.dialect
 
 
 def fit_body(wire: Mapping[str, Any], provider: Provider, dialect: str) -> dict[str, Any]:

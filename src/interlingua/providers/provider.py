@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from interlingua.models.profile import Overlay
 from interlingua.providers.secret import Secret
 
 Style = Literal[
@@ -110,6 +111,8 @@ class Provider(Part, frozen=True):
     """Patterns of model names that are spoken to in another dialect than the default."""
     switches: Switches = Switches()
     timeouts: Timeouts = Timeouts()
+    profile: Overlay | None = None
+    """What all of its models take, laid over the rules for them."""
     insecure: bool = False
     """Send the key over plain http to other machines too."""
     api_key: Secret | None = None
