@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from interlingua.errors import ToolInputError as ToolInputError
     from interlingua.errors import WriteError as WriteError
     from interlingua.estimate.estimator import estimate_input_tokens as estimate_input_tokens
+    from interlingua.fitting.fit import Fitted as Fitted
+    from interlingua.fitting.fit import fit as fit
     from interlingua.formats import detect as detect
     from interlingua.losses import Loss as Loss
     from interlingua.losses import Report as Report
@@ -92,6 +94,8 @@ if TYPE_CHECKING:
     from interlingua.models.capabilities import Capabilities as Capabilities
     from interlingua.models.capabilities import capabilities as capabilities
     from interlingua.models.names import UnknownModelError as UnknownModelError
+    from interlingua.models.profile import Profile as Profile
+    from interlingua.models.profile import profile_of as profile_of
     from interlingua.prices.cost import Cost as Cost
     from interlingua.prices.cost import UnknownCostError as UnknownCostError
     from interlingua.prices.table import PriceTable as PriceTable
@@ -157,6 +161,7 @@ _WHERE: dict[str, str] = {
         "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
         " ReadError SchemaError ToolInputError WriteError",
         "estimate.estimator": "estimate_input_tokens",
+        "fitting.fit": "Fitted fit",
         "formats": "detect",
         "losses": "Loss Report",
         "model.blocks": "AudioBlock Block Cache Citation ContentBlock DocumentBlock ImageBlock"
@@ -173,6 +178,7 @@ _WHERE: dict[str, str] = {
         "model.tools": "SideEffects ToolDefinition",
         "models.capabilities": "AdapterCapabilities Capabilities capabilities",
         "models.names": "UnknownModelError",
+        "models.profile": "Profile profile_of",
         "prices.cost": "Cost UnknownCostError",
         "prices.table": "PriceTable",
         "retell": "Retold retell",

@@ -41,6 +41,8 @@ class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: Severity = "warning"
     block_type: str | None = None
     message_id: str | None = None
+    rule: str | None = None
+    """The rule of a model's profile that asked for it."""
 
     def __str__(self) -> str:
         what = f" {self.block_type}" if self.block_type else ""
@@ -61,8 +63,9 @@ class Report(msgspec.Struct, eq=False):
         severity: Severity = "warning",
         block_type: str | None = None,
         message_id: str | None = None,
+        rule: str | None = None,
     ) -> None:
-        self.losses.append(Loss(kind, path, reason, severity, block_type, message_id))
+        self.losses.append(Loss(kind, path, reason, severity, block_type, message_id, rule))
 
     def dropped_block(
         self,
@@ -72,9 +75,10 @@ class Report(msgspec.Struct, eq=False):
         severity: Severity = "warning",
         message_id: str | None = None,
         session_id: str | None = None,
+        rule: str | None = None,
     ) -> None:
         """A whole block is left out: a loss, and exactly one warning in the log."""
-        self.add("dropped", path, reason, severity, block_type, message_id)
+        self.add("dropped", path, reason, severity, block_type, message_id, rule)
         if _planning.get():
             return
         logger.warning(
@@ -90,6 +94,12 @@ class Report(msgspec.Struct, eq=False):
 
     def extend(self, other: Report) -> None:
         self.losses.extend(other.losses)
+
+    def of_history(self) -> Report:
+        """The losses of what was said, without those of how to generate: where only messages were
+        given, nobody asked for anything else."""
+        mine = [loss for loss in self.losses if not loss.path.startswith("$.options")]
+        return Report(self.target, mine)
 
     def require_lossless(self) -> None:
         """Raise `LossError` if there is any loss."""

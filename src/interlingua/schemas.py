@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from interlingua.model.base import JsonObject
@@ -43,3 +44,75 @@ def _narrow(schema: Any, keywords: frozenset[str], path: str, dropped: list[str]
         else:
             out[word] = value
     return out
+
+
+def rewrite(schema: Any, step: Callable[[JsonObject, str], JsonObject], path: str = "") -> Any:
+    """Every schema inside a schema, innermost first, as `step(schema, path)` gives it; what is
+    given is not changed."""
+    if not isinstance(schema, dict):
+        return schema
+    out: JsonObject = {}
+    for word, value in schema.items():
+        place = f"{path}.{word}"
+        if word in _OF_SCHEMAS and isinstance(value, dict):
+            out[word] = {
+                name: rewrite(inner, step, f"{place}.{name}") for name, inner in value.items()
+            }
+        elif word in _OF_SCHEMA:
+            out[word] = rewrite(value, step, place)
+        elif word in _OF_LIST and isinstance(value, list):
+            out[word] = [
+                rewrite(inner, step, f"{place}[{index}]") for index, inner in enumerate(value)
+            ]
+        else:
+            out[word] = value
+    return step(out, path)
+
+
+def inside(schema: Any) -> Iterator[JsonObject]:
+    """A schema and all that are inside it."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for word, value in schema.items():
+        if word in _OF_SCHEMAS and isinstance(value, dict):
+            for inner in value.values():
+                yield from inside(inner)
+        elif word in _OF_SCHEMA:
+            yield from inside(value)
+        elif word in _OF_LIST and isinstance(value, list):
+            for inner in value:
+                yield from inside(inner)
+
+
+def is_object(schema: JsonObject) -> bool:
+    """Whether this is the schema of an object."""
+    kind = schema.get("type")
+    return kind == "object" or "properties" in schema or (type(kind) is list and "object" in kind)
+
+
+def optional_in(schema: JsonObject) -> int:
+    """How many properties need not be there."""
+    return sum(
+        len(set(each.get("properties") or ()) - set(each.get("required") or ()))
+        for each in inside(schema)
+    )
+
+
+def unions_in(schema: JsonObject) -> int:
+    """How many values may be of several types."""
+    return sum(
+        "anyOf" in each or "oneOf" in each or type(each.get("type")) is list
+        for each in inside(schema)
+    )
+
+
+def is_closed(schema: JsonObject, optional: bool = False) -> bool:
+    """Whether every object in it takes its own properties alone, and needs them all, unless some
+    may be `optional`."""
+    return all(
+        each.get("additionalProperties") is False
+        and (optional or set(each.get("properties") or ()) == set(each.get("required") or ()))
+        for each in inside(schema)
+        if is_object(each)
+    )

@@ -62,9 +62,11 @@ def _between(
 def plan(
     messages: Request | Sequence[Message], target: str | Dialect, model: str | None = None
 ) -> Report:
-    """What saying this history to `target` would lose, without doing it."""
+    """What saying this history to `target` would lose, without doing it. Of messages alone, only
+    what is lost of them is told."""
     writer = target if isinstance(target, Dialect) else dialect_of(target)
     request = messages if isinstance(messages, Request) else Request(tuple(messages), model)
     with planning():
         told = retell(request, writer, model)
-        return writer.write_request(told.value, told.scribe).report
+        report = writer.write_request(told.value, told.scribe).report
+    return report if request is messages else report.of_history()

@@ -418,7 +418,7 @@ def test_a_file_that_has_gone_since_an_older_turn_is_a_loss_and_no_dead_end(
     picture.unlink()
     call = session.begin("and now?").call()
     assert "iVBORw0KGgo=" not in il.dumps(call.request).decode()
-    assert [loss.block_type for loss in call.report] == ["image"]
+    assert [loss.block_type for loss in call.report.of_history()] == ["image"]
     with pytest.raises(WorkspaceError, match=r"a\.png"):
         session.fork().begin(il.Message.user(["again", image])).call()
 

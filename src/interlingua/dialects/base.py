@@ -21,6 +21,7 @@ from interlingua.model.metadata import MessageMetadata
 from interlingua.model.tools import ToolDefinition
 
 if TYPE_CHECKING:
+    from interlingua.fitting.back import Back
     from interlingua.model.events import Event
     from interlingua.streams.frames import Frame
 
@@ -207,6 +208,8 @@ class Written(msgspec.Struct, frozen=True):
     report: Report
     model: str | None = None
     stream: bool | None = None
+    back: Back | None = None
+    """How to read the answer, where the model had to be asked in another way."""
 
     def json(self) -> bytes:
         """The wire as bytes."""
@@ -411,6 +414,7 @@ class Scribe(msgspec.Struct, eq=False):
         reason: str | None = None,
         kind: LossKind = "dropped",
         severity: Severity = "warning",
+        rule: str | None = None,
     ) -> None:
         """A loss at a value, or at one of its fields, unless that says what is done anyway."""
         if field is not None and says_nothing(value, field):
@@ -423,6 +427,7 @@ class Scribe(msgspec.Struct, eq=False):
             severity,
             TYPE_OF.get(type(value)),
             message.id if message else None,
+            rule,
         )
 
     def filled(self, value: Any, field: str, said: str) -> None:
@@ -430,7 +435,11 @@ class Scribe(msgspec.Struct, eq=False):
         self.lost(value, field, f"needed here; said as {said!r}", "approximated", "info")
 
     def dropped(
-        self, block: Block, reason: str | None = None, severity: Severity = "warning"
+        self,
+        block: Block,
+        reason: str | None = None,
+        severity: Severity = "warning",
+        rule: str | None = None,
     ) -> None:
         """A whole block is left out: one loss, one warning in the log; an error if critical."""
         path, message = self.path(block)
@@ -441,6 +450,7 @@ class Scribe(msgspec.Struct, eq=False):
             severity,
             message.id if message else None,
             message.session_id if message else None,
+            rule,
         )
         if message is not None and _is_critical(message, self.original(block)):
             self._critical = [*(self._critical or ()), len(self.report.losses) - 1]

@@ -24,4 +24,4 @@ def export(
     name = None if model is None else model.partition(":")[2] or model
     told = retell(Request(tuple(messages), name), target, name)
     written = target.write_request(told.value, told.scribe)
-    return written.json(), written.report
+    return written.json(), written.report.of_history()

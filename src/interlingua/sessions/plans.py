@@ -64,7 +64,8 @@ def tried(
     """What saying all of this would lose, and whether that is forbidden."""
     with planning():
         try:
-            return adapter.to_wire(messages, tools, options).report, False
+            report = adapter.to_wire(messages, tools, options).report
+            return report.of_history() if options is None else report, False
         except LossError as refused:
             return refused.report, True
 

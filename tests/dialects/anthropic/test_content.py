@@ -21,7 +21,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Request
+from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from tests.dialects.anthropic.wires import (
     CALL,
@@ -230,7 +230,8 @@ def test_hosted_calls_and_results_stay_in_the_models_turn() -> None:
     assert isinstance(found, ToolResultBlock)
     assert call.executor == "provider"
     assert found.content == (DocumentBlock(Source("url", "https://example.com"), title="E"),)
-    assert DIALECT.write_request(Request((message,), "m")).report.losses == []
+    request = Request((message,), "m", options=Options(max_output_tokens=9))
+    assert DIALECT.write_request(request).report.losses == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS, ROLES
 from interlingua.dialects.base import PLACEHOLDER
 from interlingua.errors import ReadError
 from interlingua.model.blocks import AudioBlock, Source, TextBlock, ToolResultBlock, UnknownBlock
-from interlingua.model.exchange import Continues, Request
+from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message, Role
 from tests.dialects.anthropic.wires import (
     CALL,
@@ -151,7 +151,9 @@ def test_keys_we_do_not_know_are_kept_where_they_were() -> None:
 
 def test_other_dialects_raw_is_a_loss_and_their_spelling_is_not() -> None:
     raw = {"openai-chat": {"store": True, "$form": {"n": None}}}
-    written = DIALECT.write_request(Request((Message.user("Hi"),), "m", raw=raw))
+    written = DIALECT.write_request(
+        Request((Message.user("Hi"),), "m", options=Options(max_output_tokens=9), raw=raw)
+    )
     assert losses(written.report) == [("dropped", "$.raw.openai-chat.store")]
 
 
@@ -169,7 +171,9 @@ def test_a_thread_goes_on_from_a_message() -> None:
     thread = {"type": "continue", "previous_message_id": "msg_0"}
     assert read(body(thread=thread)).continues == Continues(response_id="msg_0")
     assert read(body(thread={"type": "create"})).continues is None
-    report = DIALECT.write_request(Request(continues=Continues(response_id="resp_0"))).report
+    limited = Options(max_output_tokens=9)
+    request = Request(options=limited, continues=Continues(response_id="resp_0"))
+    report = DIALECT.write_request(request).report
     assert [(loss.path, loss.severity) for loss in report] == [("$.continues", "error")]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlingua.dialects.anthropic import DIALECT
 from interlingua.losses import Report
-from interlingua.model.exchange import Request, Response
+from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
 from tests.laws import laws
 
@@ -68,6 +68,7 @@ def read_answer(wire: dict[str, Any]) -> Response:
 
 def write(*messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:
     """What is written for messages that were not read here, and what was lost."""
+    more.setdefault("options", Options(max_output_tokens=4096))
     written = DIALECT.write_request(Request(messages, "claude-sonnet-5", **more))
     return written.wire, written.report
 

@@ -173,6 +173,14 @@ def _put_max_tokens(options: Options, out: Wire, form: Wire) -> None:
         out["max_tokens"] = DEFAULT_MAX_TOKENS + (budget or 0)
 
 
+def tell_limit(options: Options, out: Wire, scribe: Scribe) -> None:
+    """That a limit was said which nobody gave, told last."""
+    if options.max_output_tokens is None and "max_tokens" in out:
+        limit = out["max_tokens"]
+        reason = f"a limit has to be said; {limit} is, since the model's own is not known"
+        scribe.lost(options, "max_output_tokens", reason, kind="approximated")
+
+
 def _put_tool_choice(options: Options, out: Wire, scribe: Scribe) -> None:
     choice = options.tool_choice or ToolChoice()
     one = choice.mode == "any" and len(choice.names) == 1
@@ -205,7 +213,7 @@ def _put_rare(options: Options, out: Wire, form: Wire, scribe: Scribe) -> None:
             if name in form.get("sampling", ()):
                 out[name] = value
             else:
-                scribe.lost(options, name, "refused since version 2026-10-21")
+                scribe.lost(options, name, "no model that is known to take it is asked")
     if options.cache is not None:
         put_cache(out, options, scribe)
 

@@ -34,6 +34,8 @@ def read_output(wire: Wire, reading: Reading) -> None:
         _read_output_format(wire["output_format"], reading)
     if fields:
         reading.fields["reasoning"] = Reasoning(**fields)
+        if thinking is None:
+            reading.form["effort"] = "alone"  # said without thinking, which is another thing here
 
 
 def _read_thinking(wire: Any, fields: Wire, reading: Reading) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from interlingua.dialects.anthropic.body import Reading, put_extra
 from interlingua.dialects.anthropic.joined import write_messages
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack
-from interlingua.dialects.anthropic.options import OPTIONS, read_options, write_options
+from interlingua.dialects.anthropic.options import OPTIONS, read_options, tell_limit, write_options
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.tools import read_tools, write_tools
 from interlingua.dialects.anthropic.turns import read_system, read_turns
@@ -138,6 +138,8 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
         respell(out, form)
     if raw is not None and is_foreign(raw):
         scribe.unsaid_raw(request, raw)
+    if options.max_output_tokens is None and "max_tokens" not in form.get("spelled", _NOTHING):
+        tell_limit(options, out, scribe)
     return out
 
 

@@ -177,7 +177,9 @@ HOLDS: dict[str, frozenset[str]] = {
 """What may stand in each place; hosted tools' results stand in assistant turns only."""
 
 REFUSED_OPTIONS = ("temperature", "top_p", "top_k")
-"""Version 2026-10-21 answers them with a 400, so only a wire that had them has them again."""
+"""Version 2026-10-21 answers them with a 400, and so do the newer models under any version: they
+are written where the wire had them, or where the model is known to take them. Both stand in the
+form as `sampling`."""
 SAID_OPTIONS = frozenset(
     {"max_output_tokens", "stop", "tool_choice", "parallel_tool_calls", "response_format"}
     | {"reasoning", "service_tier", "user", "stream", "cache", "raw", *REFUSED_OPTIONS}

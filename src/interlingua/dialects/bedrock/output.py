@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.bedrock.efforts import NOVA, OBJECTS, PLAIN, read_effort, written
 from interlingua.dialects.bedrock.shape import put_section, section
-from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORT_KEY, EFFORTS, MODES, THINKING_KEYS
+from interlingua.dialects.bedrock.tables import DISPLAYS, EFFORTS, MODES, THINKING_KEYS
 from interlingua.dialects.shape import Kept, want
 from interlingua.model.base import same
 from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
@@ -104,19 +105,11 @@ def _read_additional(wire: Wire, fields: Wire, reasoning: Wire, kept: Kept) -> N
             if reasoning.get("mode") == "on":
                 kept.form["on"] = True
             break
-    word = given.get(EFFORT_KEY)
-    if type(word) is str and word in ALL_EFFORTS and _is_free_for(word, reasoning):
-        known.add(EFFORT_KEY)
-        reasoning["effort"] = word
-        kept.form["effort"] = EFFORT_KEY
+    key = read_effort(given, reasoning)
+    if key is not None:
+        known.add(key)
+        kept.form["effort"] = key
     keep_left(given, known, ADDITIONAL, kept)
-
-
-def _is_free_for(effort: str, reasoning: Wire) -> bool:
-    """Whether a second place may still name the effort, without changing what the first said."""
-    if effort == "none":
-        return not reasoning
-    return "effort" not in reasoning and reasoning.get("mode") != "on"
 
 
 def _read_thinking(given: Any, reasoning: Wire) -> bool:
@@ -183,14 +176,21 @@ def _put_reasoning(
     output: Wire, additional: Wire, options: Options, given: Reasoning, form: Wire, scribe: Scribe
 ) -> None:
     key = form.get("thinking") or THINKING_KEYS[0]
+    place = form.get("effort")
+    if place == NOVA:
+        _put_nova(additional, options, given, scribe)
+        return
     if given.mode == "off":
         for name in ("budget_tokens", "visible"):
             if getattr(given, name) is not None:
                 scribe.lost(options, f"reasoning.{name}", "thinking is switched off")
-        if given.effort is None and form.get("effort") == EFFORT_KEY:
-            additional[EFFORT_KEY] = "none"
+        if given.effort is None and place in (PLAIN, "reasoning"):
+            additional[place] = written(place, given)
         else:
             additional[key] = {"type": MODES.write("off")}
+    elif place in (PLAIN, "reasoning") and given.mode is None and given.budget_tokens is None:
+        if given.visible is not None:
+            scribe.lost(options, "reasoning.visible")
     elif (thinking := _thinking(given, form)) is not None:
         additional[key] = thinking
         if given.mode is not None and MODES.read(thinking["type"]) != given.mode:
@@ -198,6 +198,15 @@ def _put_reasoning(
             scribe.lost(options, "reasoning.mode", reason, kind="approximated")
     if given.effort is not None:
         _put_effort(output, additional, options, given.effort, form, scribe)
+
+
+def _put_nova(additional: Wire, options: Options, given: Reasoning, scribe: Scribe) -> None:
+    additional[NOVA] = written(NOVA, given)
+    for name in ("budget_tokens", "visible"):
+        if getattr(given, name) is not None:
+            scribe.lost(options, f"reasoning.{name}")
+    if given.mode in ("adaptive", "between_tools"):
+        scribe.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
 
 
 def _thinking(given: Reasoning, form: Wire) -> Wire | None:
@@ -221,8 +230,9 @@ def _thinking(given: Reasoning, form: Wire) -> Wire | None:
 def _put_effort(
     output: Wire, additional: Wire, options: Options, effort: str, form: Wire, scribe: Scribe
 ) -> None:
-    if form.get("effort") == EFFORT_KEY and effort in ALL_EFFORTS:
-        additional[EFFORT_KEY] = effort
+    place = form.get("effort")
+    if place in (PLAIN, *OBJECTS) and effort in ALL_EFFORTS:
+        additional[place] = written(place, Reasoning(effort))
         return
     word = EFFORTS.get(effort)
     if word is None:

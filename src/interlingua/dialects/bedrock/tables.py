@@ -78,8 +78,6 @@ DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 THINKING_KEYS = ("thinking", "reasoning_config")
 """Where Claude's thinking is asked for among the model's own fields; the first is written."""
-EFFORT_KEY = "reasoning_effort"
-"""What some models call the effort among their own fields."""
 
 SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
 TTLS = frozenset({"5m", "1h"})

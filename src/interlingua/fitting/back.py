@@ -1,0 +1,143 @@
+"""The way back: an answer that was asked for in another way, as it was wanted.
+
+Tools have their own names again, a call that stood for an answer in JSON is that answer, and a tool
+that takes free text is called with free text. Whole answers and streams alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.base import StreamReader
+from interlingua.model.blocks import Block, TextBlock, ToolUseBlock
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    MessageComplete,
+    Stop,
+    StreamError,
+    TextDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import StopReason
+from interlingua.streams.frames import Frame
+
+
+class Back(msgspec.Struct, frozen=True):
+    """`names` are those that tools were called by, to their own; `json_tool` is the tool that
+    stands for an answer."""
+
+    names: dict[str, str] = {}
+    json_tool: str | None = None
+
+    @classmethod
+    def of(cls, names: Mapping[str, str], json_tool: str | None) -> Back | None:
+        """None where everything was asked for as it was wanted."""
+        return cls(dict(names), json_tool) if names or json_tool else None
+
+    def response(self, response: Response) -> Response:
+        """A whole answer as it was wanted."""
+        others = tuple([self.message(each) for each in response.alternatives])
+        return response.replace(message=self.message(response.message), alternatives=others)
+
+    def message(self, message: Message) -> Message:
+        content = tuple([self.block(block) for block in message.content])
+        if all(new is old for new, old in zip(content, message.content, strict=True)):
+            return message
+        metadata = message.metadata
+        calls = any(type(b) is ToolUseBlock and b.executor == "client" for b in content)
+        if metadata.stop_reason is StopReason.TOOL_USE and not calls:
+            metadata = metadata.replace(stop_reason=StopReason.END_TURN, raw_stop_reason=None)
+        return message.replace(content=content, metadata=metadata)
+
+    def block(self, block: Block) -> Block:
+        if type(block) is not ToolUseBlock or block.executor != "client":
+            return block
+        if block.name == self.json_tool:
+            return TextBlock(_text(block.input, block.raw_arguments))
+        name = self.names.get(block.name)
+        return block if name is None else block.replace(name=name)
+
+    def reader(self, reader: StreamReader) -> StreamReader:
+        """A stream's reader whose events are those that were wanted."""
+        return _Reader(reader, self)
+
+
+def _text(input: dict[str, Any], spelled: str | None) -> str:
+    """The answer that a call holds."""
+    return spelled if spelled is not None else msgspec.json.encode(input).decode()
+
+
+class _Reader:
+    """Frames in, events out, as the reader that it is around."""
+
+    def __init__(self, reader: StreamReader, back: Back) -> None:
+        self._reader = reader
+        self._back = back
+        self._answers: dict[tuple[int, int], str] = {}
+        """Calls that stand for an answer, with what was told of it."""
+        self._calls = False
+
+    @property
+    def marks(self) -> bool:
+        return self._reader.marks
+
+    @marks.setter
+    def marks(self, wanted: bool) -> None:
+        self._reader.marks = wanted
+
+    def feed(self, frame: Frame) -> list[Event]:
+        return [told for event in self._reader.feed(frame) for told in self._told(event)]
+
+    def close(self) -> list[Event]:
+        return [told for event in self._reader.close() for told in self._told(event)]
+
+    def _told(self, event: Event) -> list[Event]:
+        kind = type(event)
+        if kind is ToolUseStart:
+            return [self._start(event)]  # type: ignore[arg-type]  # by its kind
+        if kind is ToolUseInputDelta or kind is ToolUseEnd:
+            key = (event.choice, event.index)  # type: ignore[union-attr]  # by its kind
+            return self._answer(event, key) if key in self._answers else [event]
+        if kind is BlockStart or kind is BlockEnd:
+            return [event.replace(block=self._back.block(event.block))]  # type: ignore[union-attr]  # by its kind
+        if kind is Stop:
+            return [self._stop(event)]  # type: ignore[arg-type]  # by its kind
+        if kind is MessageComplete:
+            return [event.replace(response=self._back.response(event.response))]  # type: ignore[union-attr]  # by its kind
+        if kind is StreamError and event.partial is not None:  # type: ignore[union-attr]  # by its kind
+            return [event.replace(partial=self._back.message(event.partial))]  # type: ignore[union-attr]  # by its kind
+        return [event]
+
+    def _start(self, event: ToolUseStart) -> Event:
+        if event.executor != "client":
+            return event
+        if event.name == self._back.json_tool:
+            self._answers[event.choice, event.index] = ""
+            return BlockStart(event.index, TextBlock(""), choice=event.choice, frame=event.frame)
+        self._calls = True
+        name = self._back.names.get(event.name)
+        return event if name is None else event.replace(name=name)
+
+    def _answer(self, event: Any, key: tuple[int, int]) -> list[Event]:
+        """Pieces of a call as pieces of text."""
+        if type(event) is ToolUseInputDelta:
+            self._answers[key] += event.text
+            return [TextDelta(event.index, event.text, choice=event.choice, frame=event.frame)]
+        text = _text(event.input, event.raw_arguments)
+        end: Event = BlockEnd(event.index, TextBlock(text), choice=event.choice, frame=event.frame)
+        if self._answers[key]:
+            return [end]
+        return [TextDelta(event.index, text, choice=event.choice), end]
+
+    def _stop(self, event: Stop) -> Stop:
+        if event.stop_reason is StopReason.TOOL_USE and self._answers and not self._calls:
+            return event.replace(stop_reason=StopReason.END_TURN, raw_stop_reason=None)
+        return event

@@ -1,0 +1,159 @@
+"""Pictures, sound, films and documents, as far as a model takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from interlingua.fitting.fitter import Fitter
+from interlingua.model.blocks import (
+    TYPE_OF,
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    VideoBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.models.fields import MediaRules
+
+_MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
+_PDF = "application/pdf"
+_WORDS = {
+    "image": "image",
+    "audio": "audio",
+    "video": "video",
+    "pdf": "PDF",
+    "document": "document",
+}
+
+
+def fit_media(fitter: Fitter) -> None:
+    rules, results = fitter.profile.media, fitter.profile.tools.result_media
+    refused = _refused(rules)
+    if not refused and results is None:
+        return
+    if refused:
+        told = [_without(fitter, message, refused) for message in fitter.messages]
+        if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
+            fitter.messages = tuple(told)
+    if results is not None:
+        _behind_results(fitter, frozenset(results))
+
+
+def _refused(rules: MediaRules) -> frozenset[str]:
+    return frozenset([kind for kind in _WORDS if getattr(rules, kind) is False])
+
+
+def kind_of(block: Block) -> str:
+    """Of what kind media are; a PDF is one of its own."""
+    if type(block) is DocumentBlock:
+        return "pdf" if block.media_type == _PDF else "document"
+    return TYPE_OF[type(block)]
+
+
+# -- left out -------------------------------------------------------------------------------------
+
+
+def _without(fitter: Fitter, message: Message, refused: frozenset[str]) -> Message:
+    content = _placeheld(fitter, message.content, refused)
+    told: list[Block] = []
+    for block in content:
+        if type(block) is ToolResultBlock:
+            inner = _placeheld(fitter, block.content, refused)
+            if _differ(inner, block.content):
+                block = fitter.stands_for(block.replace(content=tuple(inner)), block)
+        told.append(block)
+    if not _differ(told, message.content):
+        return message
+    return fitter.stands_for(message.replace(content=tuple(told)), message)  # type: ignore[no-any-return]  # a message
+
+
+def _differ(new: Sequence[Any], old: Sequence[Any]) -> bool:
+    return len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True))
+
+
+def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: frozenset[str]) -> list[Any]:
+    """One placeholder for each run of the same kind, so that what is said of them still has
+    something to refer to; documents of plain text are said as text."""
+    out: list[Any] = []
+    before: str | None = None
+    for block in blocks:
+        kind = kind_of(block) if type(block) in _MEDIA else None
+        if kind not in refused:
+            out.append(block)
+            before = None
+            continue
+        text = _text_of(block)
+        if text is not None:
+            reason = "takes no documents; said as text"
+            fitter.lost_at(block, None, f"media.{kind}", reason, "downgraded")
+            out.append(fitter.stands_for(TextBlock(text), block))
+            before = None
+            continue
+        words = _WORDS[kind]
+        fitter.drop_block(block, f"media.{kind}", f"takes no {words}", "error")
+        if kind != before:
+            out.append(TextBlock(f"[{words} left out: this model takes no {words}]"))
+        before = kind
+    return out
+
+
+def _text_of(block: Any) -> str | None:
+    if type(block) is not DocumentBlock or block.source.kind != "text":
+        return None
+    title = block.title or block.name
+    return f"[{title}]\n{block.source.data}" if title else block.source.data
+
+
+# -- behind the results ---------------------------------------------------------------------------
+
+
+def _behind_results(fitter: Fitter, allowed: frozenset[str]) -> None:
+    """Media that a result cannot hold follows the batch of results, in a user's message."""
+    out: list[Message] = []
+    waiting: list[Block] = []
+    for message in fitter.messages:
+        if message.role is not Role.TOOL and waiting:
+            out.append(Message(Role.USER, tuple(waiting)))
+            waiting = []
+        out.append(_emptied(fitter, message, allowed, waiting))
+    if waiting:
+        out.append(Message(Role.USER, tuple(waiting)))
+    if _differ(out, fitter.messages):
+        fitter.messages = tuple(out)
+
+
+def _emptied(
+    fitter: Fitter, message: Message, allowed: frozenset[str], waiting: list[Block]
+) -> Message:
+    if message.role is not Role.TOOL:
+        return message
+    content: list[Block] = []
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            inner = [_kept(fitter, block, part, allowed, waiting) for part in block.content]
+            if _differ(inner, block.content):
+                block = fitter.stands_for(block.replace(content=tuple(inner)), block)
+        content.append(block)
+    if not _differ(content, message.content):
+        return message
+    return fitter.stands_for(message.replace(content=tuple(content)), message)  # type: ignore[no-any-return]  # a message
+
+
+def _kept(
+    fitter: Fitter,
+    result: ToolResultBlock,
+    part: Any,
+    allowed: frozenset[str],
+    waiting: list[Block],
+) -> Any:
+    kind = TYPE_OF[type(part)]
+    if type(part) not in _MEDIA or kind in allowed:
+        return part
+    reason = f"takes no {kind} inside a result; it follows the results"
+    fitter.lost_at(part, None, "tools.result_media", reason, "moved", "info")
+    waiting.append(part)
+    return TextBlock(f"[{kind} of {result.tool_use_id} follows]")

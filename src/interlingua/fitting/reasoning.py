@@ -1,0 +1,330 @@
+"""How much to think: efforts, budgets and levels, whichever of them the model knows.
+
+Efforts and budgets stand for each other by fixed numbers, with the way back split half-way between
+them, so that an effort said as a budget is read as the same effort again. A share of the longest
+answer would change with an option that has nothing to do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlingua.fitting.fitter import FORM, MAXIMUM, Fitter
+from interlingua.model.exchange import EFFORTS, Effort, Reasoning
+from interlingua.models.fields import ReasoningRules
+
+BUDGETS: dict[Effort, int] = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 24576,
+    "max": 32768,
+}
+_UP_TO: tuple[tuple[int, Effort], ...] = (
+    (1024, "minimal"),
+    (4095, "low"),
+    (12287, "medium"),
+    (20479, "high"),
+    (28671, "xhigh"),
+)
+USUAL: Effort = "medium"
+"""What stands for thinking that is wanted without a word how much."""
+_RESERVE = 1024
+"""Tokens that are left for the answer where a budget has to be smaller than both together."""
+_BY_EFFORT = frozenset({"effort", "level", "adaptive", "deepseek", "nova", "openai-object"})
+# Where Converse has the effort of a model, beside `outputConfig` (recorded; botocore 1.44).
+_BEDROCK_PLACES = {
+    "adaptive": "output_config",
+    "nova": "reasoningConfig",
+    "effort": "reasoning_effort",
+    "openai-object": "reasoning",
+}
+ALONE = "alone"
+"""The spelling of an effort that its writer meant without thinking: Claude knows both."""
+
+
+def effort_of(budget: int) -> Effort:
+    """The effort that a budget stands for."""
+    return next((effort for most, effort in _UP_TO if budget <= most), "max")
+
+
+def near(effort: Effort, known: Sequence[Effort]) -> Effort | None:
+    """The same, else the next lower one, else the next higher; never `none`."""
+    place = EFFORTS.index(effort)
+    lower = [each for each in EFFORTS[1 : place + 1] if each in known]
+    higher = [each for each in EFFORTS[max(place, 1) :] if each in known]
+    return lower[-1] if lower else higher[0] if higher else None
+
+
+def fit_reasoning(fitter: Fitter) -> None:
+    rules = fitter.profile.reasoning
+    wanted: Reasoning | None = fitter.now("reasoning")
+    if wanted is not None:
+        told = _told(fitter, wanted, rules)
+        if told is not wanted:
+            fitter.change("reasoning", told)
+    _beside_tools(fitter)
+    _note(fitter, fitter.now("reasoning"), rules)
+
+
+def _told(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    if rules.carrier == "none":
+        _not_at_all(fitter, wanted)
+        return None
+    if wanted.mode == "off":
+        return _off(fitter, wanted, rules)
+    if rules.carrier == "budget":
+        return _on_budget(fitter, wanted, rules)
+    if rules.carrier in _BY_EFFORT:
+        return _by_effort(fitter, wanted, rules)
+    if rules.carrier == "toggle":
+        return _switched_on(fitter, wanted)
+    if wanted.budget_tokens is None:
+        return wanted
+    return _with_budget(fitter, wanted, wanted.budget_tokens, rules)
+
+
+def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:
+    if wanted.mode != "off":  # which is what it does anyway
+        reason = "cannot be told how to think"
+        fitter.lost("reasoning", "reasoning.carrier", reason, "dropped")
+
+
+# -- off ------------------------------------------------------------------------------------------
+
+
+def _off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    if rules.off is False or _knows_no_none(rules):
+        return _nearly_off(fitter, wanted, rules)
+    if wanted.effort is not None and rules.off_to is not None:
+        most = EFFORTS.index(rules.off_to)
+        if EFFORTS.index(wanted.effort) > most:
+            reason = f"takes no effort above {rules.off_to} while thinking is off"
+            fitter.lost("reasoning.effort", "reasoning.off_to", reason)
+            return wanted.replace(effort=rules.off_to)
+    return wanted
+
+
+def _knows_no_none(rules: ReasoningRules) -> bool:
+    """Where `off` is an effort like others, and not among those that the model takes."""
+    is_effort = rules.carrier in ("effort", "level", "openai-object")
+    return is_effort and rules.off is None and "none" not in (rules.efforts or ("none",))
+
+
+def _nearly_off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    how = rules.off_as or "lowest"
+    field = "reasoning.off" if fitter.profile.rule("reasoning.off") else "reasoning.efforts"
+    fitter.lost("reasoning.mode", field, f"always thinks; said as {how}")
+    if how == "between_tools":
+        return Reasoning(mode="between_tools", effort=wanted.effort)
+    if how.startswith("budget:"):
+        return Reasoning(budget_tokens=int(how.removeprefix("budget:")))
+    lowest: Effort = "low" if how == "lowest" else how  # type: ignore[assignment]  # one of them
+    efforts = [each for each in rules.efforts or () if each != "none"]
+    if how == "lowest" and efforts:
+        lowest = efforts[0]
+    return _thinking(fitter, Reasoning(effort=lowest), rules)
+
+
+# -- efforts --------------------------------------------------------------------------------------
+
+
+def _by_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    told = wanted
+    if told.budget_tokens is not None:
+        if rules.budget_too:
+            kept = _with_budget(fitter, told, told.budget_tokens, rules)
+            return None if kept is None else _with_effort(fitter, kept, rules)
+        told = _budget_as_effort(fitter, told, rules)
+    else:
+        told = _with_effort(fitter, told, rules)
+    if rules.carrier == "adaptive":
+        return _thinking(fitter, told, rules)
+    return _as_usual(fitter, told, rules)
+
+
+def _with_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = wanted.effort
+    if effort is None or rules.efforts is None or effort in rules.efforts:
+        return wanted
+    said = near(effort, rules.efforts)
+    how = f"has no effort {effort}"
+    if said is None:
+        fitter.lost("reasoning.effort", "reasoning.efforts", how, "dropped")
+    else:
+        fitter.lost("reasoning.effort", "reasoning.efforts", f"{how}; said as {said}")
+    return wanted.replace(effort=said)
+
+
+def _budget_as_effort(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
+    effort = wanted.effort or effort_of(wanted.budget_tokens or 0)
+    said = effort if rules.efforts is None else near(effort, rules.efforts)
+    reason = f"takes no budget for thinking; said as effort {said}"
+    fitter.lost("reasoning.budget_tokens", "reasoning.carrier", reason)
+    mode = None if wanted.mode == "on" else wanted.mode
+    return wanted.replace(effort=said, budget_tokens=None, mode=mode)
+
+
+def _thinking(fitter: Fitter, told: Reasoning, rules: ReasoningRules) -> Reasoning:
+    """What Claude has to be told beside an effort."""
+    if told.mode == "between_tools" and not rules.between_tools:
+        reason = "does not know thinking between calls only; said as adaptive"
+        fitter.lost("reasoning.mode", "reasoning.carrier", reason)
+        return told.replace(mode="adaptive")
+    asked = told.mode is None and told.effort is not None and told.budget_tokens is None
+    if asked and rules.effort_thinks is False and not _is_alone(fitter):
+        return told.replace(mode="adaptive")
+    return told
+
+
+def _is_alone(fitter: Fitter) -> bool:
+    mine = (fitter.request.raw or {}).get(fitter.dialect) or {}
+    return bool((mine.get(FORM) or {}).get("effort") == ALONE)
+
+
+def _as_usual(fitter: Fitter, told: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    """Thinking that is wanted without an effort, for models that know efforts only: those that
+    think by themselves need no word."""
+    if told.effort is not None or told.budget_tokens is not None or rules.default is None:
+        return told
+    if rules.default in ("off", "none"):
+        said = near(USUAL, rules.efforts or EFFORTS)
+        fitter.lost("reasoning.mode", "reasoning.carrier", f"takes an effort; said as {said}")
+        return told.replace(mode=None, effort=said)
+    if rules.carrier == "deepseek" or (rules.carrier == "nova" and told.mode is not None):
+        return told
+    return None if told.visible is None else Reasoning(visible=told.visible)
+
+
+# -- budgets --------------------------------------------------------------------------------------
+
+
+def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    budget = wanted.budget_tokens
+    if budget is not None:
+        told = _with_budget(fitter, wanted, budget, rules)
+        return told if told is None else _beside_budget(fitter, told, rules)
+    if wanted.effort is not None:
+        if rules.efforts and _is_alone(fitter):
+            return _with_effort(fitter, wanted, rules)
+        return _effort_as_budget(fitter, wanted, wanted.effort, rules)
+    if fitter.dialect == "gemini" or (wanted.mode is None and wanted.visible is False):
+        return wanted  # Gemini is told -1, and finds its own
+    budget = _chosen(USUAL, rules, fitter.now(MAXIMUM))
+    if budget is None:
+        _too_short(fitter)
+        return None
+    fitter.lost("reasoning.mode", "reasoning.carrier", f"thinks on a budget; said as {budget}")
+    return wanted.replace(mode=None, budget_tokens=budget)
+
+
+def _effort_as_budget(
+    fitter: Fitter, wanted: Reasoning, effort: Effort, rules: ReasoningRules
+) -> Reasoning | None:
+    budget = _chosen(effort, rules, fitter.now(MAXIMUM))
+    if budget is None:
+        _too_short(fitter)
+        return None
+    reason = f"thinks on a budget; effort {effort} said as {budget} tokens"
+    fitter.lost("reasoning.effort", "reasoning.carrier", reason)
+    kept = near(effort, rules.efforts) if rules.efforts else None
+    mode = None if wanted.mode in ("on", "adaptive", "between_tools") else wanted.mode
+    return wanted.replace(effort=kept, budget_tokens=budget, mode=mode)
+
+
+def _beside_budget(fitter: Fitter, told: Reasoning, rules: ReasoningRules) -> Reasoning:
+    """An effort that stands beside a budget."""
+    if told.effort is None or rules.efforts is None:
+        return told
+    if not rules.efforts:
+        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        return told.replace(effort=None)
+    return _with_effort(fitter, told, rules)
+
+
+def _with_budget(
+    fitter: Fitter, wanted: Reasoning, budget: int, rules: ReasoningRules
+) -> Reasoning | None:
+    said = _clamped(budget, rules, fitter.now(MAXIMUM))
+    if said == budget:
+        return wanted
+    if said is None:
+        _too_short(fitter)
+        return None
+    reason = f"takes no budget of {budget} tokens here; said as {said}"
+    fitter.lost("reasoning.budget_tokens", "reasoning.budget", reason)
+    return wanted.replace(budget_tokens=said)
+
+
+def _chosen(effort: Effort, rules: ReasoningRules, most: int | None) -> int | None:
+    """The budget for an effort, with room left for an answer."""
+    least = (rules.budget or (0, 0))[0]
+    wanted = BUDGETS[effort]
+    if rules.inside_max_tokens and most is not None:
+        wanted = min(wanted, max(least, most - _RESERVE))
+    return _clamped(wanted, rules, most)
+
+
+def _clamped(budget: int, rules: ReasoningRules, most: int | None) -> int | None:
+    """The nearest budget that is taken; None where the answer may not be long enough for any."""
+    least, greatest = rules.budget or (0, budget)
+    said = min(max(budget, least), greatest)
+    if rules.inside_max_tokens and most is not None and said >= most:
+        said = max(least, most - _RESERVE)
+        if said >= most:
+            return None
+    return said
+
+
+def _too_short(fitter: Fitter) -> None:
+    reason = "cannot think within an answer this short"
+    fitter.lost("reasoning", "reasoning.inside_max_tokens", reason, "dropped")
+
+
+# -- switches, and what follows from it -----------------------------------------------------------
+
+
+def _switched_on(fitter: Fitter, wanted: Reasoning) -> Reasoning:
+    told = wanted
+    for name in ("effort", "budget_tokens"):
+        if getattr(told, name) is not None:
+            reason = "thinks or does not; said as on"
+            fitter.lost(f"reasoning.{name}", "reasoning.carrier", reason)
+            told = told.replace(**{name: None})
+    return told if told is wanted else told.replace(mode="on")
+
+
+def _beside_tools(fitter: Fitter) -> None:
+    """Some models take function tools in Chat only while they are told not to think."""
+    beside = fitter.profile.tools.effort
+    if beside is None or not any(tool.kind == "function" for tool in fitter.tools):
+        return
+    wanted: Reasoning | None = fitter.now("reasoning")
+    if wanted is not None and wanted.mode == "off" and wanted.effort is None:
+        return
+    if beside == "none":
+        reason = f"takes tools in {fitter.dialect} only without thinking"
+        fitter.lost("reasoning", "tools.effort", reason)
+        fitter.change("reasoning", Reasoning(mode="off"))
+    elif wanted is not None and wanted.effort is not None:
+        reason = f"takes no effort beside tools in {fitter.dialect}"
+        fitter.lost("reasoning.effort", "tools.effort", reason, "dropped")
+        kept = wanted.replace(effort=None)
+        fitter.change("reasoning", None if kept == Reasoning() else kept)
+
+
+def _note(fitter: Fitter, told: Reasoning | None, rules: ReasoningRules) -> None:
+    """What later steps have to know, and where the wire has its words for it."""
+    is_off = told is not None and told.mode == "off"
+    by_default = rules.default not in (None, "off", "none")
+    if told is None:
+        fitter.thinking = by_default
+    else:
+        fitter.on_budget = not is_off and told.budget_tokens is not None
+        says = told.mode is not None or told.effort is None or rules.effort_thinks is not False
+        fitter.thinking = not is_off and (fitter.on_budget or by_default or says)
+    fitter.effort_none = is_off or (told is None and rules.default in ("off", "none"))
+    place = _BEDROCK_PLACES.get(rules.carrier or "")
+    if told is not None and place is not None and fitter.dialect == "bedrock":
+        fitter.form["effort"] = place

@@ -1,0 +1,142 @@
+"""Tools as a model takes them: whether at all, how many, beside which others, with what schemas."""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlingua.fitting.fitter import Fitter
+from interlingua.fitting.schemas import is_rooted, rooted
+from interlingua.model.base import JsonObject
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
+from interlingua.schemas import inside, is_closed, optional_in, unions_in
+
+
+def fit_tools(fitter: Fitter) -> None:
+    if fitter.profile.tools.calls is False:
+        _without_tools(fitter)
+        return
+    if not fitter.tools:
+        return
+    if fitter.profile.tools.with_server == "no":
+        _without_server_tools(fitter)
+    most = fitter.profile.limits.tools
+    if most is not None and len(fitter.tools) > most:
+        for tool in fitter.tools[most:]:
+            reason = f"takes {most} tools at most"
+            fitter.lost_at(tool, None, "limits.tools", reason, "dropped", "error")
+        fitter.tools = fitter.tools[:most]
+    _fit_schemas(fitter)
+
+
+def _without_server_tools(fitter: Fitter) -> None:
+    own = [tool for tool in fitter.tools if tool.executor == "provider"]
+    if not own or len(own) == len(fitter.tools):
+        return
+    for tool in own:
+        reason = "takes its provider's tools or functions, not both"
+        fitter.lost_at(tool, None, "tools.with_server", reason, "dropped", "error")
+    fitter.tools = tuple([tool for tool in fitter.tools if tool.executor != "provider"])
+
+
+# -- schemas --------------------------------------------------------------------------------------
+
+
+class _Left:
+    """How much of what strict schemas may hold is left."""
+
+    def __init__(self, fitter: Fitter) -> None:
+        rules = fitter.profile.tools
+        self.tools, self.optional, self.unions = (
+            2**31 if most is None else most
+            for most in (rules.strict_tools, rules.strict_optional, rules.strict_unions)
+        )
+
+    def take(self, schema: JsonObject) -> str | None:
+        """The field of the profile that does not let this schema be strict too."""
+        optional, unions = optional_in(schema), unions_in(schema)
+        if self.tools < 1:
+            return "tools.strict_tools"
+        if optional > self.optional:
+            return "tools.strict_optional"
+        if unions > self.unions:
+            return "tools.strict_unions"
+        self.tools, self.optional = self.tools - 1, self.optional - optional
+        self.unions -= unions
+        return None
+
+
+def _fit_schemas(fitter: Fitter) -> None:
+    left = _Left(fitter)
+    fitted = [_fit(fitter, tool, left) for tool in fitter.tools]
+    if any(new is not old for new, old in zip(fitted, fitter.tools, strict=True)):
+        fitter.tools = tuple(fitted)
+
+
+def _fit(fitter: Fitter, tool: ToolDefinition, left: _Left) -> ToolDefinition:
+    schema, rules = tool.input_schema, fitter.profile.tools
+    if schema is None or tool.kind != "function":
+        return tool
+    new = tool
+    if rules.root_object and not is_rooted(schema):
+        schema = rooted(schema)
+        new = tool.replace(input_schema=schema)
+        reason = "takes schemas of objects only; said as one"
+        fitter.lost_at(tool, "input_schema", "tools.root_object", reason)
+    if new.strict:
+        field = _not_strict(fitter, schema) or left.take(schema)
+        if field is not None:
+            reason = "cannot hold strictly to this schema"
+            fitter.lost_at(tool, "strict", field, reason, "dropped")
+            new = new.replace(strict=None)
+    return new if new is tool else fitter.stands_for(new, tool)
+
+
+def _not_strict(fitter: Fitter, schema: JsonObject) -> str | None:
+    rules = fitter.profile.tools
+    if rules.strict_closed and not is_closed(schema, rules.strict_optional is not None):
+        return "tools.strict_closed"
+    without = rules.strict_without or ()
+    if without and any(word in each for each in inside(schema) for word in without):
+        return "tools.strict_without"
+    return None
+
+
+# -- a model that calls nothing -------------------------------------------------------------------
+
+
+def _without_tools(fitter: Fitter) -> None:
+    why = f"takes no tools in {fitter.dialect}"
+    for tool in fitter.tools:
+        fitter.lost_at(tool, None, "tools.calls", why, "dropped", "error")
+    fitter.tools = ()
+    for option in ("tool_choice", "parallel_tool_calls"):
+        if fitter.now(option) is not None:
+            fitter.drop(option, "tools.calls", why, "info")
+    told = [_in_words(fitter, message) for message in fitter.messages]
+    if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
+        fitter.messages = tuple(told)
+
+
+def _in_words(fitter: Fitter, message: Message) -> Message:
+    """Past calls and results as text."""
+    content: list[Block] = []
+    for block in message.content:
+        if type(block) is ToolUseBlock and block.executor == "client":
+            arguments = msgspec.json.encode(block.input).decode()
+            content.append(TextBlock(f"[call of {block.name}: {arguments}]"))
+        elif type(block) is ToolResultBlock and message.role is Role.TOOL:
+            name = f" of {block.tool_name}" if block.tool_name else ""
+            content += [TextBlock(f"[result{name}]"), *block.content]
+        else:
+            content.append(block)
+            continue
+        reason = f"takes no tools in {fitter.dialect}; said as text"
+        fitter.lost_at(block, None, "tools.calls", reason, "downgraded", "error")
+    if len(content) == len(message.content) and all(
+        new is old for new, old in zip(content, message.content, strict=True)
+    ):
+        return message
+    role = Role.USER if message.role is Role.TOOL else message.role
+    return fitter.stands_for(message.replace(role=role, content=tuple(content)), message)  # type: ignore[no-any-return]  # a message

@@ -1,0 +1,122 @@
+"""Whose turn it is: instructions in mid-conversation, and a last turn of the model's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.base import SYSTEM_MARK
+from interlingua.fitting.fitter import Fitter
+from interlingua.model.blocks import Block, TextBlock
+from interlingua.model.message import Message, Role
+
+GO_ON = "Continue."
+"""What a user says behind a turn that the model was to go on with."""
+_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_USERS = frozenset({Role.USER, Role.TOOL})
+
+
+def fit_turns(fitter: Fitter) -> None:
+    mid = fitter.profile.instructions.mid
+    if mid not in (None, "any") and _first_later(fitter.messages) is not None:
+        step = {"after-user": _behind_users, "user": _as_users, "fold": _in_front}[mid]
+        fitter.messages = step(fitter, fitter.messages)
+    _last(fitter)
+
+
+def _first_later(messages: tuple[Message, ...]) -> int | None:
+    """Where the first instructions stand that are not in front of all else."""
+    leading = True
+    for index, message in enumerate(messages):
+        if message.role not in _INSTRUCTS:
+            leading = False
+        elif not leading:
+            return index
+    return None
+
+
+def _as_users(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    first = _first_later(messages) or 0
+    later = [
+        _marked(fitter, message) if message.role in _INSTRUCTS else message
+        for message in messages[first:]
+    ]
+    return (*messages[:first], *later)
+
+
+def _marked(fitter: Fitter, message: Message) -> Message:
+    """The same as a user's words, with a mark."""
+    reason = "takes no instructions in mid-conversation; said as marked user text"
+    fitter.lost_at(message, "role", "instructions.mid", reason, "downgraded")
+    blocks: list[Block] = list(message.content)
+    for index, block in enumerate(blocks):
+        if type(block) is TextBlock:
+            blocks[index] = fitter.stands_for(block.replace(text=SYSTEM_MARK + block.text), block)
+            break
+    told = message.replace(role=Role.USER, content=tuple(blocks))
+    return fitter.stands_for(told, message)  # type: ignore[no-any-return]  # a message
+
+
+def _behind_users(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Instructions stand right behind a user's turn, and in front of the model's or last."""
+    first = _first_later(messages) or 0
+    out = list(messages[:first])
+    waiting: list[Message] = []
+    for message in messages[first:]:
+        if message.role in _INSTRUCTS:
+            waiting.append(message)
+            continue
+        if message.role is Role.ASSISTANT:
+            out += _placed(fitter, out, waiting)
+            waiting = []
+        elif waiting:
+            for each in waiting:
+                _moved(fitter, each)
+        out.append(message)
+    return (*out, *_placed(fitter, out, waiting))
+
+
+def _moved(fitter: Fitter, message: Message) -> None:
+    if id(message) not in fitter.moved:
+        fitter.moved.add(id(message))
+        reason = "takes instructions behind a user's turn only; they follow it"
+        fitter.lost_at(message, None, "instructions.mid", reason, "moved", "info")
+
+
+def _placed(fitter: Fitter, before: list[Message], waiting: list[Message]) -> list[Message]:
+    """Instructions behind what stands before them; as a user's words where that is no user's."""
+    if before and before[-1].role in _USERS:
+        return waiting
+    return [_marked(fitter, message) for message in waiting]
+
+
+def _in_front(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    first = _first_later(messages) or 0
+    for message in messages[first:]:
+        if message.role in _INSTRUCTS:
+            reason = "takes instructions at the start only; put there"
+            fitter.lost_at(message, None, "instructions.mid", reason, "moved")
+    front = [message for message in messages if message.role in _INSTRUCTS]
+    return (*front, *[message for message in messages if message.role not in _INSTRUCTS])
+
+
+def _last(fitter: Fitter) -> None:
+    rule = fitter.profile.turns.prefill
+    if rule in (None, "yes") or not fitter.messages:
+        return
+    last = fitter.messages[-1]
+    if last.role is not Role.ASSISTANT:
+        return
+    if rule == "prefix":
+        fitter.messages = (*fitter.messages[:-1], _to_go_on(fitter, last))
+        return
+    reason = "does not go on with a turn of its own; a user's turn asks it to"
+    fitter.lost_at(last, None, "turns.prefill", reason)
+    fitter.messages = (*fitter.messages, Message.user(GO_ON))
+
+
+def _to_go_on(fitter: Fitter, last: Message) -> Message:
+    """The turn with the host's own mark for it (Mistral's `prefix`)."""
+    raw: dict[str, Any] = dict(last.metadata.provider_raw or {})
+    raw[fitter.dialect] = {**(raw.get(fitter.dialect) or {}), "prefix": True}
+    told = last.replace(metadata=last.metadata.replace(provider_raw=raw))
+    return fitter.stands_for(told, last)  # type: ignore[no-any-return]  # a message

@@ -1,0 +1,93 @@
+"""Answers that were asked for in another way, as they were wanted: whole and streamed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.fitting.back import Back
+from interlingua.model.blocks import TextBlock, ToolUseBlock
+from interlingua.model.exchange import Response
+from interlingua.model.metadata import StopReason
+
+BACK = Back({"_1st_ab": "1st"}, "answer")
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "tool_use", "id": "t1", "name": "answer", "input": {"n": 1}},
+    {"type": "tool_use", "id": "t2", "name": "_1st_ab", "input": {}},
+    {"type": "text", "text": "so"},
+]
+
+
+def whole(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": list(blocks),
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 2},
+    }
+
+
+def frames(answer: dict[str, Any]) -> list[il.Frame]:
+    """The same as a stream, arguments in two pieces."""
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**answer, "content": [], "stop_reason": None}}
+    ]
+    for index, block in enumerate(answer["content"]):
+        if block["type"] == "text":
+            pieces = [{"type": "text_delta", "text": block["text"]}]
+            start = {**block, "text": ""}
+        else:
+            text = json.dumps(block["input"])
+            pieces = [{"type": "input_json_delta", "partial_json": p} for p in (text[:2], text[2:])]
+            start = {**block, "input": {}}
+        events.append({"type": "content_block_start", "index": index, "content_block": start})
+        events += [{"type": "content_block_delta", "index": index, "delta": p} for p in pieces]
+        events.append({"type": "content_block_stop", "index": index})
+    ending = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
+    events.append({"type": "message_delta", "delta": ending, "usage": {"output_tokens": 2}})
+    events.append({"type": "message_stop"})
+    return [il.Frame(event["type"], json.dumps(event)) for event in events]
+
+
+def streamed(answer: dict[str, Any]) -> Response:
+    reader = BACK.reader(il.dialect("anthropic").stream_reader())
+    events = [event for frame in frames(answer) for event in reader.feed(frame)]
+    return il.fold([*events, *reader.close()])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_stood_for_the_answer_is_the_answer(stream: bool) -> None:
+    answer = whole(BLOCKS[0])
+    response = streamed(answer) if stream else BACK.response(_read(answer))
+    assert json.loads(response.message.text) == {"n": 1}
+    assert response.message.metadata.stop_reason is StopReason.END_TURN
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_has_its_own_name_again(stream: bool) -> None:
+    answer = whole(BLOCKS[2], BLOCKS[1])
+    response = streamed(answer) if stream else BACK.response(_read(answer))
+    text, call = response.message.content
+    assert isinstance(text, TextBlock)
+    assert text.text == "so"
+    assert isinstance(call, ToolUseBlock)
+    assert call.name == "1st"
+    assert response.message.metadata.stop_reason is StopReason.TOOL_USE
+
+
+def test_a_stream_and_the_whole_say_the_same() -> None:
+    answer = whole(*BLOCKS)
+    one, two = streamed(answer).message, BACK.response(_read(answer)).message
+    assert [type(block) for block in one.content] == [type(block) for block in two.content]
+    assert json.loads(one.content[0].text) == json.loads(two.content[0].text)  # type: ignore[union-attr]  # text
+
+
+def _read(answer: dict[str, Any]) -> Response:
+    return il.dialect("anthropic").read_response(answer)
