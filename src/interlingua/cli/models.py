@@ -36,6 +36,11 @@ ABLE = {
 @click.option("--now", is_flag=True, help="Only what can be used now.")
 @click.option("--profile", is_flag=True, help="What one model takes, and which rules say so.")
 @click.option("--dialect", help="With --profile: where it is asked in another than its usual one.")
+@click.option(
+    "--refresh",
+    metavar="PROVIDER",
+    help="Ask a provider what its models take, and keep that as rules of your own.",
+)
 @json_option
 def command(
     name: str | None,
@@ -43,9 +48,15 @@ def command(
     now: bool,
     profile: bool,
     dialect: str | None,
+    refresh: str | None,
     as_json: bool,
 ) -> None:
     """NAME is a part of the id, or an alias; with --profile the whole id."""
+    if refresh is not None:
+        from interlingua.cli.refresh import refreshed
+
+        refreshed(refresh, as_json)
+        return
     if profile:
         from interlingua.cli.profile import show_profile
 

@@ -72,7 +72,7 @@ def rows(profile: Profile) -> list[list[str]]:
     return [
         [
             field,
-            _text(value),
+            text(value),
             rule.id,
             rule.sure,
             rule.since or "",
@@ -89,7 +89,7 @@ def _ordered(profile: Profile) -> list[tuple[str, Any, Rule]]:
     return sorted(profile.fields(), key=lambda said: (order.index(said[0].split(".")[0]), said[0]))
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
     """A value in a line; a long list is cut short, since the JSON has all of it."""
     plain = msgspec.to_builtins(value)
     match plain:

@@ -36,12 +36,13 @@ _NEVER = 1e9  # aiohttp rounds longer timeouts up to whole seconds; this is long
 
 
 class HttpRequest(msgspec.Struct, frozen=True, eq=False):
-    """A POST. `secrets` are those parts of the headers that must not be seen anywhere."""
+    """`secrets` are those parts of the headers that must not be seen anywhere."""
 
     url: str
     headers: Mapping[str, str]
     body: bytes
     secrets: tuple[str, ...] = ()
+    method: str = "POST"
 
     def __repr__(self) -> str:
         return f"<HttpRequest {urlsplit(self.url).netloc}, {len(self.body)} bytes>"
@@ -94,24 +95,25 @@ class HttpTransport:
         try:
             if first is None:
                 # aiohttp's own limit for everything does: it goes on while the body is read.
-                reply = await self._post(request, limits.connect, limits.total)
+                reply = await self._ask(request, limits.connect, limits.total)
                 return HttpReply(reply, Limits(None, None, limits.idle, None), begun)
             if limits.total is None or first < limits.total:
                 late = "first_byte"
             async with asyncio.timeout(least(first, limits.total)):
-                reply = await self._post(request, limits.connect, None)
+                reply = await self._ask(request, limits.connect, None)
             return HttpReply(reply, limits, begun)
         except (http.ClientError, OSError, ValueError) as odd:
             failed = failure_of(odd, late)
         raise failed  # outside, so that it carries nothing of aiohttp's, headers above all
 
-    async def _post(
+    async def _ask(
         self, request: HttpRequest, connect: float | None, total: float | None
     ) -> ClientResponse:
         url = _url(request.url)
-        return await self._of_loop().post(
+        return await self._of_loop().request(
+            request.method,
             url,
-            data=request.body,
+            data=request.body or None,
             headers=request.headers,
             allow_redirects=False,
             timeout=_timeout(connect, total),
