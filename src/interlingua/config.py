@@ -44,8 +44,11 @@ def rules_path() -> Path:
 
 
 def prices_path() -> Path:
-    """The user's own prices, laid over those of the package."""
-    return config_folder() / "prices.toml"
+    """The user's own prices, laid over those of the package: `prices.toml`, or YAML if that is
+    what is there."""
+    folder = config_folder()
+    written = [folder / f"prices.{form}" for form in ("toml", "yaml", "yml")]
+    return next((path for path in written if path.exists()), written[0])
 
 
 def profiles_path() -> Path:

@@ -205,6 +205,21 @@ def test_many_messages_are_repriced_in_batches(store: Store) -> None:
     assert store.session(session).message_count == 1204
 
 
+def test_history_is_repriced_by_a_table_that_was_used_before(store: Store, tmp_path: Path) -> None:
+    add(store, answer(STRANGE))
+    file = tmp_path / "prices.yaml"
+    rates = "    input_per_mtok_usd: 1\n    output_per_mtok_usd: 2\n"
+    file.write_text(f"pricing_version: mine\nmodels:\n  {STRANGE}:\n{rates}")
+    ok("reprice", "--prices", file)
+    version = f"{bundled().version}+mine"
+    file.unlink()
+    assert store.price_versions() == [version]
+    assert told("reprice", "--version", version)["pricing_version"] == version
+    wrong = run("reprice", "--version", "never")
+    assert wrong.exit_code == 2
+    assert version in wrong.stderr
+
+
 def test_prices_of_ones_own(store: Store, tmp_path: Path) -> None:
     add(store, answer(STRANGE))
     data = {

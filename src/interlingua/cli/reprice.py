@@ -100,7 +100,10 @@ class Result:
 
 
 @click.command("reprice", help="Compute the costs of history again, by another price table.")
-@click.option("--version", help="A table of the package; the newest, with your prices, if not.")
+@click.option(
+    "--version",
+    help="A table of the package, or one used before; else the newest and your own.",
+)
 @click.option(
     "--prices", type=click.Path(exists=True, dir_okay=False), help="A file, over the newest table."
 )
@@ -114,8 +117,10 @@ def command(
     as_json: bool,
     address: str | None,
 ) -> None:
-    table = _table(version, prices)
+    if version is not None and prices is not None:
+        raise click.UsageError("--version and --prices do not go together")
     with opened(address) as store:
+        table = _table(store, version, prices, keep=not dry_run)
         result = _walk(store, table, dry_run)
     if as_json:
         put_json(_told(result, table, dry_run))
@@ -123,20 +128,21 @@ def command(
         _show(result, table, dry_run)
 
 
-def _table(version: str | None, prices: str | None) -> PriceTable:
-    from interlingua.prices.own import own_table
+def _table(store: Store, version: str | None, prices: str | None, keep: bool) -> PriceTable:
+    """The table to use; kept, where costs will name it."""
+    from interlingua.prices.own import own_table, table_of
     from interlingua.prices.table import PriceTable, bundled, versions
+    from interlingua.sessions.prices import kept_prices
+    from interlingua.sessions.steps import run
 
-    if version is not None and prices is not None:
-        raise click.UsageError("--version and --prices do not go together")
-    if prices is not None:
-        return bundled().overlay(PriceTable.load(prices))
     if version is None:
-        return own_table()
-    if version not in versions():
-        problem = f"no table has version {version!r}: {', '.join(versions())}"
+        own = own_table() if prices is None else bundled().overlay(PriceTable.load(prices))
+        return (run(store, kept_prices(own)) or own) if keep else own
+    known = [*versions(), *store.price_versions()]
+    if version not in known:
+        problem = f"no table has version {version!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--version")
-    return bundled(version)
+    return table_of(version, store)
 
 
 def _walk(store: Store, table: PriceTable, dry_run: bool) -> Result:

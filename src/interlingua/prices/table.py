@@ -1,7 +1,8 @@
 """Price tables: what each model costs for a million tokens, under a version.
 
 The package has tables as data, one file per version; `bundled()` is the newest. A user's own file
-(TOML or JSON) of the same form can be laid over one. Prices are decimals as written, never floats.
+(TOML, JSON or plain YAML) of the same form can be laid over one. Prices are decimals as written,
+never floats.
 """
 
 from __future__ import annotations
@@ -146,13 +147,17 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: str | Path | Traversable) -> PriceTable:
-        """A table from a file: `.json`, or TOML."""
+        """A table from a file: `.json`, `.yaml` or `.yml`, or TOML."""
         file = Path(path) if isinstance(path, str) else path
         what = f"price table {file.name}"
         try:
             raw = file.read_bytes()
             if file.name.endswith(".json"):
                 parsed = msgspec.json.Decoder(float_hook=Decimal).decode(raw)
+            elif file.name.endswith((".yaml", ".yml")):
+                from interlingua.prices.plain_yaml import read_yaml
+
+                parsed = read_yaml(raw.decode())
             else:
                 parsed = tomllib.loads(raw.decode(), parse_float=Decimal)
         except OSError as odd:
@@ -171,6 +176,16 @@ class PriceTable:
             return cls(data.pricing_version, data.models, data.sources)
         except ValueError as odd:
             raise ReadError(what, "$.models", found=str(odd)) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values, which `from_dict` reads; prices are texts, digit for digit."""
+        models = {id: _told(entry) for id, entry in self.models.items()}
+        data: dict[str, Any] = {"pricing_version": self.version, "models": models}
+        return {**data, "sources": dict(self.sources)} if self.sources else data
+
+    def under(self, version: str) -> PriceTable:
+        """The same prices under another version."""
+        return PriceTable(version, self.models, self.sources)
 
     def overlay(self, other: PriceTable) -> PriceTable:
         """This table with the entries of another added or put in place of its own. The version
@@ -235,6 +250,11 @@ def bundled(version: str | None = None) -> PriceTable:
         raise ReadError("price table", expected=f"one of {', '.join(known)}", found=repr(version))
     file = resources.files(__package__).joinpath("data", f"{version or known[-1]}.json")
     return PriceTable.load(file)
+
+
+def _told(entry: ModelPrice) -> dict[str, Any]:
+    told = msgspec.to_builtins(entry)
+    return {name: value for name, value in told.items() if value not in (None, [])}
 
 
 def _decimals(value: Any) -> Any:

@@ -34,6 +34,7 @@ from interlingua.sessions.defaults import default_router
 from interlingua.sessions.errors import SessionError
 from interlingua.sessions.files import with_files
 from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, tried
+from interlingua.sessions.prices import kept_prices
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.steps import Steps, ask
@@ -91,6 +92,7 @@ def create(
     row = SessionRow(_IDS.new(), workspace_path, now, now, id, kept, name)
     yield from ask(lambda store: make(store, row))
     core = Core(row, setting)
+    core.prices = yield from kept_prices(setting.prices)
     core.history, core.ids = [], IdMap()
     told = SessionCreated(
         workspace_path=workspace_path,
@@ -107,6 +109,7 @@ def reopen(setting: Setting, id: str) -> Steps[Core]:
     """A session as it was left, also by a program that was killed."""
     row = yield from ask(lambda store: store.session(id))
     core = Core(row, setting)
+    core.prices = yield from kept_prices(setting.prices)
     told = SessionResumed(
         active_model=row.active_model,
         message_count=row.message_count,
@@ -127,6 +130,8 @@ class Core:
         self.setting = setting
         self.history: list[Message] | None = None
         self.ids: IdMap | None = None
+        self.prices = setting.prices
+        """What costs are made with: under a version that the store knows."""
         self.turn: str | None = None
         self.decision: Decision | None = None
         """The last one, for `/model show`."""
@@ -300,7 +305,7 @@ class Core:
             model,
             dialect or (entry.adapter if entry else None),
             ids=self.ids,
-            prices=setting.prices,
+            prices=self.prices,
             wire_name=entry.wire_name if entry else None,
         )
 
@@ -398,6 +403,7 @@ class Core:
     def forked(self, message_id: str | None, name: str | None) -> Steps[Core]:
         row = yield from ask(lambda store: store.fork(self.id, message_id, name=name))
         core = Core(row, self.setting)
+        core.prices = self.prices
         told = SessionCreated(
             workspace_path=row.workspace_path,
             workspace_hash=hashlib.sha256(row.workspace_path.encode()).hexdigest(),
