@@ -9,6 +9,7 @@ import pytest
 
 import interlingua as il
 from interlingua.dialects import describe
+from interlingua.models import describe as models
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -23,6 +24,11 @@ def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
 def test_the_matrix_is_what_happens() -> None:
     page = (DOCS / "dialects" / "matrix.md").read_text(encoding="utf-8")
     assert page == describe.matrix(), "run make docs"
+
+
+def test_the_page_of_models_shows_the_rules_as_they_are() -> None:
+    page = (DOCS / "models.md").read_text(encoding="utf-8")
+    assert page == models.page(page), "run make docs"
 
 
 def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

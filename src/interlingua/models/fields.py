@@ -65,16 +65,20 @@ class Speaks(Group, frozen=True):
 
 class Sampling(Group, frozen=True):
     temperature: When | None = None
+    """When it may be said; `one` takes the default alone."""
     top_p: When | None = None
     top_k: When | None = None
     min_p: When | None = None
     temperature_range: Span | None = None
+    """What is beyond is clamped."""
     one_of: tuple[str, ...] | None = None
     """Options of which at most one may stand; the first of those given stays."""
     thinking_temperature: When | None = None
     """While the model thinks."""
     thinking_top_p: Span | None = None
+    """While the model thinks: what it may be."""
     thinking_top_k: When | None = None
+    """While the model thinks."""
     penalties: When | None = None
     """Frequency and presence."""
     repetition_penalty: When | None = None
@@ -87,10 +91,12 @@ class Sampling(Group, frozen=True):
 
 class ReasoningRules(Group, frozen=True):
     carrier: Carrier | None = None
+    """How reasoning is asked for."""
     efforts: tuple[Effort, ...] | None = None
     """Those it takes, lowest first. Another is said as the next lower one, else as the next higher,
     never as `none`."""
     budget: Sizes | None = None
+    """The least and the most tokens."""
     budget_too: bool | None = None
     """Takes a budget beside the efforts of its carrier."""
     inside_max_tokens: bool | None = None
@@ -116,9 +122,11 @@ class ReasoningRules(Group, frozen=True):
 
 class ToolRules(Group, frozen=True):
     calls: bool | None = None
+    """Whether it calls tools at all."""
     parallel: bool | None = None
     """May call several tools at once."""
     choice: tuple[Choice, ...] | None = None
+    """Choices that it takes; another is said as `auto`."""
     thinking_choice: tuple[Choice, ...] | None = None
     """The choices while the model thinks."""
     budget_choice: tuple[Choice, ...] | None = None
@@ -128,6 +136,7 @@ class ToolRules(Group, frozen=True):
     parallel_switch: Literal["yes", "no", "tools"] | None = None
     """Whether parallel calls can be switched; `tools`: only where there are tools."""
     names: Grammar | None = None
+    """Which names its tools may have; others are renamed, and named back in answers."""
     root_object: bool | None = None
     """An input schema must itself be an object's."""
     schema_without: tuple[str, ...] | None = None
@@ -137,9 +146,11 @@ class ToolRules(Group, frozen=True):
     strict_without: tuple[str, ...] | None = None
     """Keywords that are refused under `strict`."""
     strict_tools: int | None = None
-    """The most strict tools in a request; then optional properties and unions in all of them."""
+    """The most strict tools in a request."""
     strict_optional: int | None = None
+    """The most optional properties in all strict schemas together."""
     strict_unions: int | None = None
+    """The most unions in all strict schemas together."""
     with_json: Literal["yes", "no", "auto"] | None = None
     """Function tools beside JSON output; `auto`: unless a call is forced."""
     with_server: Literal["yes", "no"] | None = None
@@ -149,10 +160,12 @@ class ToolRules(Group, frozen=True):
     server: dict[str, str] | None = None
     """The provider's own tools that it has, by concept, and the word for each."""
     call_signature: Literal["required"] | None = None
+    """Calls of earlier turns must have their signatures."""
 
 
 class Instructions(Group, frozen=True):
     role: Literal["developer", "system", "user"] | None = None
+    """The role of instructions."""
     listed: bool | None = None
     """Instructions are messages among the others, rather than a field of their own."""
     mid: Literal["any", "after-user", "user", "fold"] | None = None
@@ -164,6 +177,7 @@ class Turns(Group, frozen=True):
     prefill: Literal["yes", "no", "prefix"] | None = None
     """Whether the last turn may be the model's own; `prefix`: with a mark that says so."""
     alternate: bool | None = None
+    """Turns of user and model must alternate."""
     last: tuple[Literal["user", "tool", "assistant", "system"], ...] | None = None
     """Roles that the last message may have."""
 
@@ -177,25 +191,32 @@ class OutputRules(Group, frozen=True):
     closed: bool | None = None
     """Objects must be closed."""
     without: tuple[str, ...] | None = None
+    """Keywords of a schema that are refused."""
     formats: tuple[str, ...] | None = None
     """The `format`s of strings that it knows; others are refused."""
     strict_closed: bool | None = None
+    """Under `strict`, objects are closed and require all that they have."""
     const_as_enum: bool | None = None
     """Does not know `const`, but an `enum` of one."""
     verbosity: tuple[str, ...] | None = None
+    """Words that it takes; none: it has no such option."""
 
 
 class Limits(Group, frozen=True):
     """Numbers that a request may not exceed."""
 
     output: int | None = None
+    """The most tokens of an answer."""
     default_output: int | None = None
+    """The tokens of an answer when nothing is said."""
     min_output: int | None = None
     context: int | None = None
+    """Tokens of prompt and answer together."""
     stop: int | None = None
     """Stop sequences; 0: none are taken."""
     stop_length: int | None = None
     cache_marks: int | None = None
+    """The most cache marks in a request; 0: none are taken."""
     cache_min: int | None = None
     """Tokens that a prefix must have to be cached."""
     request_bytes: int | None = None
@@ -211,7 +232,9 @@ class CacheRules(Group, frozen=True):
     mark: str | None = None
     """The wire's word for a mark."""
     places: tuple[Literal["tools", "system", "messages"], ...] | None = None
+    """Where marks may stand."""
     ttls: tuple[str, ...] | None = None
+    """How long a mark may last."""
 
 
 class MediaRules(Group, frozen=True):
@@ -232,14 +255,19 @@ class Words(Group, frozen=True):
     """How a host of Chat Completions says things."""
 
     max_tokens: str | None = None
+    """The key for the longest answer."""
     seed: str | None = None
+    """The key for the seed."""
     user: str | None = None
     """The key for the end user's id; empty where there is none."""
     ids: Grammar | None = None
     """Tool ids that it accepts."""
     thinking: str | None = None
+    """Where thinking stands in a message."""
     replay: Literal["never", "calls", "always"] | None = None
+    """When thinking is sent back."""
     switch: str | None = None
+    """The key that turns thinking on and off, where it is not the effort."""
     unknown_keys: Literal["refused", "ignored"] | None = None
 
 
