@@ -22,10 +22,12 @@ MODEL = "anthropic:claude-sonnet-4-6"
 
 
 class Model:
-    """In the place of a client. `asked` are the words of each request."""
+    """In the place of a client. `asked` are the words of each request, `offered` how many tools it
+    had."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.offered: list[int] = []
         self.let_go = asyncio.Event()
         self.holding = asyncio.Event()
 
@@ -36,6 +38,7 @@ class Model:
         words = [m.text for m in request.messages if m.role is il.Role.USER][-1]
         verb, _, rest = words.partition(" ")
         self.asked.append(words)
+        self.offered.append(len(request.tools))
         if verb == "fail":
             raise ServerError("no such luck", status=500)
         first = request.messages[-1].role is il.Role.USER

@@ -362,3 +362,25 @@ def test_the_note_which_of_the_queue_a_message_was_is_nobodys_loss() -> None:
         retold = il.retell(request, name)
         assert retold.report.losses == []
         assert il.dialect(name).write_request(retold.value).report.losses == []
+
+
+def test_a_model_that_takes_no_tools_is_asked_without(address: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        dispatcher = tools(workspace=tmp_path)
+        store = await il.open_async_store(address)
+        agent = await AsyncAgent.create(
+            store, str(tmp_path), model="local", tools=dispatcher.registry
+        )
+        model: Any = Model()
+        for words in ("hi", "again"):
+            await agent.queue_message(agent.user_message(words))
+        await agent.run(model, dispatcher)
+        assert model.asked == ["hi", "again"]
+        assert model.offered == [0, 0]
+        await agent.session.swap(MODEL)
+        await agent.queue_message(agent.user_message("now"))
+        await agent.run(model, dispatcher)
+        assert model.offered == [0, 0, 3]
+        await store.close()
+
+    asyncio.run(main())

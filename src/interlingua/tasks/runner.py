@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 from interlingua.chat.chat import Chat, Said, to_the_end
@@ -19,7 +19,7 @@ from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
-from interlingua.routing.errors import RoutingError
+from interlingua.routing.errors import NoModelError, RoutingError
 from interlingua.sessions.aio import AsyncTurn
 from interlingua.sessions.errors import SessionError, TurnError
 from interlingua.sessions.steps import run_async as run
@@ -67,6 +67,7 @@ class Runner:
         self._changed = changed
         self._work: asyncio.Future[None] | None = None
         self._is_lost = False
+        self._tools = self.core.session.setting.tools
 
     @property
     def id(self) -> str:
@@ -136,6 +137,7 @@ class Runner:
             await to_the_end(self._failed(odd))
             raise
         finally:
+            self.core.session.setting.tools = self._tools
             self._tell_others()
 
     async def _is_over(self, work: asyncio.Future[None]) -> bool:
@@ -171,7 +173,7 @@ class Runner:
         """Whether there was a turn to go on with."""
         await run(self.agent.store, self.core.doubt())
         try:
-            turn = await self.agent.session.resume(options=self.options)
+            turn = await self._begun(lambda: self.agent.session.resume(options=self.options))
         except TurnError:
             return False
         self._begin()
@@ -207,7 +209,19 @@ class Runner:
             await session.append(message)
             return None
         await run(self.agent.store, self.core.give_up())
-        return await session.begin(message, options=self.options)
+        return await self._begun(lambda: session.begin(message, options=self.options))
+
+    async def _begun(self, begin: Callable[[], Awaitable[AsyncTurn]]) -> AsyncTurn:
+        """A turn. Where no model can serve it that takes tools, it goes without."""
+        setting = self.core.session.setting
+        setting.tools = self._tools
+        try:
+            return await begin()
+        except NoModelError:
+            if not self._tools:
+                raise
+        setting.tools = None
+        return await begin()
 
     async def _follow(self, turn: AsyncTurn) -> None:
         async with aclosing(self.chat.follow(turn, options=self.options)) as parts:

@@ -1,7 +1,7 @@
 """A task of three turns with two tools, in a gateway that is killed at random moments: a client
 that only tries again loses nothing and gets nothing twice.
 
-    python -m tests.gateway.tasks.kills --kills 20 [--seed 1] [--store postgresql://…]
+    python -m tests.gateway.tasks.kills --kills 20 [--seed 1] [--postgres]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import aiohttp
 
 from tests.gateway.outside import ROOT, require
 from tests.gateway.serving import ANTHROPIC, Upstream
+from tests.store.conftest import Server
 
 TURNS = ("read a.txt", "write b.txt", "slow")
 LOST = (aiohttp.ClientError, ConnectionError, TimeoutError, asyncio.TimeoutError)
@@ -254,9 +255,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--store", default=None, help="the address of an empty store")
+    parser.add_argument("--postgres", action="store_true", help="in place of SQLite")
     said = parser.parse_args()
-    print(asyncio.run(tried(said.kills, said.seed, said.store)))
+    server = Server() if said.postgres else None
+    try:
+        address = None if server is None else server.address
+        print(asyncio.run(tried(said.kills, said.seed, address)))
+    finally:
+        if server is not None:
+            server.close()
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,42 @@ def test_a_task_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
                 assert (await gateway.ask("GET", "/tasks", token=some))[1] == {"tasks": []}
             assert (await gateway.ask("GET", "/sessions", token=some))[1]["sessions"] == []
             assert provider.requests == []
+
+    run(work)
+
+
+def test_who_may_not_pay_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        poor = key(tmp_path, daily_cap_usd=Decimal("0.0000001")).token
+        async with served(tmp_path) as gateway:
+            body = {"cwd": str(tmp_path), "message": user("hi")}
+            status, told, _ = await gateway.ask("POST", "/task", body, poor)
+            assert (status, told["error"]["code"]) == (429, "quota_exceeded")
+            assert (await gateway.ask("GET", "/tasks", token=poor))[1] == {"tasks": []}
+            id = (await new(gateway, tmp_path, token=poor))["id"]
+            status, told, _ = await gateway.ask("POST", f"/task/{id}/message", user("hi"), poor)
+            assert (status, told["error"]["code"]) == (429, "quota_exceeded")
+            task = await shown(gateway, id, poor)
+            assert (task["status"], task["queued"], task["interrupted"]) == ("idle", 0, False)
+            assert provider.requests == []
+
+    run(work)
+
+
+def test_what_a_run_costs_is_the_keys(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        made = key(tmp_path, daily_cap_usd=Decimal(5))
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path, "hello", made.token))["id"]
+            async with asyncio.timeout(30):
+                while (await shown(gateway, id, made.token))["status"] != "idle":
+                    await asyncio.sleep(0.02)
+            _, told, _ = await gateway.ask("GET", f"/sessions/{id}/messages", token=made.token)
+            answer = il.loads(json.dumps(told["messages"][-1]))
+            assert answer.metadata.usage is not None
+            assert answer.metadata.usage.cost_usd > 0
 
     run(work)
 

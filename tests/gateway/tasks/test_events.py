@@ -302,6 +302,36 @@ def _grown(deltas: list[Frame]) -> str:
     return text
 
 
+def test_many_read_one_task_and_the_store_is_read_once(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path))["id"]
+            reading = [
+                asyncio.ensure_future(until(gateway, id, "PostConversation")) for _ in range(25)
+            ]
+            while len(gateway.service.tasks.feeds) < len(reading):
+                await asyncio.sleep(0.01)
+            store, asked = gateway.service.store, 0
+            real = store.task_events
+
+            async def counted(*given: Any, **named: Any) -> Any:
+                nonlocal asked
+                asked += 1
+                return await real(*given, **named)
+
+            store.task_events = counted  # type: ignore[method-assign]  # to see how often
+            await say(gateway, id, "hello")
+            whole = await asyncio.gather(*reading)
+            store.task_events = real  # type: ignore[method-assign]  # as it was
+            told = await page(gateway, id)
+            for frames in whole:
+                assert [frame.data for frame in stored(frames)] == told
+            assert asked < 2 * len(reading)
+
+    run(work)
+
+
 def test_a_slow_reader_costs_little_and_misses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 OVERLAP = 10_000_000
 """Microseconds that are looked at again: of two changes, the earlier one may be stored later."""
 PAGE = 1000
+GATHER = 0.05
+"""Seconds in which changes are gathered before the store is asked again."""
 
 
 class Reader:
@@ -112,6 +114,7 @@ class Overview:
                 await self._look()
             except StoreError as odd:
                 logger.warning("tasks_not_read", extra={"why": odd.reason})
+            await asyncio.sleep(GATHER)
             self._poked.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL):
