@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
+from tests.gateway.spellings import run
 
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 GEMINI = "/v1beta/models/gemini-3-pro-preview:generateContent"
@@ -216,3 +217,9 @@ def test_counting_costs_nothing(tmp_path: Path) -> None:
     terms = {"daily_cap_usd": Decimal(0), "concurrent": 2}
     status, told, count = _try(tmp_path, f"{MESSAGES}/count_tokens", said, **terms)
     assert (status, count) == (200, 1), told
+
+
+def test_no_way_to_spell_json_passes_a_cap(tmp_path: Path) -> None:
+    counts, wrong = asyncio.run(run(tmp_path, 300, 5))
+    assert wrong == []
+    assert sum(counts.values()) == 300

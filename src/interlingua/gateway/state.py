@@ -68,6 +68,8 @@ class Exchange:
     attempts: int = 0
     upstream_id: str | None = None
     stop_reason: StopReason | None = None
+    is_last: bool = False
+    """Whether nothing of a stream is to come but what is told next."""
     heard: int = 0
     """Bytes of what was answered, where it may have to be paid for by its length."""
     first_byte_ms: float | None = None

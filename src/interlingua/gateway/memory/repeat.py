@@ -77,18 +77,26 @@ class Repeat:
         await send({"type": "http.response.body", "body": b""})
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
-        """To the client, and noted."""
+        """To the client, and noted. The end of an answer is told when it is kept: whoever has seen
+        it and asks again is not answered anew, whatever becomes of this process."""
         repeats, recording = self._repeats, self._recording
         repeats.recording += recording.take(message)
         if repeats.recording > RECORDING:
             repeats.recording += recording.drop()
+        if message["type"] != "http.response.start" and (
+            recording.is_whole or self._exchange.is_last
+        ):
+            ending = self.end()
+            if ending is not None:
+                await asyncio.shield(ending)
         await self._send(message)
 
-    def end(self) -> None:
-        """Whatever became of it. Nobody has to wait for what is still to be done."""
+    def end(self) -> asyncio.Task[None] | None:
+        """Whatever became of it; gives what is still to be done, if anything is."""
         claim, self._claim = self._claim, None
-        if claim is not None:
-            self._repeats.work(self._end(claim, self._repeats.over(claim)))
+        if claim is None:
+            return None
+        return self._repeats.work(self._end(claim, self._repeats.over(claim)))
 
     async def _end(self, claim: Claim, waiting: Landed) -> None:
         """An answer that is whole and good is kept; one that is not goes to those who have waited
@@ -97,7 +105,7 @@ class Repeat:
         reply: Reply | None = None
         good = False
         try:
-            if recording.is_whole and exchange.status != 499:
+            if (recording.is_whole or exchange.is_last) and exchange.status != 499:
                 reply = Reply(
                     claim.print,
                     exchange.id,

@@ -163,11 +163,12 @@ class Repeats:
             self.work(self._give_back(writing, claim))
             raise
 
-    def work(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that no request waits for, but `close` does."""
-        task = asyncio.ensure_future(work)
+    def work(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something that goes on if its request does not; `close` waits for it."""
+        task = asyncio.get_running_loop().create_task(work)
         self._loose.add(task)
         task.add_done_callback(self._loose.discard)
+        return task
 
     async def _give_back(self, writing: asyncio.Future[RepeatRow], claim: Claim) -> None:
         await asyncio.wait({writing})

@@ -175,6 +175,8 @@ class App:
             await self._stream(exchange, asked, send)
         else:
             told = await relay(self.gateway, exchange, asked)
+            if exchange.principal.capped:
+                await self.gateway.caps.settle(exchange)
             if direct is None or not direct.answer(*told):
                 await _plain(send, told)
 
@@ -218,12 +220,13 @@ class App:
         exchange.status = 200
         target = exchange.target
         upstream = stream.reply.headers if stream is not None else {}
+        secrets = stream.secrets if stream is not None else ()
         spoken = target.dialect.name if target is not None else ""
         headers = [
             (b"content-type", asked.front.stream_type.encode()),
             (b"cache-control", b"no-cache"),
             (b"x-accel-buffering", b"no"),
-            *answer_headers(exchange, upstream, asked.front, spoken),
+            *answer_headers(exchange, upstream, asked.front, spoken, secrets),
         ]
         if exchange.attempts > 1:
             headers.append((ATTEMPTS, b"%d" % exchange.attempts))
@@ -239,22 +242,33 @@ class App:
             await asyncio.wait({waiting}, timeout=limits.keep_alive)
 
     async def _pump(self, exchange: Exchange, asked: Asked, stream: Opened, send: Send) -> None:
-        """Bytes as they come. Sending waits for a slow client, and so does reading upstream."""
+        """Bytes as they come. Sending waits for a slow client, and so does reading upstream. What
+        the answer cost is written before its end is told: a process that dies then has told nobody
+        of anything that was not counted."""
         limits = self.gateway.settings.limits
         line = Line(send, asked.front.keep_alive, limits.keep_alive)
         out: bytes | None = stream.first
         try:
             while out is not None:
                 if out:
+                    if stream.way.is_last or stream.way.over:
+                        await self._settle(exchange, stream)
                     await line.say(out)
                 if stream.way.over:
                     break
                 out = await more(self.gateway, exchange, stream)
+            await self._settle(exchange, stream)
         finally:
             line.close()
             stream.way.end()
             stream.reply.close()
         await line.end()
+
+    async def _settle(self, exchange: Exchange, stream: Opened) -> None:
+        exchange.is_last = True
+        if exchange.reservation is not None:
+            stream.way.note()
+            await self.gateway.caps.settle(exchange)
 
 
 def _unwanted(opening: asyncio.Future[Opened]) -> None:

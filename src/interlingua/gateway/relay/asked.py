@@ -26,6 +26,11 @@ class Envelope(msgspec.Struct):
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     previous_response_id: Any = None
+    n: Any = None
+
+    def answers(self) -> int:
+        """How many answers a stream has."""
+        return self.n if type(self.n) is int and self.n > 0 else 1
 
 
 _envelope = msgspec.json.Decoder(Envelope)

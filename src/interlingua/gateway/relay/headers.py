@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from interlingua.client.failures import redact
 from interlingua.gateway.relay.fronts import Front
 from interlingua.gateway.state import Exchange
 
@@ -30,9 +31,13 @@ def forwarded(headers: Mapping[bytes, bytes], front: str, spoken: str) -> dict[s
 
 
 def answer_headers(
-    exchange: Exchange, upstream: Mapping[str, str], front: Front, spoken: str
+    exchange: Exchange,
+    upstream: Mapping[str, str],
+    front: Front,
+    spoken: str,
+    secrets: Iterable[str] = (),
 ) -> list[tuple[bytes, bytes]]:
-    """Ours, and those of the provider that may come down."""
+    """Ours, and those of the provider that may come down, without a secret that it repeats."""
     id = exchange.id.encode()
     target, report = exchange.target, exchange.report
     out = [(b"x-request-id", id)]
@@ -49,6 +54,8 @@ def answer_headers(
     for name, value in upstream.items():
         down = _down(name)
         if down is not None:
+            if any(secret in value for secret in secrets if secret):
+                value = redact(value, secrets)
             plain = value.encode("latin-1", "replace")
             if _is_plain(plain):
                 out.append((down, plain))

@@ -1,14 +1,16 @@
-"""A stream that goes through untouched: what it says about usage is read on its way, and the chunk
-that we asked for in the client's place is taken out again."""
+"""A stream that goes through untouched: what it says about usage and about its end is read on its
+way, and the chunk that we asked for in the client's place is taken out again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from interlingua.dialects.base import Dialect
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.model.events import MessageComplete, Stop, StreamError, UsageUpdate
+from interlingua.gateway.relay.ends import BROKEN_OFF, End
+from interlingua.gateway.relay.errors_down import body_down
+from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
 from interlingua.model.exchange import ProviderError
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.streams.framing import FRAMING, decoder
@@ -16,10 +18,12 @@ from interlingua.streams.framing import FRAMING, decoder
 _MARKS: dict[str, tuple[bytes, ...]] = {
     "ollama": (b"_count", b'"error"'),
     "gemini": (b"usageMetadata", b'"error"'),
-    "openai-chat": (b'"usage"', b'"error"', b'"finish_reason":"', b'"finish_reason": "'),
 }
-"""What a frame has in it that may concern us; all others are not looked into."""
+"""What a frame has in it that may concern us, beside what says that it is the last; all others are
+not looked into."""
 _USUAL = (b'"usage"', b'"error"')
+_SILENT = (b"message_stop", b"[DONE]")
+"""Ends that say nothing else."""
 _ENDS = {"sse": (b"\n\n", b"\r\n\r\n", b"\r\r"), "ndjson": (b"\n",)}
 """How a frame may end, the usual one first."""
 _FRAME = {
@@ -40,13 +44,23 @@ class Passing:
     was told. A frame goes on when it is whole, so that a stream that breaks can still be ended in
     good order."""
 
-    def __init__(self, dialect: Dialect, without_usage: bool = False) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        without_usage: bool = False,
+        answers: int = 1,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        """`answers` are to come, and no frame that tells an error goes on with a secret in it."""
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
         self.response_id: str | None = None
         self.error: ProviderError | None = None
         framing = FRAMING.get(dialect.name, "sse")
-        self._marks = _MARKS.get(dialect.name, _USUAL)
+        self.end = End(dialect.name, answers)
+        self._marks = (*_MARKS.get(dialect.name, _USUAL), *self.end.marks)
+        self._telling = [mark for mark in self._marks if mark not in _SILENT]
+        self._secrets = tuple(secrets)
         self._ends = _ENDS.get(framing)
         self._frame = _FRAME.get(framing)
         self._begins = _BEGINS.get(framing, ())
@@ -55,6 +69,8 @@ class Passing:
         self._reader = dialect.stream_reader()
         self._reader.marks = False
         self._begun = False
+        self._said = dialect.name != "openai-chat"
+        """Whether anything was said: a Chat stream of `[DONE]` alone is no answer."""
         self._held: list[bytes] = []
         """The beginning of a frame whose end has not come yet, in the pieces that it came in."""
         self._size = 0
@@ -71,6 +87,8 @@ class Passing:
             self._held = []
         if not self._begun:
             self._look(data)
+        if not self._said:
+            self._said = b'"choices"' in data
         if not data.endswith(ends[0]):
             cut = max([at + len(end) for end in ends if (at := data.rfind(end)) >= 0], default=0)
             if not cut and len(data) > _LONGEST:
@@ -110,10 +128,17 @@ class Passing:
         for start, stop in self._places(data):
             frame = data[start:stop]
             self._read(frame)
-            if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
-                kept.append(data[copied:start])
+            shown = self._shown(frame)
+            if shown is not frame:
+                kept += [data[copied:start], shown]
                 copied = stop
         return b"".join((*kept, data[copied:])) if copied else data
+
+    def _shown(self, frame: bytes) -> bytes:
+        """The frame as the client may see it."""
+        if not self._said or (self._without_usage and b'"choices":[]' in frame.replace(b" ", b"")):
+            return b""
+        return body_down(frame, self._secrets) if b'"error"' in frame else frame
 
     def _places(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Where the frames with a mark begin and end."""
@@ -137,24 +162,49 @@ class Passing:
         return min([near for mark in self._marks if (near := data.find(mark, at)) >= 0], default=-1)
 
     def close(self) -> bytes:
+        """What was held back, if it is a whole frame of an answer that came to its end. Otherwise
+        there is an error, which the client has to be told."""
         rest, self._held = b"".join(self._held), []
-        return rest
+        if rest:
+            reached = self.end.is_reached
+            self._read(rest + self._ends[0] if self._ends else rest)
+            if reached and not _is_whole(rest):
+                rest = b""
+        if self.error is None and not self.end.is_reached:
+            self.error = BROKEN_OFF
+        if self.error is not None or not rest:
+            return b""
+        ends = self._ends or (b"",)
+        return self._shown(rest if rest.endswith(ends) else rest.rstrip() + ends[0])
 
     def _read(self, frame: bytes) -> None:
-        """A frame that may tell usage; one that we cannot read is the client's business."""
+        """A frame that may tell usage or the end; what we cannot read is the client's business."""
+        is_silent = not any(mark in frame for mark in self._telling)
         try:
             for each in decoder(self._dialect.name).feed(frame):
-                for event in self._reader.feed(each):
-                    if isinstance(event, UsageUpdate):
-                        self.usage = event.usage
-                    elif isinstance(event, Stop):
-                        self.stop_reason = event.stop_reason
-                    elif isinstance(event, MessageComplete):
-                        metadata = event.response.message.metadata
-                        self.usage = metadata.usage or self.usage
-                        self.stop_reason = metadata.stop_reason or self.stop_reason
-                        self.response_id = metadata.response_id
-                    elif isinstance(event, StreamError):
-                        self.error = event.error
+                self.end.look(each.data)
+                if self.end.is_last and not self._said:
+                    self.error = BROKEN_OFF
+                if not is_silent:
+                    for event in self._reader.feed(each):
+                        self._hear(event)
         except InterlinguaError:
             return
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, UsageUpdate):
+            self.usage = event.usage
+        elif isinstance(event, Stop):
+            self.stop_reason = event.stop_reason
+        elif isinstance(event, MessageComplete):
+            metadata = event.response.message.metadata
+            self.usage = metadata.usage or self.usage
+            self.stop_reason = metadata.stop_reason or self.stop_reason
+            self.response_id = metadata.response_id
+        elif isinstance(event, StreamError):
+            self.error = event.error
+
+
+def _is_whole(rest: bytes) -> bool:
+    """Whether a last frame lacks nothing but what follows it."""
+    return rest.rstrip().endswith((b"}", b"[DONE]"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from interlingua.client import failures
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError
+from interlingua.client.failures import redact
 from interlingua.client.targets import Target
 from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
@@ -16,10 +18,12 @@ from interlingua.gateway.relay.asked import Asked, Told, note_kept
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.filled import FRAMES, Filler
 from interlingua.gateway.relay.fronts import Front
+from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.passing import Passing
 from interlingua.gateway.relay.sending import asks_usage, prepare, send, tries_of
 from interlingua.gateway.relay.whole import echoed, given_id
 from interlingua.gateway.state import Exchange
+from interlingua.model.codec import dumps
 from interlingua.model.events import (
     Event,
     MessageComplete,
@@ -29,6 +33,7 @@ from interlingua.model.events import (
     UsageUpdate,
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.message import Message
 from interlingua.streams.convert import StreamConverter
 from interlingua.streams.framing import encoder
 
@@ -40,19 +45,29 @@ class Opened(NamedTuple):
     target: Target
     way: Translating | PassingOn
     first: bytes
+    secrets: tuple[str, ...] = ()
 
 
 class Translating:
     """A stream from another dialect."""
 
     def __init__(
-        self, exchange: Exchange, target: Target, front: Front, tells_usage: bool, asked: bytes
+        self,
+        exchange: Exchange,
+        target: Target,
+        front: Front,
+        tells_usage: bool,
+        asked: bytes,
+        secrets: Iterable[str] = (),
     ) -> None:
         self.error: ProviderError | None = None
         self.complete: Response | None = None
         self.began = False
+        self.is_whole = False
+        """Whether the answer has come to its end: what happens after that is nobody's business."""
         self.over = False
         """Whether nothing can follow."""
+        self._secrets = tuple(secrets)
         self._exchange = exchange
         self._tells_usage = tells_usage
         self._filler = Filler(front.dialect, asked) if front.dialect in FRAMES else None
@@ -72,13 +87,23 @@ class Translating:
             return event.replace(raw_stop_reason=None)  # the provider's word, see `echoed`
         if kind is MessageComplete:
             self.complete = event.response  # type: ignore[union-attr]  # by its kind
+            self.is_whole = True
+            self._hear(self.complete.message)
             exchange.usage = self.complete.message.metadata.usage or exchange.usage
             exchange.stop_reason = self.complete.message.metadata.stop_reason
             return MessageComplete(self._told(self.complete), choice=event.choice)
         if kind is StreamError:
-            self.error = event.error  # type: ignore[union-attr]  # by its kind
+            self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind
             self.over = True
+            partial: Message | None = event.partial  # type: ignore[union-attr]  # by its kind
+            if partial is not None:
+                self._hear(partial)
+            return event.replace(error=self.error)
         return event
+
+    def _hear(self, message: Message) -> None:
+        if self._exchange.principal.metered:
+            self._exchange.heard = len(dumps(message))
 
     def _told(self, response: Response) -> Response:
         told = echoed(response, self._exchange)
@@ -100,6 +125,14 @@ class Translating:
         out = self._converter.fail(error)
         return out if self._filler is None else self._filler.frames(out)
 
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing more can be told of what the answer used."""
+        return self.is_whole
+
+    def note(self) -> None:
+        """What is known of the exchange so far, which is noted as it comes."""
+
     def end(self) -> None:
         report = self._exchange.report
         if report is not None:
@@ -114,15 +147,17 @@ class PassingOn:
     def __init__(
         self,
         exchange: Exchange,
-        target: Target,
         front: Front,
-        without: bool,
+        passing: Passing,
         echo: Echo | None = None,
+        secrets: Iterable[str] = (),
     ) -> None:
         self._exchange = exchange
         self._echo = echo
         self._front = front
-        self._passing = Passing(target.dialect, without)
+        self._passing = passing
+        self._secrets = tuple(secrets)
+        self._hearing = Hearing(front.dialect) if exchange.principal.metered else None
         self.began = False
         self.over = False
 
@@ -130,13 +165,30 @@ class PassingOn:
     def error(self) -> ProviderError | None:
         return self._passing.error
 
+    @property
+    def is_whole(self) -> bool:
+        return self._passing.end.is_reached
+
+    @property
+    def is_last(self) -> bool:
+        return self._passing.end.is_last
+
     def feed(self, data: bytes) -> bytes:
-        self.began = True
         out = self._passing.feed(data)
+        if out:
+            self.began = True
+            if self._hearing is not None:
+                self._hearing.add(out)
         return out if self._echo is None else self._echo(out)
 
     def close(self) -> bytes:
+        """The end; one that came too early is told to the client."""
+        told = self._passing.error
         out = self._passing.close()
+        error = self._passing.error
+        if error is not None and told is None:
+            self.over = True
+            return error_frames(self._front, shown(error, self._secrets)) if self.began else b""
         return out if self._echo is None else self._echo(out)
 
     def fail(self, error: CallError) -> bytes:
@@ -144,13 +196,28 @@ class PassingOn:
         told = ProviderError(ErrorKind.NETWORK, error.problem)
         return error_frames(self._front, told)
 
-    def end(self) -> None:
-        self._exchange.usage = self._passing.usage
-        self._exchange.stop_reason = self._passing.stop_reason
+    def note(self) -> None:
+        """What is known of the exchange so far."""
+        exchange, passing = self._exchange, self._passing
+        exchange.usage, exchange.stop_reason = passing.usage, passing.stop_reason
+        usage = passing.usage
+        if self._hearing is not None and (usage is None or exchange.error is not None):
+            exchange.heard = self._hearing.count()
+
+    end = note
 
     @property
     def response_id(self) -> str | None:
         return self._passing.response_id
+
+
+def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
+    """An error without the secrets that its provider may repeat in it."""
+    told = f"{error.message}{error.code}{error.raw}"
+    if not any(secret in told for secret in secrets if secret):
+        return error
+    code = error.code if error.code is None else redact(error.code, secrets)
+    return error.replace(message=redact(error.message, secrets), code=code, raw=None)
 
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
@@ -170,8 +237,9 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
         reply = await send(gateway, prepared, clock, stream=True, raw=raw)
-        exchange.upstream_id = failures.request_id(reply.headers)
-        way = way_of(exchange, asked, target)
+        secrets = tuple(prepared.http.secrets)
+        exchange.upstream_id = failures.request_id(reply.headers, secrets)
+        way = way_of(exchange, asked, target, secrets)
         try:
             first = b""
             while not first:
@@ -184,6 +252,8 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
                     )
                 if not chunk:
                     break
+            if way.error is not None:
+                exchange.error = way.error.kind
             await remember(gateway, exchange, way)
         except TransportError as odd:
             reply.close()
@@ -194,7 +264,7 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
         except BaseException:
             reply.close()
             raise
-        return Opened(reply, target, way, first)
+        return Opened(reply, target, way, first, secrets)
 
     stream, tries = await tries_of(gateway, exchange, asked, once)
     exchange.attempts = len(tries)
@@ -202,15 +272,19 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
     return stream
 
 
-def way_of(exchange: Exchange, asked: Asked, target: Target) -> Translating | PassingOn:
+def way_of(
+    exchange: Exchange, asked: Asked, target: Target, secrets: tuple[str, ...] = ()
+) -> Translating | PassingOn:
     front = asked.front
     if target.dialect.name == front.dialect and not asked.ours:
         said = asked.envelope.model
         renamed = said is not None and said != target.name and asked.match.model is None
         echo = Echo(said, target.name) if renamed and said is not None else None
-        return PassingOn(exchange, target, front, asks_usage(asked), echo)
+        answers = asked.envelope.answers()
+        passing = Passing(target.dialect, asks_usage(asked), answers, secrets)
+        return PassingOn(exchange, front, passing, echo, secrets)
     tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
-    return Translating(exchange, target, front, tells_usage, asked.body)
+    return Translating(exchange, target, front, tells_usage, asked.body, secrets)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | None:
@@ -221,13 +295,16 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | 
         chunk = await stream.reply.chunk()
         out = way.feed(chunk) if chunk else way.close()
     except (TransportError, ReadError) as odd:
+        if way.is_whole:  # the client has it all; how the connection ended does not matter
+            return way.close() or None
         error = (
-            failures.of_transport(odd)
+            failures.of_transport(odd, stream.secrets)
             if isinstance(odd, TransportError)
             else failures.unreadable(odd, stream.reply.headers)
         )
-        exchange.error = error.kind
         out = way.fail(placed(error, stream.target))
+        if not way.is_whole:  # it may have been, but for a word that is not needed
+            exchange.error = error.kind
         await remember(gateway, exchange, way)  # the end may have come before the break
         return out or None
     await remember(gateway, exchange, way)

@@ -41,7 +41,7 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
         prepared = await prepare(gateway, exchange, asked, target)
         reply = await send(gateway, prepared, clock, stream=False, raw=raw)
         body = await whole(gateway, reply, target)
-        exchange.upstream_id = failures.request_id(reply.headers)
+        exchange.upstream_id = failures.request_id(reply.headers, prepared.http.secrets)
         return await answered(gateway, exchange, asked, prepared, body, reply.headers)
 
     try:
@@ -82,7 +82,7 @@ async def answered(
     seen = glance(front.dialect, body) if same and not exchange.principal.keep_content else None
     if seen is not None:
         _note_usage(gateway, exchange, target, *seen)
-        return _passed_on(exchange, asked, target, body, upstream)
+        return _passed_on(exchange, asked, prepared, body, upstream)
     try:
         response = target.dialect.read_response(body)
     except ReadError as odd:
@@ -101,10 +101,11 @@ async def answered(
     if exchange.principal.keep_content:
         exchange.response = response
     if same:
-        return _passed_on(exchange, asked, target, body, upstream)
+        return _passed_on(exchange, asked, prepared, body, upstream)
     await gateway.memory.keep(response, exchange)
     out = written(response, exchange, target, asked)
-    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    secrets = prepared.http.secrets
+    headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
     return Told(200, [JSON, *headers], out)
 
 
@@ -121,15 +122,16 @@ def _note_usage(
 
 
 def _passed_on(
-    exchange: Exchange, asked: Asked, target: Target, body: bytes, upstream: Mapping[str, str]
+    exchange: Exchange, asked: Asked, prepared: Prepared, body: bytes, upstream: Mapping[str, str]
 ) -> Told:
     """The provider's own bytes, but for the model's name."""
-    front = asked.front
+    front, target = asked.front, prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
         body = Filler(front.dialect, asked.body).body(body)
     if asked.envelope.model != target.name and asked.match.model is None:
         body = patched(body, {"model": asked.envelope.model})
-    headers = answer_headers(exchange, upstream, front, target.dialect.name)
+    secrets = prepared.http.secrets
+    headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
     return Told(200, [JSON, *headers], body)
 
 
