@@ -11,7 +11,7 @@ from interlingua.bus import Bus
 from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, TextBlock, ToolUseBlock
 from interlingua.model.exchange import Options, ResponseFormat
 from interlingua.model.message import Message
-from interlingua.model.tools import ToolDefinition
+from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.routing import (
     Availability,
     Config,
@@ -69,11 +69,14 @@ def test_the_first_failure_in_the_fixed_order_is_the_one_that_is_told() -> None:
     )
     down = failure_of("b:text", EVERYTHING, REGISTRY, lambda m: NOTHING, lambda m: "down")
     assert down == (FailureCode.PROVIDER_UNAVAILABLE, "down")
+    distrusted = REGISTRY.trusting({"b": frozenset()})
+    needs = msgspec.structs.replace(EVERYTHING, side_effects=(SideEffects.WRITE,))
     for repair in repairs:
         record = msgspec.structs.replace(record, **repair)
-        failure = failure_of("b:text", EVERYTHING, REGISTRY, lambda m, r=record: r)
+        failure = failure_of("b:text", needs, distrusted, lambda m, r=record: r)
         codes.append(failure and failure.code)
-    assert codes == [*list(FailureCode)[2:], None]
+    assert failure_of("b:text", needs, REGISTRY, lambda m: record) is None
+    assert codes == list(FailureCode)[2:]
     assert list(FailureCode) == [
         "not_configured",
         "provider_unavailable",
@@ -82,6 +85,7 @@ def test_the_first_failure_in_the_fixed_order_is_the_one_that_is_told() -> None:
         "no_tool_support",
         "no_system_prompt_support",
         "no_structured_output_support",
+        "side_effects_not_allowed",
     ]
 
 

@@ -215,6 +215,7 @@ def test_the_set_of_predicates_is_closed() -> None:
         " has_images has_tool_calls_in_history skills_matching_message_includes"
         " file_extensions_in_context workspace_path_matches time_of_day_between"
         " cost_today_exceeds_usd team_budget_remaining_lt any_of all_of not"
+        " tool_side_effects_include"
     )
     assert sorted([*PREDICATES, *GROUPS]) == sorted(names.split())
 

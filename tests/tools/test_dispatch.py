@@ -197,7 +197,7 @@ def test_a_tool_that_needs_a_workspace_does_not_run_without_one(tmp_path: Path) 
     assert text_of(result) == str(tmp_path.resolve())
 
 
-@pytest.mark.requirement("S002-44", "S002-46", "S002-108")
+@pytest.mark.requirement("S002-44", "S002-108")
 def test_a_tool_with_a_handler_is_refused_for_the_same_reasons_as_one_without() -> None:
     with pytest.raises(SchemaError, match="side_effects"):
         ToolRegistry().register(il.ToolDefinition("x", "X.", SCHEMA), lambda input: 1)

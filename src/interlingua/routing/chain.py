@@ -31,10 +31,11 @@ class Config:
 
     @cached_property
     def names(self) -> Registry:
-        """The registry with the short names of the rules file."""
-        if not self.policy.aliases:
-            return self.registry
-        return self.registry.with_aliases(self.policy.aliases)
+        """The registry with the short names and the limits of the rules file."""
+        known = self.registry
+        if self.policy.aliases:
+            known = known.with_aliases(self.policy.aliases)
+        return known.trusting(self.policy.side_effects) if self.policy.side_effects else known
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def decide(
         if not isinstance(answer, Candidate):
             chain.append(not_applicable(slot, answer))
             continue
-        failure = failure_of(answer.model, turn.needs, config.registry, capabilities, unavailable)
+        failure = failure_of(answer.model, turn.needs, config.names, capabilities, unavailable)
         chain.append(
             ChainStep(
                 policy=slot,

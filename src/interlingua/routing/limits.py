@@ -57,7 +57,28 @@ def failure_of(
     why = unavailable(model)
     if why is not None:
         return Failure(FailureCode.PROVIDER_UNAVAILABLE, why)
-    return shortcoming_of(needs, capabilities(model))
+    return shortcoming_of(needs, capabilities(model)) or _distrust(model, needs, registry)
+
+
+def _distrust(model: str, needs: Needs, registry: Registry) -> Failure | None:
+    """What the turn's tools may do, and this model's turns may not."""
+    allowed = registry.allowed_effects(model)
+    if allowed is None:
+        return None
+    wrong = [effect.value for effect in needs.side_effects if effect not in allowed]
+    if not wrong:
+        return None
+    text = f"its turns may not have tools that {' or '.join(_EFFECTS[each] for each in wrong)}"
+    return Failure(FailureCode.SIDE_EFFECTS_NOT_ALLOWED, text)
+
+
+_EFFECTS = {
+    "none": "compute",
+    "read": "read",
+    "write": "write files",
+    "execute": "execute code",
+    "network": "change things over the network",
+}
 
 
 def shortcoming_of(needs: Needs, record: Capabilities | None) -> Failure | None:

@@ -28,10 +28,14 @@ from decimal import Decimal
 from typing import Any
 
 from interlingua.errors import found
+from interlingua.model.tools import SideEffects
 from interlingua.routing.predicates import Problem, Test, compile_when
 from interlingua.routing.registry import Registry, alias_problem, is_model_id
 
 SCHEMA_VERSION = 1
+_TABLES = (
+    *("schema_version", "default", "aliases", "rules", "workspaces", "pattern", "side_effects"),
+)
 MOST_BYTES = 1 << 20
 
 
@@ -69,6 +73,8 @@ class Policy:
     workspaces: Mapping[str, Scope] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     pattern: PatternSettings = PatternSettings()
+    side_effects: Mapping[str, frozenset[SideEffects]] = field(default_factory=dict)
+    """Model or provider to what tools may do in its turns."""
     version: str | None = None
 
     def scope(self, workspace_path: str | None) -> Scope:
@@ -93,9 +99,7 @@ class PolicyReader:
 
     def read(self, data: bytes) -> Policy:
         table = self._toml(data)
-        self._no_others(
-            table, "", ("schema_version", "default", "aliases", "rules", "workspaces", "pattern")
-        )
+        self._no_others(table, "", _TABLES)
         if table.get("schema_version") != SCHEMA_VERSION or table["schema_version"] is True:
             self._add("schema_version", f"expected {SCHEMA_VERSION}")
         self._read_aliases(self._table(table, "aliases", ""))
@@ -115,6 +119,7 @@ class PolicyReader:
             workspaces,
             self._aliases,
             self._pattern(self._table(table, "pattern", "")),
+            self._side_effects(self._table(table, "side_effects", "")),
             hashlib.sha256(data).hexdigest()[:16],
         )
 
@@ -215,6 +220,18 @@ class PolicyReader:
             else:
                 good[name] = value if name == "min_sample_size" else float(value)
         return PatternSettings(**good)
+
+    def _side_effects(self, table: dict[str, Any]) -> dict[str, frozenset[SideEffects]]:
+        words = [effect.value for effect in SideEffects]
+        read: dict[str, frozenset[SideEffects]] = {}
+        for name, value in table.items():
+            place = f"side_effects.{name}"
+            if not isinstance(value, list) or any(each not in words for each in value):
+                self._add(place, f"expected a list of {', '.join(words)}, found {found(value)}")
+                continue
+            whose = self._model(name, place) if ":" in name or name in self._aliases else name
+            read[whose or name] = frozenset(map(SideEffects, value))
+        return read
 
     def _table(self, table: dict[str, Any], name: str, path: str) -> dict[str, Any]:
         value = table.get(name, {})

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from interlingua.errors import found
+from interlingua.model.tools import SideEffects
 from interlingua.routing.turn import Turn
 
 Test = Callable[[Turn], bool]
@@ -131,6 +132,14 @@ def _has_tool_calls(value: Any) -> Test:
     return lambda turn: turn.has_tool_calls_in_history is wanted
 
 
+def _tool_effects(value: Any) -> Test:
+    named = frozenset(_texts(value))
+    if unknown := named - {effect.value for effect in SideEffects}:
+        known = ", ".join(effect.value for effect in SideEffects)
+        raise Wrong(f"no such side effect: {', '.join(sorted(unknown))}; there are {known}")
+    return lambda turn: any(effect.value in named for effect in turn.needs.side_effects)
+
+
 def _skills(value: Any) -> Test:
     names = frozenset(_texts([value] if isinstance(value, str) else value))
     return lambda turn: not names.isdisjoint(turn.skills)
@@ -186,6 +195,7 @@ PREDICATES: dict[str, Callable[[Any], Test]] = {
     "estimated_input_tokens_lt": _tokens_lt,
     "has_images": _has_images,
     "has_tool_calls_in_history": _has_tool_calls,
+    "tool_side_effects_include": _tool_effects,
     "skills_matching_message_includes": _skills,
     "file_extensions_in_context": _file_extensions,
     "workspace_path_matches": _workspace_path,

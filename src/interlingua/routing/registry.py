@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from interlingua.model.tools import SideEffects
 from interlingua.routing.errors import RegistryError, UnknownAliasError
 
 Tier = Literal["fast", "balanced", "deep"]
@@ -25,6 +26,8 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     can_delegate: bool = False
     """Whether work may be delegated to it."""
     aliases: tuple[str, ...] = ()
+    side_effects: tuple[SideEffects, ...] | None = None
+    """What tools may do in turns of this model; None is anything."""
 
 
 def is_model_id(text: str) -> bool:
@@ -47,6 +50,8 @@ class Registry:
     def __init__(self, entries: Iterable[ModelEntry] = ()) -> None:
         self.entries: dict[str, ModelEntry] = {}
         self.aliases: dict[str, str] = {}
+        self.trusted: Mapping[str, frozenset[SideEffects]] = {}
+        """What tools may do in turns of a model or a provider, beside what entries say."""
         for entry in entries:
             if not is_model_id(entry.id):
                 raise RegistryError(f"model {entry.id!r}: an id is <provider>:<name>")
@@ -74,6 +79,21 @@ class Registry:
                 del new.aliases[alias]  # the user's own word for it wins
             new._add(alias, model)
         return new
+
+    def trusting(self, trusted: Mapping[str, frozenset[SideEffects]]) -> Registry:
+        """A copy in which these models and providers may be given only tools with these effects."""
+        new = copy(self)
+        new.trusted = trusted
+        return new
+
+    def allowed_effects(self, model: str) -> frozenset[SideEffects] | None:
+        """What tools may do in turns of this model, by every limit; None is anything."""
+        entry = self.entries.get(model)
+        named = [self.trusted.get(model), self.trusted.get(provider_of(model))]
+        if entry is not None and entry.side_effects is not None:
+            named.append(frozenset(entry.side_effects))
+        limits = [each for each in named if each is not None]
+        return frozenset.intersection(*limits) if limits else None
 
     def _add(self, alias: str, model: str) -> None:
         problem = alias_problem(alias)

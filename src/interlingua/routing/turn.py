@@ -12,7 +12,7 @@ import msgspec
 from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, ToolUseBlock
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
-from interlingua.model.tools import ToolDefinition
+from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.model.walk import walk
 from interlingua.routing.registry import Tier
 
@@ -30,6 +30,8 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     tools: bool = False
     system_prompt: bool = False
     structured_output: bool = False
+    side_effects: tuple[SideEffects, ...] = ()
+    """What the tools of the turn may do, each once."""
 
     @property
     def images(self) -> bool:
@@ -99,7 +101,15 @@ def needs_of(
         tools=bool(tools) or has_tool_calls(messages),
         system_prompt=any(m.role in (Role.SYSTEM, Role.DEVELOPER) and m.content for m in messages),
         structured_output=form is not None and form.kind != "text",
+        side_effects=effects_of(tools),
     )
+
+
+def effects_of(tools: Sequence[ToolDefinition]) -> tuple[SideEffects, ...]:
+    """What our own tools declare; one that declares nothing may do anything."""
+    ours = [tool for tool in tools if tool.executor == "client"]
+    declared = {tool.side_effects or SideEffects.EXECUTE for tool in ours}
+    return tuple([effect for effect in SideEffects if effect in declared])
 
 
 def turn_of(

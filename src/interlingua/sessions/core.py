@@ -333,7 +333,7 @@ class Core:
             check_swap(
                 model,
                 history,
-                router.registry,
+                router.config().names,
                 router.capabilities,
                 active_model=present,
                 tools=tools,
@@ -361,7 +361,7 @@ class Core:
         refusal = check_swap(
             model,
             history,
-            router.registry,
+            router.config().names,
             router.capabilities,
             active_model=self.model,
             tools=self.tools,

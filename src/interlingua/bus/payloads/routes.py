@@ -45,6 +45,7 @@ class FailureCode(StrEnum):
     NO_TOOL_SUPPORT = "no_tool_support"
     NO_SYSTEM_PROMPT_SUPPORT = "no_system_prompt_support"
     NO_STRUCTURED_OUTPUT_SUPPORT = "no_structured_output_support"
+    SIDE_EFFECTS_NOT_ALLOWED = "side_effects_not_allowed"
 
 
 class PatternAlternative(Payload, frozen=True):
