@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from interlingua.model.blocks import Block as Block
     from interlingua.model.blocks import Cache as Cache
     from interlingua.model.blocks import Citation as Citation
+    from interlingua.model.blocks import CompactionBlock as CompactionBlock
     from interlingua.model.blocks import ContentBlock as ContentBlock
     from interlingua.model.blocks import DocumentBlock as DocumentBlock
     from interlingua.model.blocks import ImageBlock as ImageBlock
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from interlingua.model.blocks import ToolUseBlock as ToolUseBlock
     from interlingua.model.blocks import UnknownBlock as UnknownBlock
     from interlingua.model.blocks import VideoBlock as VideoBlock
+    from interlingua.model.changes import Changes as Changes
     from interlingua.model.codec import dumps as dumps
     from interlingua.model.codec import loads as loads
     from interlingua.model.events import StreamEvent as StreamEvent
@@ -164,9 +166,10 @@ _WHERE: dict[str, str] = {
         "fitting.fit": "Fitted fit",
         "formats": "detect",
         "losses": "Loss Report",
-        "model.blocks": "AudioBlock Block Cache Citation ContentBlock DocumentBlock ImageBlock"
-        " ImageSource RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock"
+        "model.blocks": "AudioBlock Block Cache Citation CompactionBlock ContentBlock DocumentBlock"
+        " ImageBlock ImageSource RedactedThinkingBlock RefusalBlock Source TextBlock ThinkingBlock"
         " ToolResultBlock ToolUseBlock UnknownBlock VideoBlock",
+        "model.changes": "Changes",
         "model.codec": "dumps loads",
         "model.events": "StreamEvent",
         "model.exchange": "AdapterOptions Continues ErrorKind Options ProviderError Reasoning"

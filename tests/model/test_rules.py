@@ -16,6 +16,7 @@ from interlingua.model.blocks import (
     BLOCK_TYPES,
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -319,13 +320,14 @@ SAMPLES: dict[str, Block] = {
     "video": VideoBlock(PICTURE),
     "document": DocumentBlock(PICTURE),
     "refusal": RefusalBlock("x"),
+    "compaction": CompactionBlock("x"),
     "unknown": UnknownBlock({"anthropic": {"type": "new"}}),
 }
 MEDIA = {"image", "audio", "video", "document"}
 MAY_HOLD = {
-    Role.SYSTEM: {"text"},
-    Role.DEVELOPER: {"text"},
-    Role.USER: {"text"} | MEDIA,
+    Role.SYSTEM: {"text", "compaction"},
+    Role.DEVELOPER: {"text", "compaction"},
+    Role.USER: {"text", "compaction"} | MEDIA,
     Role.ASSISTANT: set(BLOCK_TYPES) - {"unknown"},
     Role.TOOL: {"tool_result"},
 }

@@ -28,6 +28,7 @@ from interlingua.model.blocks import (
     Block,
     Cache,
     Citation,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -94,7 +95,7 @@ def test_one_message_class_serves_every_role_and_provider() -> None:
 @requirement("S002-14", "S002-17")
 def test_a_message_has_these_fields() -> None:
     names = {"id", "session_id", "role", "content", "metadata", "created_at", "schema_version"}
-    assert set(fields(Message)) == names | {"name"}
+    assert set(fields(Message)) == names | {"name", "changes"}
     assert get_type_hints(Message)["session_id"] == str | None
     assert Message.user("hi").metadata == MessageMetadata()
 
@@ -328,7 +329,7 @@ SIX = ["text", "tool_use", "tool_result", "image", "thinking", "redacted_thinkin
 @requirement("S002-20")
 def test_a_text_block_has_text() -> None:
     assert plain(TextBlock("hi")) == {"type": "text", "text": "hi"}
-    assert fields(TextBlock) == ["text", "signature", "citations", "cache", "raw"]
+    assert fields(TextBlock) == ["text", "signature", "citations", "cache", "raw", "phase"]
 
 
 @requirement("S002-21")
@@ -424,14 +425,16 @@ def test_every_block_may_carry_a_cache_mark_and_raw(name: str) -> None:
 
 
 @requirement("S003-12")
-def test_three_kinds_of_block_carry_a_signature_nobody_reads() -> None:
+def test_four_kinds_of_block_carry_a_signature_nobody_reads() -> None:
     odd = "\u00ff not base64 {}\n"
-    signed = [TextBlock("x", odd), ThinkingBlock("x", odd), CALL.replace(signature=odd)]
+    summary = CompactionBlock("x", signature=odd)
+    signed = [TextBlock("x", odd), ThinkingBlock("x", odd), CALL.replace(signature=odd), summary]
     message = Message.assistant(signed)
     again = loads(dumps(message), strict=True)
-    assert [block.signature for block in again.content] == [odd] * 3  # type: ignore[union-attr]
+    assert [block.signature for block in again.content] == [odd] * 4  # type: ignore[union-attr]
     assert validate(message) == []
     assert {name for name, cls in BLOCK_TYPES.items() if "signature" in fields(cls)} == {
+        "compaction",
         "text",
         "thinking",
         "tool_use",

@@ -13,6 +13,7 @@ from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -60,6 +61,8 @@ def said(block: Block) -> Said:
             return Said("refuses", block.text)
         case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
             return Said(TYPE_OF[type(block)], _media(block))
+        case CompactionBlock():
+            return Said("summary of what came before", block.text or "(encrypted)")
         case UnknownBlock():
             return Said("unknown block", _json(block.raw), True)
 

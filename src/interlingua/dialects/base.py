@@ -14,7 +14,15 @@ from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model import codec
 from interlingua.model.base import Raw, Value, _defaults, same
-from interlingua.model.blocks import TYPE_OF, Block, ImageBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.blocks import (
+    TYPE_OF,
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
@@ -33,6 +41,8 @@ ERROR_MARK = "[tool error] "
 """Stands before a failed result's text where the wire has no flag; readers take it off."""
 SYSTEM_MARK = "[system] "
 """Stands before instructions in mid-conversation that had to become user text."""
+SUMMARY_MARK = "[summary of the conversation so far] "
+"""Stands before compacted history that had to become text."""
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 
@@ -550,6 +560,32 @@ def _places(origin: Any) -> dict[int, list[tuple[str, Message | None]]]:
 
     note(origin, "$", None)
     return places
+
+
+def compaction_as_text(block: CompactionBlock, scribe: Scribe) -> TextBlock | None:
+    """Compacted history for a dialect that has no such block: its summary as labelled text; None
+    where there is nothing that anybody but its issuer could read."""
+    if not block.text:
+        if block.data is None:
+            scribe.dropped(block, "a compaction that failed says nothing", "info")
+        else:
+            scribe.dropped(block, "history that only its issuer can read", "error")
+        return None
+    scribe.lost(block, None, "compacted history is said as labelled text", kind="downgraded")
+    if block.raw is not None:
+        scribe.unsaid_raw(block, block.raw)
+    text = TextBlock(SUMMARY_MARK + block.text, cache=block.cache)
+    scribe.also_known(text, block)
+    return text
+
+
+def unsaid_changes(message: Message, scribe: Scribe, said: frozenset[str] = frozenset()) -> None:
+    """Report what a message changes for all that follows and this dialect has no word for."""
+    changes = message.changes
+    for name in changes.__struct_fields__ if changes is not None else ():
+        item = getattr(changes, name)
+        if item and name not in said and (name, item) != ("clear_at", "never"):
+            scribe.lost(message, f"changes.{name}")
 
 
 def only_results(message: Message) -> bool:

@@ -64,6 +64,8 @@ class TextBlock(Value, frozen=True, tag="text"):
     citations: tuple[Citation, ...] = ()
     cache: Cache | None = None
     raw: Raw | None = None
+    phase: str | None = None
+    """What a model's text is for: `commentary` on the way, or `final_answer`."""
 
 
 class ThinkingBlock(Value, frozen=True, tag="thinking"):
@@ -157,6 +159,22 @@ class RefusalBlock(Value, frozen=True, tag="refusal"):
     raw: Raw | None = None
 
 
+class CompactionBlock(Value, frozen=True, tag="compaction"):
+    """History in a shorter form: what came before, as the model goes on from it.
+
+    `text` is the summary that everybody can read, `data` what its issuer alone can; a block with
+    neither is a compaction that failed. It stands for the `replaces` messages before its own, for
+    all of them where that is not said. They stay where they are."""
+
+    type: ClassVar[Literal["compaction"]] = "compaction"
+    text: str | None = None
+    data: str | None = None
+    signature: str | None = None
+    replaces: int | None = None
+    cache: Cache | None = None
+    raw: Raw | None = None
+
+
 class UnknownBlock(Value, frozen=True, tag="unknown"):
     """What a reader did not know. `raw` is all it has, so `raw` is what it is compared by."""
 
@@ -182,10 +200,19 @@ Block = (
     | VideoBlock
     | DocumentBlock
     | RefusalBlock
+    | CompactionBlock
     | UnknownBlock
 )
 ContentBlock = Block
-UserBlock = TextBlock | ImageBlock | AudioBlock | VideoBlock | DocumentBlock | UnknownBlock
+UserBlock = (
+    TextBlock
+    | ImageBlock
+    | AudioBlock
+    | VideoBlock
+    | DocumentBlock
+    | CompactionBlock
+    | UnknownBlock
+)
 AssistantBlock = (
     TextBlock
     | ThinkingBlock
@@ -197,9 +224,10 @@ AssistantBlock = (
     | VideoBlock
     | DocumentBlock
     | RefusalBlock
+    | CompactionBlock
     | UnknownBlock
 )
-InstructionBlock = TextBlock | UnknownBlock
+InstructionBlock = TextBlock | CompactionBlock | UnknownBlock
 """What may stand in a message of each role, for type checkers; `message.PLACEMENT` is the same as
 data, and a test holds them together."""
 
@@ -214,6 +242,7 @@ BLOCK_TYPES: dict[str, type[Block]] = {
     "video": VideoBlock,
     "document": DocumentBlock,
     "refusal": RefusalBlock,
+    "compaction": CompactionBlock,
     "unknown": UnknownBlock,
 }
 TYPE_OF: dict[type[Block], str] = {cls: name for name, cls in BLOCK_TYPES.items()}

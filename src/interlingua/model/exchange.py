@@ -9,12 +9,13 @@ from msgspec.structs import force_setattr
 
 from interlingua.model.base import JsonObject, Raw, Value, plain_members
 from interlingua.model.blocks import Cache
+from interlingua.model.changes import EFFORTS as EFFORTS
+from interlingua.model.changes import Effort as Effort
+from interlingua.model.changes import ResponseFormat as ResponseFormat
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 ReasoningMode = Literal["on", "off", "adaptive", "between_tools"]
-EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 class ToolChoice(Value, frozen=True):
@@ -22,14 +23,6 @@ class ToolChoice(Value, frozen=True):
 
     mode: Literal["auto", "none", "any"] = "auto"
     names: tuple[str, ...] = ()
-
-
-class ResponseFormat(Value, frozen=True):
-    kind: Literal["text", "json", "json_schema"] = "text"
-    name: str | None = None
-    schema: JsonObject | None = None
-    strict: bool | None = None
-    description: str | None = None
 
 
 class Reasoning(Value, frozen=True):

@@ -23,6 +23,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UserBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.metadata import MessageMetadata
 
 SCHEMA_VERSION = 1
@@ -38,12 +39,12 @@ class Role(StrEnum):
 
 
 PLACEMENT: dict[Role, frozenset[str]] = {
-    Role.SYSTEM: frozenset({"text", "unknown"}),
-    Role.DEVELOPER: frozenset({"text", "unknown"}),
-    Role.USER: frozenset({"text", "image", "audio", "video", "document", "unknown"}),
+    Role.SYSTEM: frozenset({"text", "compaction", "unknown"}),
+    Role.DEVELOPER: frozenset({"text", "compaction", "unknown"}),
+    Role.USER: frozenset({"text", "image", "audio", "video", "document", "compaction", "unknown"}),
     Role.ASSISTANT: frozenset(
         {"text", "thinking", "redacted_thinking", "tool_use", "refusal", "image", "audio", "video"}
-        | {"document", "tool_result", "unknown"}
+        | {"document", "tool_result", "compaction", "unknown"}
     ),
     Role.TOOL: frozenset({"tool_result", "unknown"}),
 }
@@ -80,6 +81,7 @@ class Message(Value, frozen=True):
     metadata: MessageMetadata = NO_METADATA
     created_at: datetime | None = None
     schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)  # always written
+    changes: Changes | None = None
 
     def __post_init__(self) -> None:
         if type(self.content) is tuple and type(self.role) is Role and self.created_at is None:

@@ -1,6 +1,8 @@
 """Messages as rows and back.
 
 The JSON is made before a transaction begins, so that it is held no longer than the engine needs.
+What a message changes for those behind it stands in the column of its metadata, where programs that
+do not know of it keep it.
 Rows of older versions are upgraded when they are read; only `save` writes the new form.
 """
 
@@ -16,6 +18,7 @@ import msgspec
 from interlingua.errors import ReadError
 from interlingua.model import message as _message
 from interlingua.model.blocks import Block
+from interlingua.model.changes import Changes
 from interlingua.model.codec import convert, dumps, loads
 from interlingua.model.message import NO_METADATA, Message, Role, from_micros
 from interlingua.model.metadata import MessageMetadata
@@ -29,7 +32,7 @@ _content = msgspec.json.Decoder(_CONTENT)
 _metadata = msgspec.json.Decoder(MessageMetadata)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NONE = b"{}"
+_NONE, _GIVEN = b"{}", b"{ }"
 _ROLES = {role.value: role for role in Role}
 
 
@@ -66,7 +69,7 @@ def draft(message: Message) -> Draft:
         message.id,
         message.role.value,
         dumps(message.content),
-        metadata_json(metadata),
+        _with_changes(metadata_json(metadata), message.changes),
         None if message.created_at is None else (message.created_at - _EPOCH) // _MICROSECOND,
         message.schema_version,
         message.name,
@@ -79,7 +82,25 @@ def metadata_json(metadata: MessageMetadata) -> bytes:
     if metadata is NO_METADATA:
         return _NONE
     written = dumps(metadata)
-    return b"{ }" if written == _NONE else written
+    return _GIVEN if written == _NONE else written
+
+
+def _with_changes(metadata: bytes, changes: Changes | None) -> bytes:
+    if changes is None:
+        return metadata
+    more = b'"changes":' + dumps(changes) + b"}"
+    return metadata[:-1] + (more if metadata in (_NONE, _GIVEN) else b"," + more)
+
+
+def _apart(data: bytes) -> tuple[MessageMetadata, Changes | None]:
+    """Metadata and changes of a column, where it is not metadata alone."""
+    plain = _parsed(data)
+    if type(plain) is not dict or "changes" not in plain:
+        return loads(data, MessageMetadata), None
+    changes = convert(plain.pop("changes"), Changes, strict=False)
+    if not plain and data[:2] != _GIVEN[:2]:
+        return NO_METADATA, changes
+    return convert(plain, MessageMetadata, strict=False), changes
 
 
 class StoredMessage(NamedTuple):
@@ -118,12 +139,14 @@ def read(session_id: str, row: Sequence[Any]) -> Message | None:
             _skipped(session_id, id)
             return None
         content = _quickly(_content, content_data) or loads(content_data, _CONTENT)
-        metadata = NO_METADATA
+        metadata, changes = NO_METADATA, None
         if metadata_data != _NONE:
-            metadata = _quickly(_metadata, metadata_data) or loads(metadata_data, MessageMetadata)
+            quickly = _quickly(_metadata, metadata_data)
+            metadata, changes = (quickly, None) if quickly else _apart(metadata_data)
     except ReadError as odd:
         raise _in_message(id, odd) from None
-    return Message(known, content, name, id, session_id, metadata, from_micros(created_at), version)
+    at = from_micros(created_at)
+    return Message(known, content, name, id, session_id, metadata, at, version, changes)
 
 
 def read_metadata(id: str, data: bytes) -> MessageMetadata:
@@ -158,7 +181,9 @@ def _read_other_version(session_id: str, row: StoredMessage) -> Message | None:
         "schema_version": row.schema_version,
     }
     if row.metadata != _NONE:
-        plain["metadata"] = _parsed(row.metadata)
+        plain["metadata"] = metadata = _parsed(row.metadata)
+        if "changes" in metadata:
+            plain["changes"] = metadata.pop("changes")
     if row.name is not None:
         plain["name"] = row.name
     found = convert([plain], list[Message], strict=False)

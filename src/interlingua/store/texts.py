@@ -11,6 +11,7 @@ from typing import NamedTuple
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     RefusalBlock,
     TextBlock,
@@ -61,6 +62,8 @@ def _pieces(blocks: tuple[Block, ...]) -> Iterator[str]:
         match block:
             case TextBlock() | RefusalBlock():
                 yield block.text
+            case CompactionBlock():
+                yield block.text or ""
             case ToolUseBlock():
                 yield block.name
                 yield from (item for item in block.input.values() if isinstance(item, str))

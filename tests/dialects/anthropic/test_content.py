@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT
+from interlingua.dialects.base import SUMMARY_MARK
 from interlingua.model.blocks import (
     Block,
     Cache,
     Citation,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -20,6 +22,7 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UnknownBlock,
 )
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
@@ -159,10 +162,37 @@ def test_unsigned_thinking_of_a_recorded_wire_goes_home() -> None:
         only({"type": "thinking", "thinking": "Hm.", **signature}, "assistant")
 
 
-def test_compaction_is_the_models_own_notes() -> None:
-    notes = {"type": "compaction", "content": "So far.", "encrypted_content": "Eq"}
-    assert only(notes, "assistant") == ThinkingBlock("So far.")
-    only({"type": "compaction", "content": None}, "assistant")
+def test_compacted_history_is_a_block_of_its_own_and_goes_home() -> None:
+    change = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}
+    summary = {
+        "type": "compaction",
+        "content": "So far.",
+        "encrypted_content": "Eq",
+        "signature": "c2ln",
+        "tool_changes": [change],
+    }
+    assert only(summary, "assistant") == CompactionBlock("So far.", "Eq", "c2ln")
+    failed = {"type": "compaction", "content": None}
+    assert only(failed, "assistant") == CompactionBlock()
+    for part in (summary, failed):
+        turns = [user(text("Hi")), assistant(part, text("Yes"))]
+        assert DIALECT.write_request(read(body(*turns))).wire["messages"] == turns
+
+
+def test_compacted_history_that_a_user_tells_is_labelled_text() -> None:
+    wire, report = write(Message.user([CompactionBlock("So far."), TextBlock("Go on")]))
+    said = [part["text"] for part in wire["messages"][0]["content"]]
+    assert said == [f"{SUMMARY_MARK}So far.", "Go on"]
+    assert losses(report) == [("downgraded", "$.messages[0].content[0]")]
+
+
+def test_compacted_history_of_another_vendor_cannot_be_said() -> None:
+    sealed = CompactionBlock(data="gAAA")
+    wire, report = write(Message.user("Hi"), Message.assistant([sealed, TextBlock("Yes")]))
+    assert wire["messages"][1]["content"] == [text("Yes")]
+    assert [(loss.severity, loss.path) for loss in report] == [
+        ("error", "$.messages[1].content[0]")
+    ]
 
 
 # Calls and results
@@ -264,8 +294,7 @@ def test_hosted_tools_of_others_are_left_out() -> None:
     assert losses(report) == [("dropped", path) for path in paths]
 
 
-@pytest.mark.parametrize("kind", ["tool_addition", "tool_removal"])
-def test_parts_for_the_service_alone_are_empty_text(kind: str) -> None:
-    marker = {"type": kind, "tool": {"type": "tool_reference", "name": "f"}}
-    turns = [user(text("Hi")), {"role": "system", "content": [marker]}]
-    assert read(body(*turns)).messages[1].content == (TextBlock(""),)
+@pytest.mark.parametrize("kind", ["fallback", "mcp_tool_listing"])
+def test_parts_for_the_service_alone_say_nothing_to_others(kind: str) -> None:
+    marker = {"type": kind, "from": {"model": "a"}}
+    assert only(marker, "assistant") == UnknownBlock({"anthropic": marker})

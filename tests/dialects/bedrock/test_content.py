@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT as ANTHROPIC
+from interlingua.dialects.base import SUMMARY_MARK
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR
 from interlingua.model.blocks import (
     Citation,
+    CompactionBlock,
     ImageBlock,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -21,6 +23,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.message import Message, Role
 from interlingua.retell import retell
 from tests.dialects.bedrock.wires import (
@@ -150,9 +153,24 @@ def test_text_and_images_for_guardrails_are_text_and_images() -> None:
     assert isinstance(block_of({"guardContent": image}), ImageBlock)
 
 
-def test_changes_of_the_tools_are_carried_by_an_empty_text() -> None:
-    part = {"toolAddition": {"tool": {"type": "toolSpec", "name": "get_weather"}}}
-    assert block_of(part, "system") == TextBlock("")
+def test_changes_of_the_tools_are_changes() -> None:
+    added = {"toolAddition": {"tool": {"type": "toolSpec", "name": "get_weather"}}}
+    removed = {"toolRemoval": {"tool": {"name": "add"}}}
+    wire = body(user(text("Hi")), {"role": "system", "content": [added, text("Now"), removed]})
+    request = read(wire)
+    changes = Changes(("get_weather",), ("add",))
+    assert request.messages[1] == Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)
+    assert DIALECT.write_request(request).wire == wire
+    fewer = request.messages[1].replace(changes=Changes(tools_removed=("add", "f")))
+    written = DIALECT.write_request(request.replace(messages=(request.messages[0], fewer)))
+    removal = {"toolRemoval": {"tool": {"name": "f"}}}
+    assert written.wire["messages"][1]["content"] == [text("Now"), removed, removal]
+
+
+def test_compacted_history_is_labelled_text() -> None:
+    wire, report = write(Message.user("Hi"), Message.assistant([CompactionBlock("So far.")]))
+    assert wire["messages"][1]["content"] == [text(f"{SUMMARY_MARK}So far.")]
+    assert [loss.kind for loss in report] == ["downgraded"]
 
 
 @pytest.mark.requirement("P41")

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import typing_extensions as te
 
+from interlingua.dialects.base import SUMMARY_MARK
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import (
+    CompactionBlock,
     ImageBlock,
-    RedactedThinkingBlock,
     Source,
     TextBlock,
     ThinkingBlock,
@@ -18,9 +19,12 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
+from interlingua.model.changes import Changes, ResponseFormat
+from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+from interlingua.model.rules import validate
+from interlingua.model.tools import ToolDefinition
 from interlingua.model.walk import walk
-from interlingua.retell import retell
 from tests.dialects.openai_responses.wires import (
     ASIDES,
     CALL,
@@ -208,7 +212,54 @@ def test_an_image_made_elsewhere_is_a_generated_image() -> None:
 
 def test_compacted_history_is_for_its_issuer_alone() -> None:
     request = read(body(only(OTHERS, "compaction"), user()))
-    assert request.messages[0].content == (RedactedThinkingBlock("b64=="),)
+    assert request.messages[0].content == (CompactionBlock(data="b64=="),)
+    assert validate(request) == []
+
+
+def test_compacted_history_that_can_be_read_is_labelled_text() -> None:
+    wire, losses = write(Message.assistant([CompactionBlock("So far.", "Eq", "c2ln")]))
+    assert wire["input"] == [{"role": "assistant", "content": f"{SUMMARY_MARK}So far."}]
+    assert losses == [("downgraded", "$.messages[0].content[0]")]
+
+
+def test_sealed_history_in_an_answer_has_an_id() -> None:
+    written = DIALECT.write_response(Response(Message.assistant(CompactionBlock(data="b64=="))))
+    (item,) = written.wire["output"]
+    assert (item["type"], item["encrypted_content"]) == ("compaction", "b64==")
+    assert item["id"].startswith("cmp_")
+
+
+def test_what_a_text_is_for_is_a_field() -> None:
+    items = [
+        answer(said("Let me see."), id="msg_1", phase="commentary"),
+        answer(said("Pier 3."), said("At noon."), id="msg_2", phase="final_answer"),
+        {"role": "assistant", "content": "Bye", "phase": "final_answer"},
+    ]
+    request = read(body(user(), *items))
+    assert [block.phase for block in request.messages[1].content] == [  # type: ignore[union-attr]  # all text
+        "commentary",
+        "final_answer",
+        "final_answer",
+        "final_answer",
+    ]
+    first, *rest = request.messages[1].content
+    changed = request.messages[1].replace(content=(first.replace(phase=None), *rest))
+    edited = request.replace(messages=(request.messages[0], changed))
+    (before, *others) = DIALECT.write_request(edited).wire["input"][1:]
+    assert "phase" not in before
+    assert others == items[1:]
+
+
+def test_texts_for_different_ends_are_messages_of_their_own() -> None:
+    content = [TextBlock("Hm", phase="commentary"), TextBlock("Yes", phase="final_answer")]
+    wire, losses = write(Message.assistant(content))
+    assert [(item["content"], item["phase"]) for item in wire["input"]] == [
+        ("Hm", "commentary"),
+        ("Yes", "final_answer"),
+    ]
+    assert losses == []
+    written = DIALECT.write_response(Response(Message.assistant(content)))
+    assert [item["phase"] for item in written.wire["output"]] == ["commentary", "final_answer"]
 
 
 def test_an_approval_is_a_result_and_a_refusal_of_it_a_failed_one() -> None:
@@ -256,17 +307,74 @@ def test_tools_that_come_later_are_tools() -> None:
     later = {"type": "additional_tools", "role": "developer", "tools": [{**TOOL, "name": "late"}]}
     request = read(body(user(), later, user(), tools=[TOOL]))
     assert [tool.name for tool in request.tools] == ["add", "late"]
+    assert request.messages[1] == Message(Role.SYSTEM, changes=Changes(("late",)))
     alone = request.replace(messages=())
     assert [tool["name"] for tool in DIALECT.write_request(alone).wire["tools"]] == ["add", "late"]
 
 
-def test_settings_in_mid_conversation_are_a_loss_elsewhere() -> None:
-    request = read(body(user(), only(ASIDES, "configuration_update"), user()))
-    told = retell(request, DIALECT)
-    assert not DIALECT.write_request(told.value, told.scribe).report
-    raw = request.messages[0].metadata.provider_raw
+def test_tools_that_come_between_a_call_and_its_result_keep_their_place() -> None:
+    later = {"type": "additional_tools", "role": "developer", "tools": [{**TOOL, "name": "late"}]}
+    wire = body(user(), CALL, later, RESULT, later, user())
+    request = read(wire)
+    assert [message.role.value for message in request.messages] == [
+        *("user", "assistant", "tool", "system", "user")
+    ]
+    assert request.messages[1].changes == request.messages[3].changes == Changes(("late",))
+    assert DIALECT.write_request(request).wire == wire
+
+
+def test_tools_that_others_add_later_are_brought_by_an_item() -> None:
+    tools = (ToolDefinition("add"), ToolDefinition("late"))
+    more = Message(Role.SYSTEM, (TextBlock("Now with more."),), changes=Changes(("late",)))
+    request = Request((Message.user("Hi"), more), "m", tools)
+    wire = DIALECT.write_request(request).wire
+    assert [tool["name"] for tool in wire["tools"]] == ["add"]
+    assert wire["input"][1] == {"role": "system", "content": "Now with more."}
+    assert wire["input"][2]["type"] == "additional_tools"
+    assert [tool["name"] for tool in wire["input"][2]["tools"]] == ["late"]
+
+
+def test_a_change_that_was_taken_back_is_not_written() -> None:
+    later = {"type": "additional_tools", "role": "developer", "tools": [{**TOOL, "name": "late"}]}
+    update = {"type": "configuration_update", "id": "cu_1", "reasoning": {"effort": "low"}}
+    request = read(body(user(), later, update))
+    plain = tuple([each for each in request.messages if each.changes is None])
+    edited = DIALECT.write_request(request.replace(messages=plain)).wire
+    assert edited["input"] == [user()]
+    assert [tool["name"] for tool in edited["tools"]] == ["late"]
+    high = request.messages[2].replace(changes=Changes(effort="high"))
+    wire = DIALECT.write_request(request.replace(messages=(*request.messages[:2], high))).wire
+    assert wire["input"][2] == {**update, "reasoning": {"effort": "high"}}
+
+
+def test_settings_in_mid_conversation_are_changes() -> None:
+    form = {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "strict": True}
+    both = {
+        "type": "configuration_update",
+        "reasoning": {"effort": "low"},
+        "text": {"format": form},
+    }
+    odd = {"type": "configuration_update", "reasoning": {"effort": "low", "pace": "slow"}}
+    wire = body(user(), both, odd, user())
+    request = read(wire)
+    wanted = ResponseFormat("json_schema", "out", {"type": "object"}, True)
+    changes = Changes(effort="low", response_format=wanted)
+    assert request.messages[1] == Message(Role.SYSTEM, changes=changes)
+    assert request.messages[2] == Message.user("Hi")
+    raw = request.messages[1].metadata.provider_raw
     assert raw is not None
-    assert "$asides" in raw["openai-responses"]
+    assert "$asides" in raw["openai-responses"], "what has no field is a loss elsewhere"
+    assert DIALECT.write_request(request).wire == wire
+
+
+def test_changes_that_only_others_have_are_told() -> None:
+    changes = Changes(tools_removed=("add",), clear_at="next_user_message")
+    message = Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)
+    _, losses = write(Message.user("Hi"), message)
+    assert [path for _, path in losses] == [
+        "$.messages[1].changes.tools_removed",
+        "$.messages[1].changes.clear_at",
+    ]
 
 
 def test_an_item_of_the_future_is_unknown_and_keeps_its_place() -> None:

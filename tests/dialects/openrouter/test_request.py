@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.openai_chat import DIALECT as CHAT
+from interlingua.dialects.openrouter import DIALECT
 from interlingua.model.blocks import (
     AudioBlock,
     Cache,
@@ -21,6 +22,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.exchange import Options, Reasoning, ToolChoice
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
@@ -309,3 +311,17 @@ def test_a_failed_result_is_marked() -> None:
     wire, report = write(Message.tool_result("call_1", "boom", is_error=True))
     assert wire["messages"] == [result("[tool error] boom")]
     assert losses(report) == [("downgraded", "$.messages[0].content[0].is_error")]
+
+
+def test_the_effort_from_a_message_on_is_a_change() -> None:
+    update = {"configuration_update": {"reasoning": {"effort": "low"}}}
+    odd = {"configuration_update": {"reasoning": {"effort": "low"}, "pace": 1}}
+    turns = [user(), {"role": "system", "content": "", **update}, user()]
+    request = read(body(*turns))
+    assert request.messages[1] == Message(Role.SYSTEM, changes=Changes(effort="low"))
+    assert read(body(user(), {"role": "system", "content": "a", **odd})).messages[1].changes is None
+    both = request.messages[1].replace(changes=Changes(("f",), effort="high"))
+    written = DIALECT.write_request(request.replace(messages=(both,)))
+    high = {"configuration_update": {"reasoning": {"effort": "high"}}}
+    assert written.wire["messages"] == [{"role": "system", "content": "", **high}]
+    assert [loss.path for loss in written.report] == ["$.messages[0].changes.tools_added"]

@@ -10,6 +10,7 @@ from interlingua.dialects.anthropic.tables import MARKERS
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -49,6 +50,7 @@ _WRITERS: dict[type[Block], Any] = {
     ThinkingBlock: thinking.write_thinking,
     RedactedThinkingBlock: thinking.write_redacted,
     RefusalBlock: text.write_refusal,
+    CompactionBlock: thinking.write_compaction,
     ToolUseBlock: calls.write_tool_use,
     ToolResultBlock: calls.write_tool_result,
     ImageBlock: media.write_image,

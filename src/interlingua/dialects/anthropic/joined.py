@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.anthropic.calls import note_recovered
+from interlingua.dialects.anthropic.changes import KEPT, Writing
 from interlingua.dialects.anthropic.content import write_parts
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, put_back
 from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string_of
 from interlingua.dialects.anthropic.tables import NAME
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, unsaid_changes
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import NO_METADATA, Message, Role
 
@@ -36,7 +37,9 @@ def _plain_text(message: Message) -> str | None:
     block = content[0]
     if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
         return None
-    return block.text if block.signature is None and not block.citations else None
+    if block.signature is not None or block.citations or block.phase is not None:
+        return None
+    return block.text if message.changes is None else None
 
 
 def _is_usual(message: Message) -> bool:
@@ -49,8 +52,9 @@ def _is_usual(message: Message) -> bool:
     return role is _USER and len(message.content) == 1 and type(message.content[0]) is TextBlock
 
 
-def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> None:
+def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
     """`system` and `messages` of a body."""
+    scribe = changes.scribe
     first = 0
     for message in messages:
         role = message.role
@@ -71,7 +75,7 @@ def write_messages(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> 
         if text:
             out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
             return
-    writer = _Turns(scribe)
+    writer = _Turns(scribe, changes)
     for message in messages[first:] if first else messages:
         writer.add(message)
     out["messages"] = writer.turns
@@ -84,6 +88,8 @@ def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> N
         raw = message.metadata.provider_raw
         if message.name is not None or message.role is not _SYSTEM:
             _report(message, scribe)
+        if message.changes is not None:
+            unsaid_changes(message, scribe)
         if raw is not None:
             scribe.unsaid_raw(message, raw, "metadata.provider_raw")
             for key in mine_of(raw):
@@ -101,6 +107,7 @@ class _Turns(msgspec.Struct):
     """The turns so far. A turn in list form may be joined, one that is a string may not."""
 
     scribe: Scribe
+    changes: Writing
     turns: list[Any] = []
     role: str | None = None
     """Of the last turn, if it may be joined; `parts` is its content."""
@@ -114,6 +121,11 @@ class _Turns(msgspec.Struct):
             return
         role, place = _TURNS[by]
         parts = write_parts(message.content, place, self.scribe)
+        if message.changes is not None:
+            if role == "system":
+                self._add_changes(message, self.changes.parts(message, parts))
+                return
+            unsaid_changes(message, self.scribe)
         usual = by is _ASSISTANT or _is_usual(message)
         if message.name is not None or metadata.diagnostics or not usual:
             _report(message, self.scribe)
@@ -130,6 +142,25 @@ class _Turns(msgspec.Struct):
             else:
                 self.role, self.parts = role, parts
                 self.turns.append({"role": role, "content": parts})
+
+    def _add_changes(self, message: Message, parts: list[Wire]) -> None:
+        """A system turn with what it changes: it stands alone."""
+        if message.name is not None or message.role is not _SYSTEM:
+            _report(message, self.scribe)
+        keys = self.changes.keys(message)
+        raw = message.metadata.provider_raw
+        form = form_of(raw) if raw is not None else {}
+        turn = _short(message, "system", parts, form) if form else None
+        if turn is None or (parts and type(turn) is dict and not turn.get("content")):
+            turn = {"role": "system", "content": parts}
+        if not parts and not keys and "content" not in form:
+            return
+        if type(turn) is dict:
+            turn.update(keys)
+            if raw is not None:
+                mine = {key: item for key, item in mine_of(raw).items() if key != KEPT}
+                put_back(turn, message, {**raw, NAME: mine}, self.scribe)
+        self._close(turn)
 
     def _open(self, role: str, parts: list[Wire]) -> None:
         self.turns.append({"role": role, "content": parts})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.body import Reading, put_extra
+from interlingua.dialects.anthropic.changes import Writing
 from interlingua.dialects.anthropic.joined import write_messages
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack
 from interlingua.dialects.anthropic.options import OPTIONS, read_options, tell_limit, write_options
@@ -15,6 +16,7 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.shape import ShapeError, respell
 from interlingua.model.exchange import Continues, Request
 from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
 
 _KNOWN = frozenset(
     {"model", "messages", "system", "tools", "thinking", "output_config", "output_format"}
@@ -33,9 +35,12 @@ def _read(wire: Any, model: str | None, stream: bool | None) -> Request:
     if type(wire) is not dict:
         raise ShapeError("", "an object", wire)
     reading = Reading()
-    messages = _read_messages(wire, reading)
+    defined: list[ToolDefinition] = []
+    messages = _read_messages(wire, reading, defined)
     read_options(wire, reading)
     tools = _read_tools(wire, reading) if "tools" in wire else ()
+    if defined:
+        tools = (*tools, *defined)
     continues = _read_thread(wire["thread"], reading) if "thread" in wire else None
     name = _read_model(wire, model, stream, reading)
     for key, value in wire.items():
@@ -54,18 +59,18 @@ def _keep(key: str, value: Any, reading: Reading) -> None:
         reading.rest[key] = value
 
 
-def _read_messages(wire: Wire, reading: Reading) -> list[Message]:
+def _read_messages(wire: Wire, reading: Reading, defined: list[ToolDefinition]) -> list[Message]:
     turns = wire.get("messages")
     if type(turns) is not list:
         raise ShapeError(".messages", "a list", turns)
     leading = read_system(wire["system"], reading.spelled) if "system" in wire else []
     try:
-        return leading + read_turns(turns)
+        return leading + read_turns(turns, defined)
     except ShapeError as odd:
         raise odd.inside(".messages") from None
 
 
-def _read_tools(wire: Wire, reading: Reading) -> Any:
+def _read_tools(wire: Wire, reading: Reading) -> tuple[ToolDefinition, ...]:
     tools = wire["tools"]
     if type(tools) is list and tools:
         return read_tools(tools)
@@ -121,9 +126,10 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
     model, options = request.model, request.options
     if model is not None and (not at_home or "model" not in form.get("url", ())):
         out["model"] = model
-    write_messages(request.messages, out, scribe)
+    changes = Writing(request.tools, scribe)
+    write_messages(request.messages, out, changes)
     if request.tools:
-        tools = write_tools(request.tools, scribe)
+        tools = write_tools(changes.others(), scribe)
         if tools:
             out["tools"] = tools
     write_options(options, out, form, mine, scribe)

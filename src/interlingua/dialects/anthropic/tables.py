@@ -136,7 +136,13 @@ PLAIN = "text/plain"
 MARKERS = frozenset(
     {"tool_addition", "tool_removal", "fallback", "mcp_tool_listing", "browser_state"}
 )
-"""Parts that tell the service something and say nothing: an empty text that carries them."""
+"""Parts that tell the service something and say nothing to anybody else."""
+CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tools_removed"}
+"""Parts of a system turn that name a tool, and the field of `Changes` that names it."""
+REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
+"""How a tool is named there, and by which key."""
+SAID_CHANGES = frozenset({"tools_added", "tools_removed", "effort", "clear_at"})
+"""What of `Changes` a system turn can say."""
 
 CITATIONS: dict[str, dict[str, str]] = {
     "web_search_result_location": {"url": "url", "title": "title"},

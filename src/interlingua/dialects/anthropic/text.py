@@ -18,7 +18,7 @@ from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.tables import CITATIONS, MARKERS, NAME
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.shape import ShapeError
-from interlingua.model.blocks import Citation, RefusalBlock, TextBlock
+from interlingua.model.blocks import Citation, RefusalBlock, TextBlock, UnknownBlock
 
 _TEXT = frozenset({"type", "text", "citations", "cache_control"})
 _TOOL_REFERENCE = frozenset({"tool_name", "cache_control"})
@@ -46,6 +46,8 @@ def write_text(block: TextBlock, place: Place, scribe: Scribe) -> Wire | None:
     text = block.text
     if block.signature is not None:
         scribe.lost(block, "signature", "signs no text here")
+    if block.phase is not None:
+        scribe.lost(block, "phase")
     if block.raw is not None or block.cache is not None or block.citations:
         return _write_rich_text(block, place, scribe)
     if text or place is ANSWER:
@@ -80,11 +82,12 @@ def read_tool_reference(part: Wire, place: Place) -> TextBlock:
     return TextBlock(name, None, (), cache, spare(part, _TOOL_REFERENCE, spelled, form))
 
 
-def read_marker(part: Wire, place: Place) -> TextBlock:
-    return TextBlock("", raw={NAME: part})
+def read_marker(part: Wire, place: Place) -> UnknownBlock:
+    return UnknownBlock({NAME: part})
 
 
 def _write_marker(block: TextBlock, mine: Wire, scribe: Scribe) -> Wire:
+    """As messages of earlier versions of this package have it."""
     out = {key: item for key, item in mine.items() if key != "$form"}
     if block.cache is not None:
         put_cache(out, block, scribe)

@@ -1,4 +1,4 @@
-"""Thinking in its three forms: signed, redacted, and the notes that compaction leaves."""
+"""Thinking, signed or redacted, and the history that a compaction leaves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from interlingua.dialects.anthropic.kept import (
 )
 from interlingua.dialects.anthropic.parts import ANSWER, ASSISTANT, Place
 from interlingua.dialects.anthropic.shape import may_take, take
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.model.blocks import RedactedThinkingBlock, ThinkingBlock
+from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.anthropic.text import write_text
+from interlingua.dialects.base import Scribe, Wire, compaction_as_text
+from interlingua.model.blocks import CompactionBlock, RedactedThinkingBlock, ThinkingBlock
 
 _THINKING = frozenset({"type", "thinking", "signature", "cache_control"})
-_COMPACTION = frozenset({"content", "signature", "cache_control"})
+_COMPACTION = frozenset({"type", "content", "encrypted_content", "signature", "cache_control"})
 _REDACTED = frozenset({"type", "data", "cache_control"})
 
 
@@ -44,7 +46,7 @@ def read_thinking(part: Wire, place: Place) -> ThinkingBlock:
 
 def write_thinking(block: ThinkingBlock, place: Place, scribe: Scribe) -> Wire | None:
     if block.raw is not None and mine_of(block.raw).get("type") == "compaction":
-        return _write_compaction(block, scribe)
+        return _write_old_compaction(block, scribe)
     if place is not ANSWER and not is_odd(block.raw):
         if place is not ASSISTANT:
             scribe.dropped(block, "only a model thinks")
@@ -101,25 +103,42 @@ def write_redacted(block: RedactedThinkingBlock, place: Place, scribe: Scribe) -
     return _finish_uncached({"type": "redacted_thinking", "data": block.data}, block, scribe)
 
 
-def read_compaction(part: Wire, place: Place) -> ThinkingBlock:
-    """What the model noted of a conversation before it was cut: its own words to itself."""
+def read_compaction(part: Wire, place: Place) -> CompactionBlock:
+    """History in a shorter form, with its summary; null where the service could not make one."""
     form: Wire = {}
     spelled: Wire = {}
     cache = read_cache(part, spelled, form)
     text = may_take(part, "content", str, spelled)
+    data = may_take(part, "encrypted_content", str, spelled)
     signature = may_take(part, "signature", str, spelled)
-    if text is None:
-        form["content"] = "none"
     raw = spare(part, _COMPACTION, spelled, form)
-    return ThinkingBlock(text or "", signature, None, cache, raw)
+    return CompactionBlock(text, data, signature, None, cache, raw)
 
 
-def _write_compaction(block: ThinkingBlock, scribe: Scribe) -> Wire:
+def write_compaction(block: CompactionBlock, place: Place, scribe: Scribe) -> Wire | None:
+    here = place is ASSISTANT or place is ANSWER or is_odd(block.raw)
+    ours = block.raw is not None and NAME in block.raw
+    if not here or (block.text is None and block.data is not None and not ours):
+        text = compaction_as_text(block, scribe)
+        return None if text is None else write_text(text, place, scribe)
+    out: Wire = {"type": "compaction"}
+    for key, item in (
+        ("content", block.text),
+        ("encrypted_content", block.data),
+        ("signature", block.signature),
+    ):
+        if item is not None:
+            out[key] = item
+    if block.replaces is not None:
+        scribe.lost(block, "replaces", "it stands for all that came before", severity="info")
+    return finish(out, block, scribe)
+
+
+def _write_old_compaction(block: ThinkingBlock, scribe: Scribe) -> Wire:
+    """As messages of earlier versions of this package have it."""
     out: Wire = {"type": "compaction"}
     if block.text or form_of(block.raw).get("content") != "none":
         out["content"] = block.text
     if block.signature is not None:
         out["signature"] = block.signature
-    if block.id is not None:
-        scribe.lost(block, "id")
     return finish(out, block, scribe)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.anthropic.changes import Reading
 from interlingua.dialects.anthropic.content import read_parts
 from interlingua.dialects.anthropic.kept import form_of, spare
 from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER
@@ -15,6 +16,7 @@ from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.tools import ToolDefinition
 
 _TURN = frozenset({"role", "content"})
 _ROLES = {
@@ -31,13 +33,14 @@ _MADE_STRING = MessageMetadata(protocol=NAME, provider_raw={NAME: {"$form": {"co
 """Shared by all messages that have no more to say; all else makes its own."""
 
 
-def read_turns(turns: list[Any]) -> list[Message]:
+def read_turns(turns: list[Any], defined: list[ToolDefinition]) -> list[Message]:
+    """`defined` is given the tools that turns in mid-conversation define themselves."""
     messages: list[Message] = []
     before: str | None = None
     place = 0
     try:
         for turn in turns:
-            before = _read_turn(turn, before, messages)
+            before = _read_turn(turn, before, messages, defined)
             place += 1
     except ShapeError as odd:
         raise odd.inside(f"[{place}]") from None
@@ -53,7 +56,9 @@ def _read_bare(turn: Any) -> Message:
     return Message(Role.USER, content, metadata=MessageMetadata(provider_raw=raw))
 
 
-def _read_turn(turn: Any, before: str | None, messages: list[Message]) -> str | None:
+def _read_turn(
+    turn: Any, before: str | None, messages: list[Message], defined: list[ToolDefinition]
+) -> str | None:
     """The role of the turn, for the next one."""
     if type(turn) is not dict:
         messages.append(_read_bare(turn))
@@ -75,6 +80,9 @@ def _read_turn(turn: Any, before: str | None, messages: list[Message]) -> str | 
         form["apart"] = True
     if role is Role.SYSTEM and all(m.role is Role.SYSTEM for m in messages):
         form["place"] = "messages"
+    if role is Role.SYSTEM:
+        messages.append(_read_instructions(turn, blocks, form, defined))
+        return name
     raw = spare(turn, _TURN, {}, form) if form or len(turn) > 2 else None
     if role is Role.USER:
         for block in blocks:
@@ -83,6 +91,18 @@ def _read_turn(turn: Any, before: str | None, messages: list[Message]) -> str | 
                 return name
     messages.append(Message(role, blocks, metadata=_metadata(role, raw)))
     return name
+
+
+def _read_instructions(
+    turn: Wire, blocks: tuple[Block, ...], form: Wire, defined: list[ToolDefinition]
+) -> Message:
+    """A system turn in mid-conversation, and what it changes."""
+    reading = Reading(turn, form, defined)
+    blocks, changes = reading.read(blocks)
+    left = {key: item for key, item in turn.items() if key not in reading.known}
+    raw = spare({**left, **reading.rest}, _TURN, {}, form) if form or len(left) > 2 else None
+    metadata = _metadata(Role.SYSTEM, raw)
+    return Message(Role.SYSTEM, blocks, metadata=metadata, changes=changes)
 
 
 def _read_blank(turn: Wire, content: Any, form: Wire) -> tuple[Block, ...]:

@@ -11,9 +11,9 @@ from interlingua.dialects.bedrock.parts import (
     write_parts,
     write_unknown,
 )
-from interlingua.dialects.bedrock.tables import MARKERS
 from interlingua.model.blocks import (
     AudioBlock,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -37,7 +37,6 @@ READERS.update(
         "citationsContent": text.read_cited,
         "guardContent": text.read_guard,
         "audio": media.read_audio,
-        **{kind: text.read_marker(kind) for kind in MARKERS},
         **media.READERS,
     }
 )
@@ -45,6 +44,7 @@ WRITERS.update(
     {
         TextBlock: text.write_text,
         RefusalBlock: text.write_refusal,
+        CompactionBlock: text.write_compaction,
         ThinkingBlock: thinking.write_thinking,
         RedactedThinkingBlock: thinking.write_redacted,
         ToolUseBlock: calls.write_tool_use,

@@ -86,6 +86,8 @@ def write_parts(
             out.append({"text": block.text})
             if block.signature is not None:
                 scribe.lost(block, "signature", "signs no text here")
+            if block.phase is not None:
+                scribe.lost(block, "phase")
         else:
             part = WRITERS[type(block)](block, scribe, answer)
             if part is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, unsaid_changes
+from interlingua.dialects.bedrock.changes import read_changes, write_changes
 from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
 from interlingua.dialects.bedrock.options import read_options, write_options
 from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
@@ -116,9 +117,12 @@ def _read_plain(turn: Wire, role: Any, messages: list[Message]) -> bool:
 def _read_turn(turn: Wire, role: Any, apart: bool, leading: bool, messages: list[Message]) -> None:
     """The messages of one turn: results are messages of their own."""
     blocks, ahead = read_parts(turn.get("content"), ".content")
-    raw = None
-    if len(turn) != 2 or ahead or apart or leading or not blocks:
-        raw = _turn_raw(turn, ahead, apart, leading, not blocks)
+    raw, changes = None, None
+    form: Wire = {} if blocks else {"empty": True}
+    if role == "system":
+        blocks, changes = read_changes(blocks, form)
+    if len(turn) != 2 or ahead or apart or leading or form:
+        raw = _turn_raw(turn, ahead, apart, leading, form)
     if role == "assistant":
         metadata = _MADE_HERE if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
         messages.append(Message(_ASSISTANT, tuple(blocks), metadata=metadata))
@@ -127,7 +131,7 @@ def _read_turn(turn: Wire, role: Any, apart: bool, leading: bool, messages: list
     if role == "user":
         _split(blocks, messages)
     elif role == "system":
-        messages.append(Message(_SYSTEM, tuple(blocks)))
+        messages.append(Message(_SYSTEM, tuple(blocks), changes=changes))
     else:
         raise ShapeError(".role", "user, assistant or system", role)
     if raw is not None:
@@ -135,15 +139,12 @@ def _read_turn(turn: Wire, role: Any, apart: bool, leading: bool, messages: list
         messages[start] = first.replace(metadata=first.metadata.replace(provider_raw=raw))
 
 
-def _turn_raw(turn: Wire, ahead: list[Wire], apart: bool, leading: bool, empty: bool) -> Raw | None:
+def _turn_raw(turn: Wire, ahead: list[Wire], apart: bool, leading: bool, form: Wire) -> Raw | None:
     """What a turn says beside its parts."""
-    form: Wire = {}
     if apart:
         form["apart"] = True
     if leading:
         form["place"] = "messages"
-    if empty:
-        form["empty"] = True
     return spare(turn, ("role", "content"), {}, form, {"$cachePoints": ahead} if ahead else None)
 
 
@@ -211,6 +212,8 @@ def _write_messages(
                 _write_instructions(message, system, scribe)
                 continue
         leading = leading and word == "system"
+        if message.changes is not None and word != "system":
+            unsaid_changes(message, scribe)
         parts = _write_message(message, raw, form, scribe)
         if parts is None:
             continue
@@ -231,7 +234,10 @@ def _write_message(message: Message, raw: Raw | None, form: Wire, scribe: Scribe
             if (type(block) is ToolResultBlock) is not (role is _TOOL):
                 _report_misplaced(block, scribe)
     parts = [] if raw is None else points_ahead(raw)
-    write_parts(message.content, parts, scribe)
+    if message.changes is not None and role in (_SYSTEM, _DEVELOPER):
+        write_changes(message, parts, scribe)
+    else:
+        write_parts(message.content, parts, scribe)
     if parts or form.get("empty"):
         return parts
     if message.content:
@@ -256,6 +262,8 @@ _INSTRUCTIONS = frozenset({"text", "guardContent", "cachePoint"})
 
 def _write_instructions(message: Message, system: list[Wire], scribe: Scribe) -> None:
     raw = message.metadata.provider_raw
+    if message.changes is not None:
+        unsaid_changes(message, scribe)
     system += points_ahead(raw)
     for block in message.content:
         own = block.raw is not None and NAME in block.raw

@@ -175,7 +175,9 @@ DEFAULT_TOOL = "tool"
 DEFAULT_METRICS: dict[str, Any] = {"latencyMs": 0}
 
 MARKERS = frozenset({"toolAddition", "toolRemoval"})
-"""Parts that tell the service something and say nothing: an empty text that carries them."""
+"""Parts that tell the service something and say nothing to anybody else."""
+CHANGES: dict[str, str] = {"toolAddition": "tools_added", "toolRemoval": "tools_removed"}
+"""Parts of a system turn that name a tool, and the field of `Changes` that names it."""
 DOCUMENT_LOCATIONS = ("documentChar", "documentPage", "documentChunk")
 """Locations of a citation that have a `documentIndex`; the first is written."""
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, compaction_as_text
 from interlingua.dialects.bedrock import cited, media
 from interlingua.dialects.bedrock.parts import ODD, beside, finish
 from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.bedrock.tables import MARKERS, NAME
 from interlingua.dialects.shape import take, want
-from interlingua.model.blocks import Block, RefusalBlock, TextBlock
+from interlingua.model.blocks import Block, CompactionBlock, RefusalBlock, TextBlock
 
 
 def read_text(text: Any) -> TextBlock:
@@ -22,6 +21,8 @@ def write_text(block: TextBlock, scribe: Scribe, answer: bool) -> Wire | None:
     form = form_of(block.raw)
     if block.signature is not None:
         scribe.lost(block, "signature", "signs no text here")
+    if block.phase is not None:
+        scribe.lost(block, "phase")
     if form.get("as") in MARKERS:
         return _write_marker(block, form["as"], scribe)
     if form.get("as") == "guardContent":
@@ -44,14 +45,13 @@ def write_refusal(block: RefusalBlock, scribe: Scribe, answer: bool) -> Wire:
     return plain(block, scribe)
 
 
-def read_marker(kind: str) -> Callable[[Any], TextBlock]:
-    def read(inner: Any) -> TextBlock:
-        return TextBlock("", raw=spare(want(inner, dict), (), {}, {"as": kind}))
-
-    return read
+def write_compaction(block: CompactionBlock, scribe: Scribe, answer: bool) -> Wire | None:
+    said = compaction_as_text(block, scribe)
+    return None if said is None else plain(said, scribe)
 
 
 def _write_marker(block: TextBlock, kind: str, scribe: Scribe) -> Wire:
+    """A change of the tools as messages of earlier versions of this package have it."""
     if not block.text:
         return finish(kind, {}, block, scribe)
     scribe.lost(block, f"raw.{NAME}", "a part says one thing, and this one its text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.base import Wire
+from interlingua.dialects.base import Wire, compaction_as_text
 from interlingua.dialects.gemini import calls as _calls
 from interlingua.dialects.gemini import media as _media
 from interlingua.dialects.gemini import results as _results
@@ -15,6 +15,7 @@ from interlingua.dialects.gemini.turn import Calls, Turn
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -29,8 +30,8 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message
 
 _KIND_OF = {key: kind for kind in PARTS for key in (kind, SNAKE[kind])}
-_SAID_TEXT = frozenset({"text", "signature", "citations"})
-_SAID_UNCITED = frozenset({"text", "signature"})
+_SAID_TEXT = frozenset({"text", "signature", "citations", "phase"})
+_SAID_UNCITED = frozenset({"text", "signature", "phase"})
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -156,6 +157,8 @@ def _write_text(block: TextBlock, turn: Turn) -> Wire:
     part: Wire = {"text": block.text}
     if block.signature is not None:
         part["thoughtSignature"] = block.signature
+    if block.phase is not None:
+        turn.scribe.lost(block, "phase")
     if block.citations and not turn.cites:
         turn.scribe.unsaid(block, _SAID_UNCITED)
     else:
@@ -181,6 +184,11 @@ def _write_refusal(block: RefusalBlock, turn: Turn) -> Wire:
     return {"text": block.text}
 
 
+def _write_compaction(block: CompactionBlock, turn: Turn) -> Wire | None:
+    text = compaction_as_text(block, turn.scribe)
+    return None if text is None else _write_text(text, turn)
+
+
 def _drop_redacted(block: RedactedThinkingBlock, turn: Turn) -> None:
     turn.scribe.dropped(block, f"{NAME} has no encrypted thinking of its own")
 
@@ -190,6 +198,7 @@ WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
     ThinkingBlock: _write_thinking,
     RedactedThinkingBlock: _drop_redacted,
     RefusalBlock: _write_refusal,
+    CompactionBlock: _write_compaction,
     ToolUseBlock: _calls.write_call,
     ToolResultBlock: _results.write_result,
     ImageBlock: _media.write_media,

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Scribe, Wire, keep
+from interlingua.dialects.base import (
+    PLACEHOLDER,
+    SYSTEM_MARK,
+    Scribe,
+    Wire,
+    keep,
+    unsaid_changes,
+)
 from interlingua.dialects.gemini.content import read_parts, write_parts
 from interlingua.dialects.gemini.spelling import Place, Taking, mine, spell
 from interlingua.dialects.gemini.tables import MODEL, NAME, ROLES, USER
@@ -188,8 +195,10 @@ def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
     word: str | None = MODEL if turn.model else USER
     raw = message.metadata.provider_raw
     rest, form = mine(raw)
-    if raw is not None or message.name is not None:
+    if raw is not None or message.name is not None or message.changes is not None:
         tell_message(message, turn.scribe)
+        if message.changes is not None and not message.content:
+            return
         word = spelled_role(MODEL if turn.model else USER, form)
     if message.role in _INSTRUCTIONS:
         message = _marked(message, turn.scribe)
@@ -227,6 +236,8 @@ def tell_message(message: Message, scribe: Scribe) -> None:
     """Report what a content has no place for."""
     if message.name is not None:
         scribe.lost(message, "name")
+    if message.changes is not None:
+        unsaid_changes(message, scribe)
     if message.metadata.provider_raw is not None:
         scribe.unsaid_raw(message, message.metadata.provider_raw, "metadata.provider_raw")
 
@@ -251,7 +262,11 @@ def _write_system(messages: tuple[Message, ...], turn: Turn) -> Any:
     rest: Wire = {}
     form = mine(messages[0].metadata.provider_raw)[1]
     for message in messages:
-        if message.name is not None or message.metadata.provider_raw is not None:
+        if (
+            message.name is not None
+            or message.changes is not None
+            or message.metadata.provider_raw is not None
+        ):
             tell_message(message, turn.scribe)
             rest = {**rest, **mine(message.metadata.provider_raw)[0]}
         if message.role is Role.DEVELOPER:

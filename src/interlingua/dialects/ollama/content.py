@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, compaction_as_text
 from interlingua.dialects.ollama.calls import read_call, write_call
 from interlingua.dialects.ollama.tables import IMAGE_STARTS, JOINER, JOINERS, NAME
 from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RefusalBlock,
@@ -104,7 +105,7 @@ class Said:
         self.images: list[str] = []
         self.calls: list[Wire] = []
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Any) -> None:
         kind = type(block)
         if kind is TextBlock:
             self.text(block)
@@ -116,7 +117,9 @@ class Said:
             self.image(block)
         elif kind is RefusalBlock:
             self.scribe.lost(block, None, "said as text", kind="downgraded")
-            self.say(block, block.text)  # type: ignore[union-attr]  # a refusal
+            self.say(block, block.text)
+        elif kind is CompactionBlock:
+            self.compaction(block)
         elif kind is DocumentBlock:
             self.document(block)
         elif kind is UnknownBlock:
@@ -129,7 +132,7 @@ class Said:
             self.scribe.dropped(block, "empty", "info")
             return
         self.say(block, block.text)
-        if block.signature or block.citations or block.cache or block.raw:
+        if block.signature or block.citations or block.cache or block.raw or block.phase:
             self.scribe.unsaid(block, _TEXT_SAID)
 
     def say(self, block: Any, text: str) -> None:
@@ -137,6 +140,11 @@ class Said:
             reason = "joined to the text before it"
             self.scribe.lost(block, None, reason, kind="approximated", severity="info")
         self.texts.append(text)
+
+    def compaction(self, block: Any) -> None:
+        text = compaction_as_text(block, self.scribe)
+        if text is not None:
+            self.text(text)
 
     def thinking(self, block: Any) -> None:
         if not block.text:
@@ -223,7 +231,7 @@ def write_blocks(content: tuple[Any, ...], role: Role, out: Wire, scribe: Scribe
     if len(content) == 1 and type(content[0]) is TextBlock and content[0].text:
         only = content[0]
         out["content"] = only.text
-        if only.signature or only.citations or only.cache or only.raw:
+        if only.signature or only.citations or only.cache or only.raw or only.phase:
             scribe.unsaid(only, _TEXT_SAID)
         return
     if len(content) > 1:

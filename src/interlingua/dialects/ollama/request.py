@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, unsaid_changes
 from interlingua.dialects.ollama.calls import OpenCalls
 from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
 from interlingua.dialects.ollama.options import STREAMED, WHOLE, read_options, write_options
@@ -134,6 +134,10 @@ def _write_messages(messages: tuple[Message, ...], scribe: Scribe) -> list[Wire]
     for message in messages:
         if message.name is not None:
             scribe.lost(message, "name")
+        if message.changes is not None:
+            unsaid_changes(message, scribe)
+            if not message.content:
+                continue
         if message.role is _TOOL:
             written += write_results(message, calls, scribe)
             raw = message.metadata.provider_raw

@@ -59,7 +59,7 @@ def _text_at(offset: int | None, blocks: list[Block], places: list[int]) -> tupl
     """The text block in which an offset lies, and where that block begins."""
     start = 0
     for place in places[:-1]:
-        size = len(blocks[place].text)  # type: ignore[union-attr]  # places are those of text
+        size = len(blocks[place].text)  # type: ignore[union-attr, arg-type]  # places are those of text
         if offset is None or offset < start + size:
             return place, start
         start += size

@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, encode
-from interlingua.dialects.openai_chat.parts import SAID_TEXT, Parts, read_parts, write_parts
+from interlingua.dialects.openai_chat.parts import (
+    SAID_TEXT,
+    Parts,
+    is_plain,
+    read_parts,
+    write_parts,
+)
 from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.shape import ShapeError
@@ -62,7 +68,7 @@ def write_content(
     if form.get("content") != "list":
         if is_string(blocks, t):
             block = blocks[0]
-            if block.raw is not None or block.citations or block.signature is not None:  # type: ignore[union-attr]  # one text
+            if not is_plain(block):  # type: ignore[arg-type]  # one text
                 scribe.unsaid(block, aside | SAID_TEXT)
             return _spelled(block.text, form, t)  # type: ignore[union-attr]  # one text
         if t.answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from interlingua.dialects.base import ERROR_MARK, Scribe, Wire
+from interlingua.dialects.base import ERROR_MARK, Scribe, Wire, unsaid_changes
 from interlingua.dialects.openai_chat.assistant import read_assistant
 from interlingua.dialects.openai_chat.cache import MARKS, read_message_cache, write_message_cache
 from interlingua.dialects.openai_chat.calls import read_plain_call
@@ -17,7 +17,8 @@ from interlingua.dialects.openai_chat.tables import ROLES, Tables
 from interlingua.dialects.openai_chat.thinking import read_signed
 from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
-from interlingua.model.message import Message, Role
+from interlingua.model.changes import EFFORTS, Changes
+from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageMetadata
 
 FILLERS = {"content": ""}
@@ -177,12 +178,23 @@ def _read_turn(wire: Wire, word: str, role: Role, t: Tables) -> Message:
         want(name, str, ".name")
         taken.add("name")
     read_message_cache(wire, blocks, t, taken)
+    changes = _read_changes(wire, t, taken) if "configuration_update" in wire else None
     note.leave(wire, taken, KNOWN)
     note.absent(wire, FILLERS)
     raw = note.raw(t.name)
-    if raw is None:
-        return Message(role, tuple(blocks), name or None)
-    return Message(role, tuple(blocks), name or None, metadata=MessageMetadata(provider_raw=raw))
+    metadata = NO_METADATA if raw is None else MessageMetadata(provider_raw=raw)
+    return Message(role, tuple(blocks), name or None, metadata=metadata, changes=changes)
+
+
+def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
+    """The effort from here on, where that is all that a setting says."""
+    update = wire["configuration_update"]
+    inner = update.get("reasoning") if type(update) is dict and len(update) == 1 else None
+    effort = inner.get("effort") if type(inner) is dict and len(inner) == 1 else None
+    if effort not in EFFORTS or "effort" not in t.changes:
+        return None
+    taken.add("configuration_update")
+    return Changes(effort=effort)
 
 
 # Writing
@@ -196,9 +208,16 @@ def write_messages(messages: tuple[Message, ...], t: Tables, scribe: Scribe) -> 
             wires.append(write_assistant(message, t, scribe))
         elif role is Role.TOOL:
             wires.extend(_write_results(message, t, scribe))
-        else:
+        elif message.content or message.changes is None or _is_said(message.changes, t):
             wires.append(_write_turn(message, t, scribe))
+        else:
+            unsaid_changes(message, scribe)
     return wires
+
+
+def _is_said(changes: Changes, t: Tables) -> bool:
+    """Whether a message without words says anything here."""
+    return changes.effort is not None and "effort" in t.changes
 
 
 def _write_turn(message: Message, t: Tables, scribe: Scribe) -> Wire:
@@ -218,6 +237,10 @@ def _write_turn(message: Message, t: Tables, scribe: Scribe) -> Wire:
     wire: Wire = {"role": word, "content": said}
     if message.name is not None:
         wire["name"] = message.name
+    if message.changes is not None:
+        unsaid_changes(message, scribe, t.changes)
+        if _is_said(message.changes, t):
+            wire["configuration_update"] = {"reasoning": {"effort": message.changes.effort}}
     if content and content[-1].cache is not None:
         write_message_cache(wire, content, t)
     if raw is None:
@@ -230,6 +253,8 @@ def _write_results(message: Message, t: Tables, scribe: Scribe) -> list[Wire]:
     wires: list[Wire] = []
     if message.name is not None:
         scribe.lost(message, "name")
+    if message.changes is not None:
+        unsaid_changes(message, scribe)
     raw = message.metadata.provider_raw
     if raw is not None:
         scribe.unsaid_raw(message, raw, "metadata.provider_raw")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, compaction_as_text
 from interlingua.dialects.openai_chat import chunks, documents, media
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import (
@@ -25,6 +25,7 @@ from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -154,6 +155,7 @@ def is_plain(block: TextBlock) -> bool:
         and block.cache is None
         and not block.citations
         and block.signature is None
+        and block.phase is None
     )
 
 
@@ -203,7 +205,11 @@ def write_unknown(block: UnknownBlock, t: Tables, scribe: Scribe) -> list[Any]:
 
 
 def _write_other(block: Block, granted: Parts, t: Tables, scribe: Scribe) -> list[Any]:
-    """A document of text that has no place is sent as text; any other block is dropped."""
+    """A document of text that has no place is sent as text, and so is compacted history; any other
+    block is dropped."""
+    if type(block) is CompactionBlock:
+        text = compaction_as_text(block, scribe)
+        return [] if text is None else write_part(text, granted, t, scribe)
     kind = block.source.kind if type(block) is DocumentBlock else None
     if type(block) is not DocumentBlock or kind not in ("text", "blocks"):
         scribe.dropped(block)

@@ -48,6 +48,8 @@ def _write_plainly(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
     others."""
     if message.metadata.provider_raw is not None or message.name is not None:
         return None
+    if message.changes is not None:
+        return None
     if t.host.ids is not None or t.host.replay == "calls":
         return None
     text: str | None = None
@@ -64,7 +66,7 @@ def _write_plainly(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
         elif calls or text is not None:
             return None
         elif kind is TextBlock:
-            if block.citations or block.signature or not block.text:  # type: ignore[union-attr]  # by its kind
+            if block.citations or block.signature or block.phase or not block.text:  # type: ignore[union-attr]  # by its kind
                 return None
             text = block.text  # type: ignore[union-attr]  # by its kind
         elif kind is ThinkingBlock and t.answer:

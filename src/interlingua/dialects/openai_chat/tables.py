@@ -213,6 +213,8 @@ class Tables(NamedTuple):
     cited_content: bool = False
     file_urls: bool = False
     status_codes: bool = False
+    changes: frozenset[str] = frozenset()
+    """What of `Changes` a message of instructions can say."""
     """An error's code is the HTTP status."""
 
 

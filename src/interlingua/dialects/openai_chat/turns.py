@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, compaction_as_text, unsaid_changes
 from interlingua.dialects.openai_chat.assistant import AUDIO_KEYS, filler_of
 from interlingua.dialects.openai_chat.cache import write_message_cache
 from interlingua.dialects.openai_chat.calls import (
@@ -26,6 +26,7 @@ from interlingua.dialects.openai_chat.thinking import usual_places, write_thinki
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -83,6 +84,8 @@ class Turn:
                 wire["content"] = placeholder(self.message, scribe)
             else:
                 wire["content"] = self.fillers["content"] = filler_of(wire, t)
+        if self.message.changes is not None:
+            unsaid_changes(self.message, scribe)
         if self.message.name is not None:
             wire["name"] = self.message.name
         return self._finish(wire)
@@ -108,6 +111,11 @@ class Turn:
         """Every block to its place; what comes after something later is moved."""
         reached = 0
         for block in self._blocks():
+            if type(block) is CompactionBlock:
+                text = compaction_as_text(block, self.scribe)
+                if text is None:
+                    continue
+                block = text
             kind = type(block)
             if kind is TextBlock:
                 slot: int | None = _CONTENT

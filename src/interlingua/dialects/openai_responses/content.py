@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, expect
+from interlingua.dialects.base import Scribe, Wire, compaction_as_text, expect
 from interlingua.dialects.openai_responses.citations import read_citation, write_citation
 from interlingua.dialects.openai_responses.media import (
     part_raw,
@@ -28,6 +28,7 @@ from interlingua.dialects.openai_responses.tables import (
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RefusalBlock,
@@ -36,7 +37,7 @@ from interlingua.model.blocks import (
 )
 
 _SAID_TEXT = frozenset({"text", "cache"})
-_SAID_MADE = frozenset({"text", "citations"})
+_SAID_MADE = frozenset({"text", "citations", "phase"})
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -112,6 +113,7 @@ def is_plain(block: Block) -> bool:
         and block.cache is None
         and not block.citations
         and block.signature is None
+        and block.phase is None
     )
 
 
@@ -128,6 +130,9 @@ def write_part(block: Block, scribe: Scribe, made: bool = False) -> Wire | None:
             if block.raw is not None or block.cache is not None:
                 scribe.unsaid(block, _SAID_MADE)
             return put_back({"type": "refusal", "refusal": block.text}, block.raw)
+        case CompactionBlock():
+            text = compaction_as_text(block, scribe)
+            return None if text is None else _write_text(text, scribe, made)
         case UnknownBlock() if NAME in block.raw:
             return put_back({}, block.raw)
         case UnknownBlock():
@@ -150,9 +155,11 @@ def _write_text(block: TextBlock, scribe: Scribe, made: bool) -> Wire:
         notes = [note for note in written if note is not None]
         if notes or not is_kept(block.raw, "annotations"):
             part["annotations"] = notes
+    if block.phase is not None and not made:
+        scribe.lost(block, "phase", "only a model's text has one")
     if not (is_ours(block.raw) and block.signature is None and block.cache is None):
         said = _SAID_MADE if kind == "output_text" else _SAID_TEXT
-        scribe.unsaid(block, said if made else said | _SAID_TEXT)
+        scribe.unsaid(block, said if made else said | _SAID_TEXT | {"phase"})
     elif block.citations and kind != "output_text":
         scribe.lost(block, "citations")
     if not made:

@@ -12,6 +12,7 @@ from interlingua.dialects.openai_responses.calls import (
     read_mcp,
     read_vendor,
 )
+from interlingua.dialects.openai_responses.changes import UPDATE, read_update
 from interlingua.dialects.openai_responses.hosted import read_generated, read_inside
 from interlingua.dialects.openai_responses.results import read_result
 from interlingua.dialects.openai_responses.spelling import form, inside, own
@@ -25,12 +26,15 @@ from interlingua.dialects.openai_responses.tables import (
     OutputKind,
 )
 from interlingua.dialects.openai_responses.thinking import read_compaction, read_reasoning
+from interlingua.dialects.openai_responses.tools import read_tools
 from interlingua.dialects.openai_responses.turns import Turns
 from interlingua.errors import ReadError, found
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.blocks import ThinkingBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.changes import Changes
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
+from interlingua.model.tools import ToolDefinition
 
 
 class ItemReader(Turns):
@@ -45,8 +49,10 @@ class ItemReader(Turns):
         """Ids of items to ids of their calls."""
         self.answered: set[str] = set()
         self.references: list[str] = []
-        self.added: list[list[Any]] = []
+        self.added: list[ToolDefinition] = []
         """Tools that items in the middle of the input bring."""
+        self.bringing = 0
+        """How many items brought some."""
 
     def read(self, items: list[Any], place: str) -> None:
         self.start = len(self.messages)
@@ -192,14 +198,28 @@ class ItemReader(Turns):
             self.hosted(item, index)
             return
         keys = {key: value for key, value in item.items() if key not in ("type", "tools")}
-        self.beside(["tools", len(self.added), keys])
-        self.added.append(tools)
+        brought = read_tools(tools, "$.tools", self.bringing)
+        changes = Changes(tuple([tool.name for tool in brought]))
+        self.change(changes, ["tools", self.bringing, keys], self.is_between())
+        self.bringing += 1
+        self.added += brought
 
     def setting(self, item: Wire, index: int) -> None:
         if self.all_made:
             self.made(UnknownBlock({NAME: item}))
-        else:
+            return
+        found = read_update(item) if item["type"] == UPDATE else None
+        if found is None or not self.change(found[0], ["update", found[1]], self.is_between()):
             self.beside(["item"], item)
+
+    def is_between(self) -> bool:
+        """Whether this is between two messages: no call waits for its result, no thought for what
+        it leads to."""
+        if self.blocks and type(self.blocks[-1]) is ThinkingBlock:
+            return False
+        return all(
+            call.id in self.answered or call.executor == "provider" for call in self.calls.values()
+        )
 
 
 _ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {

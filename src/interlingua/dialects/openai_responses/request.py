@@ -18,16 +18,14 @@ from interlingua.dialects.openai_responses.spelling import (
     RESERVED,
     about,
     form,
-    inside,
     own,
     says_nothing,
 )
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
 from interlingua.dialects.openai_responses.tools import (
-    added,
     plain_choice,
     read_choice,
-    read_tool,
+    read_tools,
     write_choice,
     write_tool,
 )
@@ -139,27 +137,12 @@ def _read_tools(
     tools: list[ToolDefinition] = []
     if given:
         expect(given, list, NAME, "$.tools")
-        tools = _each_tool(given, "$.tools")
+        tools = read_tools(given, "$.tools")
     elif "tools" in wire:
         if not says_nothing(given) or given == {}:
             raise ReadError(NAME, "$.tools", "a list", found(given))
         spelled["tools"] = given
-    for number, brought in enumerate(items.added):
-        for tool in _each_tool(brought, "$.input[].tools"):
-            mine = own(tool.raw)
-            spelling = {**mine.get("$form", {}), "added": number}
-            tools.append(tool.replace(raw={NAME: {**mine, "$form": spelling}}))
-    return tuple(tools)
-
-
-def _each_tool(given: list[Any], place: str) -> list[ToolDefinition]:
-    tools: list[ToolDefinition] = []
-    for index, each in enumerate(given):
-        try:
-            tools.append(read_tool(each))
-        except ReadError as odd:
-            raise inside(odd, f"{place}[{index}]") from None
-    return tools
+    return (*tools, *items.added)
 
 
 def _read_tool_choice(wire: Any, tools: tuple[ToolDefinition, ...], body: Body) -> None:
@@ -204,7 +187,7 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
 
 
 def _write_messages(request: Request, wire: Wire, spelling: Wire, scribe: Scribe) -> set[int]:
-    """Which of the items that bring tools were written among them is the answer."""
+    """The answer is which tools were written among them, by identity."""
     messages = request.messages
     start = 0
     if messages and messages[0].role is Role.SYSTEM and _is_instruction(messages[0]):
@@ -235,7 +218,8 @@ def _is_instruction(message: Message) -> bool:
     """Whether a leading message can be said as `instructions`, and did not stand elsewhere."""
     content = message.content
     mine = own(message.metadata.provider_raw)
-    return len(content) == 1 and is_plain(content[0]) and bool(content[0].text) and not mine  # type: ignore[union-attr]  # plain is text
+    plain = len(content) == 1 and is_plain(content[0]) and bool(content[0].text)  # type: ignore[union-attr]  # plain is text
+    return plain and not mine and message.changes is None
 
 
 def _is_one_string(messages: tuple[Message, ...], start: int) -> bool:
@@ -246,6 +230,7 @@ def _is_one_string(messages: tuple[Message, ...], start: int) -> bool:
         len(messages) == start + 1
         and message.role is Role.USER
         and message.name is None
+        and message.changes is None
         and len(message.content) == 1
         and is_plain(message.content[0])
         and message.metadata.provider_raw is None
@@ -283,7 +268,7 @@ def _write_unplaced(request: Request, writer: ItemWriter, spelling: Wire, scribe
 def _write_tools(request: Request, wire: Wire, brought: set[int], scribe: Scribe) -> None:
     tools: list[Wire] = []
     for tool in request.tools:
-        if added(tool) not in brought:  # else it is written where it was brought
+        if id(tool) not in brought:  # else it is written where it was brought
             written = write_tool(tool, scribe)
             if written is not None:
                 tools.append(written)

@@ -234,7 +234,7 @@ class Output:
             self.current = None
             return self._end_whole(block)
         text = "".join(said.pieces)
-        more: str = block.text[len(text) :]  # type: ignore[union-attr]  # told in pieces
+        more: str = block.text[len(text) :]  # type: ignore[union-attr, index]  # told in pieces
         frames = self.say(said, more) if more else []
         self.current = None
         item.blocks.append(block)

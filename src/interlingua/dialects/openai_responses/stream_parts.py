@@ -85,7 +85,7 @@ def end(part: Part, block: Block) -> list[Event]:
     events: list[Event] = [BlockEnd(part.index, block)]
     if type(block) in (TextBlock, ThinkingBlock, RefusalBlock) and part.piece is not None:
         told = part.whole()[part.piece.whole]
-        text: str = block.text  # type: ignore[union-attr]  # all three have it
+        text: str = block.text  # type: ignore[union-attr, assignment]  # all three have it
         if len(text) > len(told) and text.startswith(told):
             events.insert(0, said(part, text[len(told) :]))
     return events

@@ -105,7 +105,7 @@ IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
 """`output_format` of a generated image."""
 
 ASIDES = frozenset({"configuration_update", "compaction_trigger"})
-"""Input items that are no part of what was said, and that nobody else has a word for."""
+"""Input items that are no part of what was said."""
 
 PREFIXES: dict[str, str] = {
     "message": "msg",
@@ -113,6 +113,7 @@ PREFIXES: dict[str, str] = {
     "function_call": "fc",
     "custom_tool_call": "ctc",
     "image_generation_call": "ig",
+    "compaction": "cmp",
 }
 """How the ids of items begin that have to have one and came without."""
 
@@ -120,6 +121,7 @@ FILLED: dict[str, tuple[str, ...]] = {
     "function_call": ("id", "status"),
     "custom_tool_call": ("id",),
     "image_generation_call": ("id", "status"),
+    "compaction": ("id",),
     **dict.fromkeys(OUTPUTS, ("id", "status")),
 }
 """Keys of a response's items that are filled in where nobody said them."""

@@ -21,7 +21,12 @@ from interlingua.dialects.openai_responses.spelling import (
 )
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.errors import ReadError, found
-from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+)
 
 _LISTS = {"summary": "summary_text", "content": "reasoning_text"}
 """The lists of a reasoning item in order, and the type of their parts."""
@@ -168,17 +173,23 @@ def _write_lists(item: Wire, parts: list[ThinkingBlock], scribe: Scribe) -> None
         item.setdefault(key, []).append(put_back(wire, part.raw))
 
 
-def read_compaction(item: Wire) -> Block:
-    """Compacted history is for its issuer alone."""
+def read_compaction(item: Wire) -> CompactionBlock:
+    """History that its issuer alone can read."""
     data = expect(item.get("encrypted_content"), str, NAME, "$.encrypted_content")
     rest, spelled = spare(item, _COMPACTION)
     if "id" in rest:
         spelled["id"] = rest.pop("id")
-    spelled["type"] = "compaction"
-    return RedactedThinkingBlock(data, raw=raw_of(rest, {"item": spelled}))
+    return CompactionBlock(data=data, raw=raw_of(rest, {"item": spelled} if spelled else None))
 
 
-def write_compaction(block: RedactedThinkingBlock, scribe: Scribe) -> Wire | None:
+def write_compaction(block: CompactionBlock, scribe: Scribe) -> Wire:
+    """One that is sealed."""
+    scribe.unsaid(block, frozenset({"data"}))
+    return put_back({"type": "compaction", "encrypted_content": block.data}, block.raw, "item")
+
+
+def write_redacted(block: RedactedThinkingBlock, scribe: Scribe) -> Wire | None:
+    """A compaction as messages of earlier versions of this package have it; nothing else."""
     if form(block.raw).get("item", {}).get("type") != "compaction":
         scribe.dropped(block, "only its issuer can read it")
         return None

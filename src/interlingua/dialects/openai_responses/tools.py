@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, expect
-from interlingua.dialects.openai_responses.spelling import absent, form, is_kept, put_back, spare
+from interlingua.dialects.openai_responses.spelling import (
+    absent,
+    form,
+    inside,
+    is_kept,
+    own,
+    put_back,
+    spare,
+)
 from interlingua.dialects.openai_responses.tables import (
     BARE_TOOLS,
     CHOICES,
@@ -202,6 +210,22 @@ def _choose(name: str, kind: str) -> Wire:
     if kind in ("function", "custom"):
         return {"type": kind, "name": name}
     return {"type": kind, "server_label": name} if kind == "mcp" else {"type": kind}
+
+
+def read_tools(given: list[Any], place: str, number: int | None = None) -> list[ToolDefinition]:
+    """`number` is that of the item in the middle of the input that brings them."""
+    tools: list[ToolDefinition] = []
+    for index, each in enumerate(given):
+        try:
+            tools.append(read_tool(each))
+        except ReadError as odd:
+            raise inside(odd, f"{place}[{index}]") from None
+    return tools if number is None else [_brought(tool, number) for tool in tools]
+
+
+def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
+    mine = own(tool.raw)
+    return tool.replace(raw={NAME: {**mine, "$form": {**mine.get("$form", {}), "added": number}}})
 
 
 def added(tool: ToolDefinition) -> int | None:

@@ -6,18 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Wire
+from interlingua.dialects.openai_responses.changes import merged
 from interlingua.dialects.openai_responses.content import is_plain, read_parts
 from interlingua.dialects.openai_responses.spelling import begin, own, raw_of, spare
 from interlingua.dialects.openai_responses.tables import NAME, ROLES
 from interlingua.errors import ReadError, found
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, TextBlock, UnknownBlock
+from interlingua.model.changes import Changes
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 
 MADE = MessageMetadata(protocol=NAME)
 """The metadata of an assistant message about which nothing else is known."""
-_USER = Role.USER
+_USER, _ASSISTANT = Role.USER, Role.ASSISTANT
 _TURN = frozenset({"role", "content"})
 _SPELLED = ("type", "id", "status", "phase")
 _PLAIN_EMPTY = [[0, "empty", {"role": "assistant", "content": ""}]]
@@ -33,6 +35,8 @@ class Turns:
         """How many messages came from elsewhere than the list."""
         self.blocks: list[Block] = []
         """The present run."""
+        self.changes: Changes | None = None
+        """What changes in the midst of it."""
         self.asides: list[Any] = []
         """What else stood in it: how many blocks came before, what kind it is, what it says."""
         self.kept: list[Wire] = []
@@ -104,6 +108,7 @@ class Turns:
         if type(content) is list and content:
             blocks = read_parts(content, True, "$.content")
             rest, spelled = _item_keys(item)
+            blocks = _in_phase(blocks, spelled)
             blocks[0] = begin(blocks[0], spelled, rest)
             self.blocks += blocks
             self.in_list = True
@@ -114,11 +119,12 @@ class Turns:
         self.in_list = False
 
     def answer_string(self, item: Wire, text: str) -> None:
-        block = TextBlock(text)
+        block: Block = TextBlock(text)
         if len(item) > 2:
             rest, spelled = _item_keys(item)
+            (block,) = _in_phase([block], spelled)
             raw = raw_of(None, {"item": spelled, "string": True}, rest)
-            block = TextBlock(text, raw=raw)
+            block = block.replace(raw=raw)
         elif self.in_list:
             block = TextBlock(text, raw=raw_of(None, {"apart": True}))
         self.blocks.append(block)
@@ -138,9 +144,29 @@ class Turns:
             metadata = MessageMetadata(protocol=NAME, provider_raw=raw)
         if self.diagnostics:
             metadata = metadata.replace(diagnostics=tuple(self.diagnostics))
-        self.messages.append(Message(Role.ASSISTANT, tuple(self.blocks), metadata=metadata))
-        self.blocks, self.asides, self.kept = [], [], []
+        content, changes = tuple(self.blocks), self.changes
+        self.messages.append(Message(_ASSISTANT, content, metadata=metadata, changes=changes))
+        self.blocks, self.asides, self.kept, self.changes = [], [], [], None
         self.diagnostics, self.in_list = [], False
+
+    def change(self, changes: Changes, aside: list[Any], alone: bool) -> bool:
+        """From here on something is otherwise: a message of its own, unless it stands in the midst
+        of something; False where what it stands in cannot hold it."""
+        if alone:
+            self.flush()
+            metadata = MessageMetadata(provider_raw=_with_asides(None, [[0, *aside]], []))
+            self.messages.append(Message(Role.SYSTEM, metadata=metadata, changes=changes))
+            return True
+        inside = bool(self.blocks or self.asides)
+        now = merged(self.changes if inside else self.messages[-1].changes, changes)
+        if now is None:
+            return False
+        self.beside(aside)
+        if inside:
+            self.changes = now
+        else:
+            self.messages[-1] = self.messages[-1].replace(changes=now)
+        return True
 
     def beside(self, aside: list[Any], content: Wire | None = None) -> None:
         """Keep what stands here at the run it stands in, else at the message before it."""
@@ -171,6 +197,15 @@ def _with_asides(raw: Raw | None, asides: list[Any], kept: list[Wire]) -> Raw | 
     if kept:
         content["$asides"] = [*content.get("$asides", ()), *kept]
     return raw_of(content, spelling)
+
+
+def _in_phase(blocks: list[Block], spelled: Wire) -> list[Block]:
+    """The blocks of a message with what it is for, which is then no spelling any more."""
+    phase = spelled.get("phase")
+    if type(phase) is not str or not any(type(block) is TextBlock for block in blocks):
+        return blocks
+    del spelled["phase"]
+    return [each.replace(phase=phase) if type(each) is TextBlock else each for each in blocks]
 
 
 def is_string(blocks: tuple[Block, ...]) -> bool:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire
+from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, compaction_as_text
 from interlingua.dialects.openai_responses.calls import write_call
+from interlingua.dialects.openai_responses.changes import UPDATE, Pending
 from interlingua.dialects.openai_responses.content import is_plain, write_part
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT, write_generated, write_inside
 from interlingua.dialects.openai_responses.results import write_result
@@ -24,12 +25,14 @@ from interlingua.dialects.openai_responses.thinking import (
     group,
     write_compaction,
     write_reasoning,
+    write_redacted,
 )
 from interlingua.dialects.openai_responses.tools import added, write_tool
 from interlingua.dialects.openai_responses.turns import is_string
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     ImageBlock,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -44,7 +47,7 @@ from interlingua.model.tools import ToolDefinition
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _WORDS = {role: word for word, role in ROLES.items()}
-_STRING_SAID = frozenset({"text"})
+_STRING_SAID = frozenset({"text", "phase"})
 
 
 class ItemWriter:
@@ -58,6 +61,8 @@ class ItemWriter:
         self.items: list[Wire] = []
         self.parts: list[Wire] | None = None
         """The content of the message item that further text of the model joins."""
+        self.phase: str | None = None
+        """Of that item."""
         self.calls: dict[str, str] = {}
         """Calls that are no function calls: id to `call_type`."""
         self.item_ids: dict[str, Any] = {}
@@ -66,7 +71,8 @@ class ItemWriter:
         """Ids of calls to the names of their tools."""
         self.tools: Sequence[ToolDefinition] = ()
         self.brought: set[int] = set()
-        """Which of the items that bring tools were written."""
+        """Identities of the tools that items in the middle bring."""
+        self.pending: Pending | None = None
         self.references: dict[Any, str] = {}
         """References yet to be written, by number or by id."""
         self.by_number = False
@@ -77,6 +83,9 @@ class ItemWriter:
         role, content, raw = message.role, message.content, message.metadata.provider_raw
         if message.name is not None:
             self.scribe.lost(message, "name")
+        if message.changes is not None:
+            self.changed(message)
+            return
         if raw is not None:
             self.scribe.unsaid_raw(message, raw, "metadata.provider_raw")
         elif len(content) == 1 and role is not _TOOL and not self.whole:
@@ -84,15 +93,29 @@ class ItemWriter:
             if type(block) is TextBlock and is_plain(block) and block.text:
                 self.items.append({"role": _WORDS[role], "content": block.text})
                 return
+        self.said(message)
+
+    def said(self, message: Message) -> None:
+        role, raw = message.role, message.metadata.provider_raw
         if role is _ASSISTANT:
             self.made(message)
             return
         if role is _TOOL:
             self.tool(message)
-        else:
+        elif message.content or message.changes is None:
             self.turn(_WORDS[role], message)
         if raw is not None:
             self.asides(raw)
+
+    def changed(self, message: Message) -> None:
+        """A message, and the items that say what it changes."""
+        raw = message.metadata.provider_raw
+        if raw is not None:
+            self.scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+        self.pending = Pending(message, self.tools, self.scribe)
+        self.said(message)
+        self.items += self.pending.rest(self.brought)
+        self.pending = None
 
     # -- messages that no model made ----------------------------------------------------------
 
@@ -169,7 +192,9 @@ class ItemWriter:
                 self.put(write_reasoning(parts, self.scribe, seed), block)
                 return len(parts)
             case RedactedThinkingBlock():
-                self.put(write_compaction(block, self.scribe), block)
+                self.put(write_redacted(block, self.scribe), block)
+            case CompactionBlock():
+                self.compaction(block)
             case ToolResultBlock():
                 self.result(block, made=True)
             case ImageBlock() if "type" not in form(block.raw):
@@ -179,6 +204,15 @@ class ItemWriter:
             case _:
                 self.part(block)
         return 1
+
+    def compaction(self, block: CompactionBlock) -> None:
+        """Sealed history is an item; history that can be read is said as text."""
+        if block.data is not None and not block.text:
+            self.put(write_compaction(block, self.scribe), block)
+            return
+        text = compaction_as_text(block, self.scribe)
+        if text is not None:
+            self.text(text)
 
     def put(self, item: Wire | None, block: Any, fill: bool = False) -> None:
         self.parts = None
@@ -201,7 +235,9 @@ class ItemWriter:
 
     def text(self, block: TextBlock | RefusalBlock) -> None:
         spelling = form(block.raw)
-        if self.parts is not None and "item" not in spelling and "apart" not in spelling:
+        phase = block.phase if type(block) is TextBlock else self.phase
+        joins = self.parts is not None and phase == self.phase
+        if joins and "item" not in spelling and "apart" not in spelling:
             self.part(block)
         elif "string" not in spelling and (self.whole or "item" in spelling or _has_more(block)):
             self.part(block, start=True)
@@ -218,6 +254,8 @@ class ItemWriter:
         if type(block) is RefusalBlock:
             self.scribe.lost(block, None, "a refusal is sent as text", kind="downgraded")
         item: Wire = {"role": "assistant", "content": block.text}
+        if type(block) is TextBlock and block.phase is not None:
+            item["phase"] = block.phase
         for key, value in (form(block.raw).get("item") or {}).items():
             item.setdefault(key, value)
         for key, value in own(block.raw).get("$item", {}).items():
@@ -232,6 +270,7 @@ class ItemWriter:
             return
         if start or self.parts is None or "item" in spelling:
             item: Wire = {"role": "assistant", **(spelling.get("item") or {}), "content": []}
+            self.phase = item.get("phase")
             for key, value in own(block.raw).get("$item", {}).items():
                 item.setdefault(key, value)
             if self.whole and "item" not in spelling:
@@ -239,6 +278,8 @@ class ItemWriter:
                 item |= {"type": "message", "id": id, "status": "completed"}
             self.items.append(item)
             self.parts = item["content"]
+        if type(block) is TextBlock and block.phase != self.phase:
+            self.phase = self.items[-1]["phase"] = block.phase
         self.parts.append(wire)
 
     def call(self, block: ToolUseBlock, content: tuple[Block, ...], index: int) -> int:
@@ -276,12 +317,23 @@ class ItemWriter:
                     self.referred[known] = {"id": known, **keys}
                     self.items.append(self.referred[known])
             case [_, "tools", int(number), dict(keys)]:
-                self.brought.add(number)
-                tools = [write_tool(t, self.scribe) for t in self.tools if added(t) == number]
-                written = [tool for tool in tools if tool is not None]
-                self.items.append({"type": "additional_tools", **keys, "tools": written})
+                self.bring(number, keys)
+            case [_, "update", dict(keys)] if self.pending is not None:
+                said = self.pending.take_settings()
+                if said:
+                    self.items.append({"type": UPDATE, **keys, **said})
             case [_, "item", int(number)]:
                 self.items.append(dict(own(raw)["$asides"][number]))
+
+    def bring(self, number: int, keys: Wire) -> None:
+        """Tools where an item brought them; without any, if it brought none."""
+        every = [tool for tool in self.tools if added(tool) == number]
+        tools = every if self.pending is None else self.pending.take_tools(number)
+        self.brought |= {id(tool) for tool in tools}
+        written = [write_tool(tool, self.scribe) for tool in tools]
+        listed = [tool for tool in written if tool is not None]
+        if listed or not every:
+            self.items.append({"type": "additional_tools", **keys, "tools": listed})
 
     # -- results ------------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ ROUTED = TABLES._replace(
     cited_content=True,
     file_urls=True,
     status_codes=True,
+    changes=frozenset({"effort"}),
 )
 ANSWERED = answering(ROUTED)
 
