@@ -78,6 +78,8 @@ def _is_simple(request: Request) -> bool:
             leading = False
         elif role is _ASSISTANT or role is _TOOL or not leading:
             return False
+        if message.changes is not None:
+            return False
     return True
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from interlingua.model.base import Value
 from interlingua.model.blocks import (
     AudioBlock,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -22,6 +23,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     VideoBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.exchange import (
     Continues,
     ErrorKind,
@@ -132,6 +134,16 @@ def requests() -> list[Request]:
             (filled(ToolDefinition),),
         ),
         Request((hello,), "model", continues=filled(Continues)),
+        Request(
+            (
+                hello,
+                Message.assistant([filled(CompactionBlock), CompactionBlock(data="eHg=")]),
+                hello,
+                Message(Role.SYSTEM, changes=filled(Changes)),
+            ),
+            "model",
+            (filled(ToolDefinition),),
+        ),
     ]
 
 
@@ -156,6 +168,7 @@ def responses() -> list[Response]:
         Response(
             Message.assistant([filled(RefusalBlock)], said.replace(stop_reason=StopReason.REFUSAL))
         ),
+        Response(Message.assistant([filled(CompactionBlock), TextBlock("a")], said)),
         Response(Message.assistant("a", said), (Message.assistant("b", said),)),
         Response(
             Message(Role.ASSISTANT, (), metadata=failed),

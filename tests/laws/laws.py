@@ -129,6 +129,7 @@ NOTHING = {
     ("options", "frequency_penalty"): {0},
     ("options", "presence_penalty"): {0},
     ("image", "detail"): {"auto"},
+    ("changes", "clear_at"): {"never"},
 }
 """Facts that say what every service does anyway: they may be left out without a word."""
 
@@ -193,6 +194,8 @@ def ending(message: Message, path: str) -> Iterator[tuple[str, Fact]]:
 def message_facts(message: Message, path: str) -> Iterator[tuple[str, Fact]]:
     if message.name is not None:
         yield f"{path}.name", ("name", message.name)
+    if message.changes is not None:
+        yield from fields(message.changes, f"{path}.changes", ("changes",))
     for index, block in enumerate(message.content):
         place = f"{path}.content[{index}]"
         if isinstance(block, UnknownBlock):

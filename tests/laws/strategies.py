@@ -29,6 +29,7 @@ from interlingua.model.blocks import (
     Block,
     Cache,
     Citation,
+    CompactionBlock,
     DocumentBlock,
     Executor,
     ImageBlock,
@@ -44,6 +45,7 @@ from interlingua.model.blocks import (
     UnknownBlock,
     VideoBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.events import (
     BlockEnd,
     BlockStart,
@@ -260,6 +262,7 @@ def text_blocks(
         citations=tuple([draw(citations(text, with_raw)) for _ in range(count)]),
         cache=draw(_rarely(caches())),
         raw=draw(_raw(with_raw)),
+        phase=draw(_rarely(_pick("commentary", "final_answer"))) if made else None,
     )
 
 
@@ -284,6 +287,23 @@ def _thinking_ids() -> SearchStrategy[str]:
 @cache
 def redacted_thinking_blocks(with_raw: bool = False) -> SearchStrategy[RedactedThinkingBlock]:
     return st.builds(RedactedThinkingBlock, _opaque(), raw=_raw(with_raw))
+
+
+@cache
+@st.composite
+def compaction_blocks(draw: DrawFn, made: bool = True, with_raw: bool = False) -> CompactionBlock:
+    """A summary, signed or not; one that is `made` may be sealed, or have failed."""
+    form = draw(_pick("summary", "summary", *(("sealed", "failed") if made else ())))
+    text = draw(texts(1)) if form == "summary" else None
+    signed = made and text is not None and draw(st.booleans())
+    return CompactionBlock(
+        text,
+        draw(_opaque()) if form == "sealed" or signed else None,
+        draw(_opaque()) if signed else None,
+        draw(_rarely(st.integers(1, 9))),
+        draw(_rarely(caches())),
+        draw(_raw(with_raw)),
+    )
 
 
 _ID_FORMS: tuple[Callable[[int], str], ...] = (
@@ -500,6 +520,7 @@ BLOCKS: dict[str, SearchStrategy[Any]] = {
     "video": video_blocks(),
     "document": document_blocks(),
     "refusal": refusal_blocks(),
+    "compaction": compaction_blocks(),
     "unknown": unknown_blocks(),
 }
 """One strategy for each word of the closed set."""
@@ -620,6 +641,21 @@ _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 # Messages and conversations
 
 
+@cache
+@st.composite
+def changes(draw: DrawFn) -> Changes:
+    """What may change in mid-conversation, most of it at times."""
+    names = _few(_pick(*CLIENT_TOOLS), most=1).map(tuple)
+    schema = ResponseFormat("json_schema", "out", {"type": "object"})
+    return Changes(
+        draw(names),
+        draw(_rarely(names, ())),
+        draw(_maybe(_pick(*EFFORTS[1:]))),
+        draw(_rarely(_pick(ResponseFormat(), schema))),
+        draw(_rarely(_pick("next_user_message", "never"))),
+    )
+
+
 class _Scribe:
     """Writes one conversation: knows which tool ids are taken, and whether a session holds it."""
 
@@ -638,13 +674,16 @@ class _Scribe:
 
     def instructions(self) -> Message:
         role = self.draw(_pick(Role.SYSTEM, Role.DEVELOPER))
-        return self.message(role, [text_blocks(1, with_raw=self.with_raw)])
+        message = self.message(role, [text_blocks(1, with_raw=self.with_raw)])
+        return message.replace(changes=self.draw(_rarely(changes())))
 
     def user(self) -> Message:
         kinds: list[SearchStrategy[Any]] = [text_blocks(1, with_raw=self.with_raw)]
         if self.maybe():
             media = media_blocks(self.with_raw)
             kinds.insert(self.draw(st.integers(0, 1)), media)
+        if self.maybe(12):
+            kinds.insert(0, compaction_blocks(False, self.with_raw))
         name = self.draw(_rarely(words()))
         return self.message(Role.USER, kinds).replace(name=name)
 
@@ -658,7 +697,9 @@ class _Scribe:
 
     def assistant(self, calls: int) -> Message:
         """Thinking, what the provider ran, an answer, and this many calls for the client."""
-        content = [*self.thinking(), *self.hosted()]
+        content: list[Block] = [*self.thinking(), *self.hosted()]
+        if self.maybe(12):
+            content.insert(0, self.draw(compaction_blocks(True, self.with_raw)))
         if not calls or self.maybe():
             content += self.answer()
         for _ in range(calls):

@@ -91,6 +91,14 @@ class Traits(NamedTuple):
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
     closes_blocks: bool = False
     """In its streams nothing can be added to a block that has ended."""
+    compactions: bool = False
+    """Takes its own compacted history back."""
+    changes: frozenset[str] = frozenset()
+    """What of `Changes` an instruction in mid-conversation can say."""
+    changes_inside: bool = False
+    """Changes may stand in the midst of a turn, between calls and results."""
+    defers_added: bool = False
+    """A tool that is added later is declared at the start, and deferred until then."""
 
 
 class Dialect:

@@ -13,6 +13,7 @@ from interlingua.model.blocks import (
     AudioBlock,
     Cache,
     Citation,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     RedactedThinkingBlock,
@@ -26,6 +27,7 @@ from interlingua.model.blocks import (
     UserBlock,
     VideoBlock,
 )
+from interlingua.model.changes import Changes
 from interlingua.model.exchange import (
     Options,
     Reasoning,
@@ -34,7 +36,7 @@ from interlingua.model.exchange import (
     ResponseFormat,
     ToolChoice,
 )
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.tools import ToolDefinition
 
@@ -47,6 +49,7 @@ _SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "requir
 _TOOL = ToolDefinition("weather", "The weather in a city.", _SCHEMA)
 _CALL = ToolUseBlock("call_1", "weather", {"city": "Ulan Bator"})
 _HELLO = Message.user("Hello")
+_FORMAT = ResponseFormat("json_schema", "city", _SCHEMA)
 
 
 class Probe(NamedTuple):
@@ -61,6 +64,13 @@ def _user(*blocks: UserBlock) -> Request:
 def _result(*content: ResultBlock, is_error: bool = False) -> Request:
     answer = Message.of_result(ToolResultBlock("call_1", content, is_error, "weather"))
     return Request((_HELLO, Message.assistant(_CALL), answer), "model", (_TOOL,))
+
+
+def _changing(changes: Changes, *tools: ToolDefinition) -> Request:
+    """Instructions in mid-conversation that change something."""
+    content = (TextBlock("Be brief."),) if changes.clear_at else ()
+    changing = Message(Role.SYSTEM, content, changes=changes)
+    return Request((_HELLO, changing), "model", tools)
 
 
 def _options(**options: object) -> Request:
@@ -96,6 +106,11 @@ PROBES: tuple[Probe, ...] = (
         "system in mid-conversation",
         Request((_HELLO, Message.assistant("Hi"), _HELLO, Message.system("Be brief.")), "model"),
     ),
+    Probe("tool added later", _changing(Changes(("weather",)), _TOOL.replace(deferred=True))),
+    Probe("tool removed later", _changing(Changes((), ("weather",)), _TOOL)),
+    Probe("effort from a message on", _changing(Changes(effort="low"))),
+    Probe("form of answers from a message on", _changing(Changes(response_format=_FORMAT))),
+    Probe("instructions that expire", _changing(Changes(clear_at="next_user_message"))),
     Probe("name of a participant", Request((Message.user("Hello", name="ada"),), "model")),
     Probe("image, base64", _user(_IMAGE, TextBlock("What is it?"))),
     Probe("image, URL", _user(ImageBlock(Source("url", "https://example.com/a.png")))),
@@ -130,7 +145,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("JSON output", _options(response_format=ResponseFormat("json"))),
     Probe(
         "JSON schema output",
-        _options(response_format=ResponseFormat("json_schema", "city", _SCHEMA)),
+        _options(response_format=_FORMAT),
     ),
     Probe("reasoning effort", _options(reasoning=Reasoning("high"))),
     Probe("reasoning budget", _options(max_output_tokens=9000, reasoning=Reasoning(None, 4000))),
@@ -143,10 +158,13 @@ PROBES: tuple[Probe, ...] = (
     Probe("end user", _options(user="u_1")),
     Probe("metadata", _options(metadata={"job": "a"})),
     Probe("answer text", _answer(TextBlock("Hi"))),
+    Probe("commentary", _answer(TextBlock("Hi", phase="commentary"))),
     Probe("answer with a call", _answer(_CALL, stop=StopReason.TOOL_USE)),
     Probe("thinking", _answer(ThinkingBlock("Hm."), TextBlock("Hi"))),
     Probe("signed thinking", _answer(ThinkingBlock("Hm.", "c2ln"), TextBlock("Hi"))),
     Probe("redacted thinking", _answer(RedactedThinkingBlock("eHg="), TextBlock("Hi"))),
+    Probe("compacted history", _answer(CompactionBlock("So far."), TextBlock("Hi"))),
+    Probe("sealed history", _answer(CompactionBlock(data="eHg="), TextBlock("Hi"))),
     Probe("signed call", _answer(_CALL.replace(signature="c2ln"), stop=StopReason.TOOL_USE)),
     Probe("refusal", _answer(RefusalBlock("No."), stop=StopReason.REFUSAL)),
     Probe(

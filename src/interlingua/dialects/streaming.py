@@ -8,9 +8,15 @@ from collections.abc import Callable, Collection
 from typing import Any, Generic, Protocol, TypeVar
 
 from interlingua import arguments
-from interlingua.dialects.base import NO_REASON, Scribe, Wire
+from interlingua.dialects.base import NO_REASON, Quiet, Scribe, Wire, compaction_as_text
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -155,13 +161,53 @@ class TwoWays(ABC):
         mark = event.frame
         ours = mark is not None and mark.rest is not None and self._name in mark.rest
         self._way = self._home() if ours else self._abroad(mark)
-        self.steps = self._way.steps
+        self.steps = self._way.steps if ours else _with_summaries(self._way.steps, self._keeps)
+
+    def _keeps(self, block: CompactionBlock) -> bool:
+        """Whether the wire has a place for compacted history of this kind."""
+        return False
 
     @abstractmethod
     def _home(self) -> Way: ...
 
     @abstractmethod
     def _abroad(self, mark: FrameMark | None) -> Way: ...
+
+
+def _with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> Steps:
+    """The steps of a wire to which compacted history is told as text, once it is known."""
+    held: set[tuple[int, int]] = set()
+    start, delta, end = steps[BlockStart], steps[BlockDelta], steps[BlockEnd]
+
+    def begin(event: BlockStart) -> list[Frame]:
+        if type(event.block) is not CompactionBlock:
+            return start(event)
+        held.add((event.choice, event.index))
+        return []
+
+    def go_on(event: BlockDelta) -> list[Frame]:
+        return [] if (event.choice, event.index) in held else delta(event)
+
+    def finish(event: BlockEnd) -> list[Frame]:
+        block, choice = event.block, event.choice
+        if type(block) is not CompactionBlock:
+            return end(event)
+        held.discard((choice, event.index))
+        if keeps(block):
+            return [*start(BlockStart(event.index, block, choice=choice)), *end(event)]
+        text = compaction_as_text(block, _QUIET)
+        if text is None:
+            return []
+        return [
+            *start(BlockStart(event.index, text.replace(text=""), choice=choice)),
+            *steps[TextDelta](TextDelta(event.index, text.text, choice=choice)),
+            *end(BlockEnd(event.index, text, choice=choice)),
+        ]
+
+    return {**steps, BlockStart: begin, BlockDelta: go_on, BlockEnd: finish}
+
+
+_QUIET = Quiet("stream", None, Report("stream"))
 
 
 class InTurn(ABC):

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Scribe, Traits
+from interlingua.dialects.base import (
+    PLACEHOLDER,
+    SYSTEM_MARK,
+    Dialect,
+    Scribe,
+    Traits,
+    compaction_as_text,
+)
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     ResultBlock,
     TextBlock,
@@ -19,6 +27,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.images import without_images
 from interlingua.retelling.issuers import UNVERIFIED, can_verify, issuer_in_wire
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
@@ -61,6 +70,10 @@ class Teller:
         # History that the provider keeps may hold the call of a result; abroad it is not there.
         kept_there = request.continues is not None and self.source == self.name
         seen = request.messages if self.images else without_images(request.messages, self.scribe)
+        if has_changes(seen):
+            settled = settle(request, seen, self.target, self.scribe)
+            seen, changes["tools"], changes["options"] = settled
+            request = request.replace(tools=settled.tools, options=settled.options)
         messages = self.messages(seen, paired=not kept_there)
         if messages is not request.messages:
             changes["messages"] = messages
@@ -233,6 +246,8 @@ class Teller:
         match block:
             case ThinkingBlock():
                 return self.thinking(block, message)
+            case CompactionBlock():
+                return self.compaction(block, message)
             case RedactedThinkingBlock():
                 if self.is_issuer(message, block):
                     return block
@@ -256,6 +271,12 @@ class Teller:
             return self.unsigned(block) if block.signature is not None else block
         self.scribe.dropped(block, "thinking goes back to its issuer only")
         return None
+
+    def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
+        """Compacted history goes back to its issuer; others are told what can be read of it."""
+        if self.traits.compactions and self.is_issuer(message, block):
+            return block
+        return compaction_as_text(block, self.scribe)
 
     def unsigned(self, block: Any) -> Any:
         self.scribe.lost(block, "signature", UNVERIFIED)

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlingua.arguments import recover, to_text
 from interlingua.model.base import JsonObject
-from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
@@ -88,8 +88,8 @@ class _Open:
         for field, pieces in self.pieces.items():
             if field == "citations":
                 changes[field] = (*getattr(self.block, field), *pieces)
-            elif field == "signature":
-                changes[field] = pieces[-1]
+            elif field == "signature" or type(self.block) is CompactionBlock:
+                changes[field] = pieces[-1]  # told anew by each piece
             elif field == "input":
                 text = changes["raw_arguments"] = self._text(field, pieces)
                 if len(text) <= _SHORT or len(text) - self.read > len(text) // _SHARE:

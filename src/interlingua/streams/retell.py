@@ -16,6 +16,7 @@ from interlingua.dialects.base import PLACEHOLDER, Dialect, Quiet, Scribe
 from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -43,7 +44,7 @@ from interlingua.retell import retell
 from interlingua.retelling.teller import Teller
 
 LATE = "it was told after its block had ended"
-_UNSURE = (RedactedThinkingBlock, ToolResultBlock)
+_UNSURE = (RedactedThinkingBlock, ToolResultBlock, CompactionBlock)
 """Blocks that are left out or kept as a whole."""
 _ASIDE = frozenset({"raw", "cache"})
 """What the events of a block need not say."""
@@ -230,7 +231,18 @@ class StreamTeller:
             new = new if fits == id else new.replace(tool_use_id=fits)
         if new is event.block:
             return [*held, event]
+        if type(event.block) is CompactionBlock:
+            return self._summary(event, new)
         return [*held, BlockEnd(event.index, new, choice=event.choice, frame=event.frame)]
+
+    def _summary(self, event: BlockEnd, new: Any) -> list[Event]:
+        """Compacted history that the target is told as text."""
+        index, choice = event.index, event.choice
+        return [
+            BlockStart(index, new.replace(text=""), choice=choice),
+            TextDelta(index, new.text, choice=choice),
+            BlockEnd(index, new, choice=choice, frame=event.frame),
+        ]
 
     # -- calls ------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from interlingua.dialects.anthropic.tables import (
     EFFORTS,
     NAME,
     REFERENCES,
-    SAID_CHANGES,
+    TRAITS,
 )
 from interlingua.dialects.anthropic.tools import read_tools, write_tools
 from interlingua.dialects.base import Scribe, Wire, unsaid_changes
@@ -119,7 +119,7 @@ class Writing:
         """The parts of a message and those of its changes, where the wire had them."""
         changes = message.changes
         assert changes is not None
-        unsaid_changes(message, self.scribe, SAID_CHANGES)
+        unsaid_changes(message, self.scribe, TRAITS.changes)
         raw = message.metadata.provider_raw
         places = form_of(raw).get("changes", ()) if raw is not None else ()
         rests = mine_of(raw).get(KEPT, {}) if raw is not None else {}

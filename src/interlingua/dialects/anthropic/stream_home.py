@@ -171,6 +171,8 @@ class Home:
         said = self._said.get(event.index)
         if said is None:
             return None
+        if event.field == "text" and said.piece is not None:
+            return spell(said.delta(*said.piece, event.value), rest)
         if event.field == "signature":
             return spell(said.delta("signature_delta", "signature", event.value), rest)
         citation = cited(event.value) if event.field == "citations" else None

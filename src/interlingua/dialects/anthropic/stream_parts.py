@@ -21,6 +21,7 @@ from interlingua.dialects.base import Wire, encode
 from interlingua.dialects.streaming import failed, finish_call, start_of_block
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.events import (
+    BlockDelta,
     BlockEnd,
     Event,
     FrameMark,
@@ -54,11 +55,15 @@ class PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     delta: _Text | _Thinking | _Input
 
 
+def _told_anew(index: int, text: str, frame: FrameMark | None = None) -> BlockDelta:
+    return BlockDelta(index, "text", text, frame=frame)
+
+
 _TAKES: dict[Piece | None, tuple[type | None, Any]] = {
     TEXT: (_Text, TextDelta),
     THINKING: (_Thinking, ThinkingDelta),
     INPUT: (_Input, ToolUseInputDelta),
-    COMPACTION: (None, ThinkingDelta),
+    COMPACTION: (None, _told_anew),
     None: (None, None),
 }
 _FIXED = frozenset({"id", "type", "role", "model", "content", "usage"})

@@ -25,6 +25,9 @@ TRAITS = Traits(
     replays_thinking=False,
     results_in_user_turn=True,
     closes_blocks=True,
+    compactions=True,
+    changes=frozenset({"tools_added", "tools_removed", "effort", "clear_at"}),
+    defers_added=True,
 )
 
 ROLES: dict[Role, str] = {
@@ -141,8 +144,6 @@ CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tool
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
 """How a tool is named there, and by which key."""
-SAID_CHANGES = frozenset({"tools_added", "tools_removed", "effort", "clear_at"})
-"""What of `Changes` a system turn can say."""
 
 CITATIONS: dict[str, dict[str, str]] = {
     "web_search_result_location": {"url": "url", "title": "title"},

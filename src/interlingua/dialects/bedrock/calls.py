@@ -159,7 +159,8 @@ def write_tool_result(block: ToolResultBlock, scribe: Scribe, answer: bool) -> W
 
 
 def _is_plain(block: TextBlock) -> bool:
-    return not (block.raw or block.cache or block.citations or block.signature)
+    more = block.raw or block.cache or block.citations or block.signature or block.phase
+    return not more
 
 
 def _write_inside(block: Any, scribe: Scribe) -> Wire | None:
@@ -181,6 +182,8 @@ def _write_text(block: TextBlock, scribe: Scribe) -> Wire | None:
         scribe.lost(block, "signature", "signs no result")
     if block.citations:
         scribe.lost(block, "citations", "a result cites nothing")
+    if block.phase is not None:
+        scribe.lost(block, "phase")
     out: Wire = (_json_of(block.text) if form.get("json") else None) or {"text": block.text}
     return out if block.raw is None else beside(put_back(out, block, scribe, block.raw), block.raw)
 

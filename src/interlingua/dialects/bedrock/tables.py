@@ -24,6 +24,7 @@ TRAITS = Traits(
     error_flag=True,
     results_in_user_turn=True,
     closes_blocks=True,
+    changes=frozenset({"tools_added", "tools_removed"}),
 )
 
 ROLES: dict[Role, str] = {

@@ -70,7 +70,7 @@ def write_content(
             block = blocks[0]
             if not is_plain(block):  # type: ignore[arg-type]  # one text
                 scribe.unsaid(block, aside | SAID_TEXT)
-            return _spelled(block.text, form, t)  # type: ignore[union-attr]  # one text
+            return _spelled(block.text, form, t)  # type: ignore[union-attr, arg-type]  # one text
         if t.answer:
             return _write_answer(blocks, granted, t, scribe, aside)
     return write_parts(blocks, granted, t, scribe, aside) or None

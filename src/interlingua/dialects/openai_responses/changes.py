@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, unsaid_changes
-from interlingua.dialects.openai_responses.tables import FORMAT_NAME, FORMATS
+from interlingua.dialects.openai_responses.tables import FORMAT_NAME, FORMATS, TRAITS
 from interlingua.dialects.openai_responses.tools import added, write_tool
 from interlingua.model.base import same
 from interlingua.model.changes import EFFORTS, Changes, ResponseFormat
@@ -16,7 +16,6 @@ from interlingua.model.tools import ToolDefinition
 UPDATE = "configuration_update"
 _SETTINGS = frozenset({"reasoning", "text"})
 _FORMAT = ("name", "schema", "strict", "description")
-_SAID = frozenset({"tools_added", "effort", "response_format"})
 
 
 def merged(before: Changes | None, more: Changes) -> Changes | None:
@@ -78,7 +77,7 @@ class Pending:
         self.message, self.tools, self.scribe = message, tools, scribe
         self.names = list(changes.tools_added)
         self.settings = _settings(changes)
-        unsaid_changes(message, scribe, _SAID)
+        unsaid_changes(message, scribe, TRAITS.changes)
         wanted = changes.response_format
         if wanted is not None and "text" not in self.settings:
             scribe.lost(message, "changes.response_format")

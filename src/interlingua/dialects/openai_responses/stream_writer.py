@@ -6,6 +6,7 @@ from interlingua.dialects.openai_responses.stream_abroad import Abroad
 from interlingua.dialects.openai_responses.stream_home import Home
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.streaming import TwoWays
+from interlingua.model.blocks import CompactionBlock
 from interlingua.model.events import FrameMark
 
 
@@ -14,6 +15,9 @@ class StreamWriter(TwoWays):
 
     def __init__(self) -> None:
         super().__init__(NAME)
+
+    def _keeps(self, block: CompactionBlock) -> bool:
+        return block.data is not None and not block.text
 
     def _home(self) -> Home:
         return Home()

@@ -24,6 +24,9 @@ TRAITS = Traits(
     ids=IdGrammar("[a-zA-Z0-9_-]", 1, 64),
     result_media=frozenset({"image", "document"}),
     error_flag=False,
+    compactions=True,
+    changes=frozenset({"tools_added", "effort", "response_format"}),
+    changes_inside=True,
 )
 
 ROLES: dict[str, Role] = {

@@ -74,6 +74,7 @@ TRAITS = Traits(
     error_flag=False,
     result_media=frozenset({"image", "audio", "video", "document"}),
     replays_thinking=True,
+    changes=ROUTED.changes,
 )
 """Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
 (`FORMATS` gives the dialect), and OpenRouter takes all of them back."""

@@ -1,0 +1,203 @@
+"""What messages change in mid-conversation, for a target that has no word for it there.
+
+A tool that was added is there from the start, one that was removed is not there at all, the last
+effort and form are those of the request: what the next answer is made with is the same. Words that
+had an end, and have reached it, are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from interlingua.dialects.base import Dialect, Scribe
+from interlingua.model.changes import Changes
+from interlingua.model.exchange import Options, Reasoning, Request
+from interlingua.model.message import Message, Role
+from interlingua.model.tools import ToolDefinition
+
+_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
+_ASKING = frozenset({Role.USER, Role.TOOL})
+_SETTINGS = ("effort", "response_format")
+
+
+class Settled(NamedTuple):
+    """What is left of a request once its changes were looked at."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...]
+    options: Options
+
+
+def has_changes(messages: tuple[Message, ...]) -> bool:
+    return any(message.changes is not None for message in messages)
+
+
+def settle(
+    request: Request, messages: tuple[Message, ...], target: Dialect, scribe: Scribe
+) -> Settled:
+    """The request with what the target can say where it stands, and the rest said for all of it."""
+    settling = _Settling(request, target, scribe)
+    told = tuple(settling.messages(messages))
+    return Settled(told, settling.tools(), settling.options())
+
+
+class _Settling:
+    def __init__(self, request: Request, target: Dialect, scribe: Scribe) -> None:
+        self.request = request
+        self.target = target
+        self.scribe = scribe
+        self.moved: dict[str, Any] = {}
+        """The last of the settings that are said for the whole request."""
+        self.added: set[str] = set()
+        """Tools that are not there from the start."""
+        self.early: set[str] = set()
+        """Those of them that are there from the start now."""
+        self.removed: set[str] = set()
+        """Tools that are not there in the end, where that cannot be said in its place."""
+        self.seen: set[str] = set()
+
+    def messages(self, messages: tuple[Message, ...]) -> Iterator[Message]:
+        asking = [index for index, each in enumerate(messages) if each.role in _ASKING]
+        last = asking[-1] if asking else -1
+        leading = True
+        waiting: list[Message] = []
+        for index, message in enumerate(messages):
+            if waiting and message.role is not Role.TOOL:
+                yield from waiting
+                waiting = []
+            leading = leading and message.role in _INSTRUCTS
+            if message.changes is None:
+                yield message
+            elif self.is_own(message):
+                self.note(message.changes, stays=True)
+                yield message
+            else:
+                new, more = self.message(message, leading, expired=index < last)
+                if new is not None:
+                    yield new
+                if more is not None:
+                    waiting.append(more)
+        yield from waiting
+
+    def is_own(self, message: Message) -> bool:
+        """Whether the target's own wire said it where it stands."""
+        raw = message.metadata.provider_raw
+        return raw is not None and self.target.name in raw
+
+    def message(
+        self, message: Message, leading: bool, expired: bool
+    ) -> tuple[Message | None, Message | None]:
+        """The message as the target takes it, and one that says its changes behind it."""
+        changes = message.changes
+        assert changes is not None
+        can = frozenset() if leading else self.target.traits.changes
+        left = self.divided(message, changes, can)
+        content = message.content
+        if changes.clear_at is not None and "clear_at" not in can:
+            content = self.cleared(message, changes.clear_at, expired)
+        inside = message.role in _INSTRUCTS or self.target.traits.changes_inside
+        if not content and (left is None or not inside) and message.role in _INSTRUCTS:
+            return None, None
+        new = message.replace(content=content, changes=left if inside else None)
+        self.scribe.also_known(new, message)
+        if inside or left is None:
+            return new, None
+        behind = Message(Role.SYSTEM, changes=left)
+        self.scribe.also_known(behind, message)
+        return new, behind
+
+    def divided(self, message: Message, changes: Changes, can: frozenset[str]) -> Changes | None:
+        """The changes that are said in their place; the others are moved."""
+        left: dict[str, Any] = {}
+        for name in changes.__struct_fields__:
+            item = getattr(changes, name)
+            if not item or (name == "clear_at" and name not in can):
+                continue
+            if name in can:
+                left[name] = item
+                continue
+            reason = _REASONS[name]
+            self.scribe.lost(message, f"changes.{name}", reason, kind="moved", severity="info")
+            if name in _SETTINGS:
+                self.moved[name] = item
+        self.note(changes, stays="tools_removed" in can)
+        late = set(changes.tools_added) - self.seen
+        if "tools_added" in can:
+            self.added |= late
+        else:
+            self.early |= late
+        self.seen |= {*changes.tools_added, *changes.tools_removed}
+        return Changes(**left) if left else None
+
+    def note(self, changes: Changes, stays: bool) -> None:
+        self.removed -= set(changes.tools_added)
+        if not stays:
+            self.removed |= set(changes.tools_removed)
+
+    def cleared(self, message: Message, until: str, expired: bool) -> Any:
+        """The words of a message, unless their time is over."""
+        if until == "never":
+            return message.content
+        reason = "it is left out as soon as the user has spoken again"
+        self.scribe.lost(message, "changes.clear_at", reason, severity="info")
+        if not expired or message.role not in _INSTRUCTS:
+            return message.content
+        for block in message.content:
+            self.scribe.dropped(block, "these instructions have expired")
+        return ()
+
+    # -- the rest of the request ------------------------------------------------------------------
+
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        tools = self.request.tools
+        if not (self.removed or self.added or self.early):
+            return tools
+        told = [self.tool(tool) for tool in tools]
+        return tuple([tool for tool in told if tool is not None])
+
+    def tool(self, tool: ToolDefinition) -> ToolDefinition | None:
+        if tool.name in self.removed:
+            self.scribe.lost(tool, None, "it is removed in mid-conversation")
+            return None
+        defers = self.target.traits.defers_added and tool.name in self.added
+        if tool.name not in self.added | self.early or bool(tool.deferred) is defers:
+            return tool
+        reason = "it is not there until it is added" if defers else "it was, until it was added"
+        self.scribe.lost(tool, "deferred", reason, kind="approximated", severity="info")
+        new = tool.replace(deferred=True if defers else None)
+        self.scribe.also_known(new, tool)
+        return new
+
+    def options(self) -> Options:
+        options = self.request.options
+        fields: dict[str, Any] = {}
+        effort = self.moved.get("effort")
+        if effort is not None:
+            fields["reasoning"] = _with_effort(options.reasoning, effort)
+        if "response_format" in self.moved:
+            fields["response_format"] = self.moved["response_format"]
+        told = {name: item for name, item in fields.items() if item != getattr(options, name)}
+        if not told:
+            return options
+        for name in told:
+            reason = "a message changes it in mid-conversation"
+            self.scribe.lost(options, name, reason, kind="approximated", severity="info")
+        new = options.replace(**told)
+        self.scribe.also_known(new, options)
+        return new
+
+
+def _with_effort(reasoning: Reasoning | None, effort: Any) -> Reasoning:
+    """The same thinking with another effort, which may be none."""
+    if reasoning is None or effort == "none":
+        return Reasoning(effort, visible=reasoning.visible if reasoning is not None else None)
+    mode = None if reasoning.mode == "off" else reasoning.mode
+    return reasoning.replace(effort=effort, budget_tokens=None, mode=mode)
+
+
+_REASONS = {
+    "tools_added": "the tools are there from the start",
+    "tools_removed": "the tools are not there from the start",
+    "effort": "said for the whole request",
+    "response_format": "said for the whole request",
+}
