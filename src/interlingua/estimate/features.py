@@ -15,6 +15,7 @@ import msgspec
 
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     RefusalBlock,
     TextBlock,
@@ -140,6 +141,8 @@ def count(
     the model does so when nothing is said about it."""
     counted = Counted(thinks=int(thinks))
     for message in messages:
+        if message.changes is not None and not message.content:
+            continue  # it says nothing
         if message.role in (Role.SYSTEM, Role.DEVELOPER):
             counted.instructions = 1
         counted.messages += 1
@@ -171,6 +174,9 @@ def _count_block(counted: Counted, block: Block) -> None:
             counted.thinking.add(block.text)
         case RedactedThinkingBlock():
             counted.signatures += len(block.data)
+        case CompactionBlock():
+            counted.signatures += len(block.data or "") + len(block.signature or "")
+            counted.text.add(block.text or "")
         case ToolUseBlock():
             counted.signatures += len(block.signature or "")
             counted.tool_uses += 1
