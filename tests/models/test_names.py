@@ -45,6 +45,8 @@ def test_one_model_has_one_reduced_name(name: str) -> None:
         ("gpt-4o-mini-2024-07-18", "gpt", (4, 0), {"4o", "mini"}),
         ("gpt-4-0613", "gpt", (4, 0), set()),
         ("ft:gpt-4.1-mini-2025-04-14:acme::1", "gpt", (4, 1), {"mini"}),
+        ("gpt-35-turbo-16k", "gpt", (3, 5), {"turbo", "16k"}),
+        ("claude-opus-41", "claude", (4, 1), {"opus"}),
         ("o3-mini", "o", (3, 0), {"mini"}),
         ("openai/gpt-oss-120b:free", "gpt-oss", None, {"120b"}),
         ("openai.gpt-oss-20b-1:0", "gpt-oss", None, {"20b"}),

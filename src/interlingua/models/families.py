@@ -33,6 +33,8 @@ _FAMILY = re.compile(r"([a-z]+)(\d{1,2})?")
 
 _TWO_WORDS = {("gpt", "oss"): "gpt-oss"}
 _SAME = {"chatgpt": "gpt"}
+_TWO_DIGITS = {"claude", "gpt"}
+"""Written without a dot at some hosts: gpt-35-turbo is 3.5, claude-opus-41 is 4.1."""
 
 
 class Reduced(NamedTuple):
@@ -92,7 +94,10 @@ def _parts(words: list[str]) -> tuple[str, Version | None, frozenset[str]]:
     if first[2]:  # o3, llama3-1, qwen2-5
         minor = rest[0] if rest and _NUMBER.fullmatch(rest[0]) else None
         return family, (int(first[2]), int(minor or 0)), frozenset(rest[minor is not None :])
-    return family, *_version(rest)
+    version, words_left = _version(rest)
+    if version and family in _TWO_DIGITS and version[0] > 9:
+        version = divmod(version[0], 10)
+    return family, version, words_left
 
 
 def _version(words: list[str]) -> tuple[Version | None, frozenset[str]]:
