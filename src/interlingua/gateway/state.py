@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -150,11 +150,11 @@ class Responses(Protocol):
     async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
         """Durable when it returns; False if it was not to be kept."""
 
-    async def require_own(self, id: str, exchange: Exchange) -> None:
-        """`Refused` where a response that its provider keeps is another tenant's."""
+    async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
+        """`Refused` where one of what its provider keeps is another tenant's."""
 
-    def note(self, id: str | None, exchange: Exchange) -> None:
-        """A provider keeps this response, for the one who asked."""
+    def note(self, ids: Iterable[str], exchange: Exchange) -> None:
+        """A provider keeps these, for the one who asked."""
 
 
 class Trace(Protocol):

@@ -78,6 +78,13 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         """Sessions, the last changed first; `before` is the last one of the page before."""
         return self._read(lambda: self._do.sessions(limit, before))
 
+    def sessions_of(
+        self, owner: str | None, limit: int = 50, before: SessionRow | None = None
+    ) -> list[SessionRow]:
+        """The same, of those alone whose policy names this `owner` (None: nobody), and that are
+        conversations."""
+        return self._read(lambda: self._do.sessions_of(owner, limit, before))
+
     def update_session(
         self,
         id: str,
@@ -244,6 +251,12 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
     async def sessions(self, limit: int = 50, before: SessionRow | None = None) -> list[SessionRow]:
         """See `Store.sessions`."""
         return await self._read(lambda: self._do.sessions(limit, before))
+
+    async def sessions_of(
+        self, owner: str | None, limit: int = 50, before: SessionRow | None = None
+    ) -> list[SessionRow]:
+        """See `Store.sessions_of`."""
+        return await self._read(lambda: self._do.sessions_of(owner, limit, before))
 
     async def update_session(
         self,

@@ -67,6 +67,17 @@ class Sessions(Work):
             rows = yield Step(self.sql.sessions_before, values)
         return [_session_row(row) for row in rows]
 
+    def sessions_of(
+        self, owner: str | None, limit: int, before: SessionRow | None
+    ) -> Op[list[SessionRow]]:
+        values: tuple[Any, ...] = (owner or "",)
+        statement = self.sql.sessions_of
+        if before is not None:
+            statement = self.sql.sessions_of_before
+            values += (micros(before.updated_at), before.id)
+        rows = yield Step(statement, (*values, limit))
+        return [_session_row(row) for row in rows]
+
     def update_session(
         self,
         id: str,

@@ -11,6 +11,9 @@ _SESSION = (
     "id, workspace_path, active_model, {policy}, schema_version, created_at, updated_at, name,"
     " parent_id, parent_message_id, message_count, turn_id, turn_holder, turn_seen_at"
 )
+_OWNED = (
+    "coalesce(routing_policy_json ->> 'owner', '') = ? AND routing_policy_json ->> 'kind' IS NULL"
+)
 _MESSAGE = "id, role, name, {content}, {metadata}, created_at, schema_version, seq"
 _CALL = (
     "id, session_id, message_id, result_message_id, name, status, provider_id, provider,"
@@ -118,6 +121,13 @@ class Statements(NamedTuple):
     sessions: str = f"SELECT {_SESSION} FROM sessions ORDER BY updated_at DESC, id DESC LIMIT ?"
     sessions_before: str = (
         f"SELECT {_SESSION} FROM sessions WHERE (updated_at, id) < (?, ?)"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?"
+    )
+    sessions_of: str = (
+        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED} ORDER BY updated_at DESC, id DESC LIMIT ?"
+    )
+    sessions_of_before: str = (
+        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED} AND (updated_at, id) < (?, ?)"
         " ORDER BY updated_at DESC, id DESC LIMIT ?"
     )
     change_session: str = (

@@ -1,5 +1,6 @@
-"""Whose a response is that its provider keeps. All keys of a gateway share one account there, so
-the provider itself would let every one of them go on from every other's conversation.
+"""Whose a response is that its provider keeps, an item of it, or a conversation. All keys of a
+gateway share one account there, so the provider itself would let every one of them go on from every
+other's conversation.
 
 What is noted is a digest of the response's id and the tenant. An id that nobody has noted is none
 of this gateway's, and is the provider's to judge.
@@ -11,6 +12,7 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from interlingua.gateway.paths.callers import tenant_of
 from interlingua.gateway.state import Principal
@@ -53,21 +55,23 @@ class Owners:
         if self._writing is None or self._writing.done():
             self._writing = asyncio.ensure_future(self._write(PAUSE))
 
-    async def is_anothers(self, response_id: str, principal: Principal) -> bool:
-        """Whether another tenant has got it; also where the store cannot be asked."""
-        tenant, key = tenant_of(principal), _key(response_id)
-        owner = self._known.get(key)
-        if owner is None:
+    async def anothers(self, ids: Sequence[str], principal: Principal) -> str | None:
+        """The first of these that another tenant has got; any where the store cannot be asked."""
+        tenant, keys = tenant_of(principal), {_key(id): id for id in ids if id}
+        unknown = [key for key in keys if key not in self._known]
+        found: dict[str, str] = {}
+        if unknown:
             try:
-                rows = await self._store.remembered(_PLACE, [key], [])
+                rows = await self._store.remembered(_PLACE, unknown, [])
             except StoreError as odd:
                 logger.error("response_owner_unreadable", extra={"why": odd.reason})
-                return True
-            if not rows:
-                return False
-            owner = rows[0].turn_key
-            self._keep(key, owner)
-        return owner != tenant
+                return keys[unknown[0]]
+            for row in rows:
+                found.setdefault(row.call_key or "", row.turn_key)
+            for key, owner in found.items():
+                self._keep(key, owner)
+        owners = {**{key: self._known[key] for key in keys if key in self._known}, **found}
+        return next((keys[key] for key, owner in owners.items() if owner != tenant), None)
 
     def _keep(self, key: str, tenant: str) -> None:
         self._known.setdefault(key, tenant)

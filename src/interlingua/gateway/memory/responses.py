@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -62,6 +63,63 @@ def keeps(target: Target) -> bool:
     return target.provider.key in KEEPERS and target.dialect.name == DIALECT
 
 
+class _Item(msgspec.Struct):
+    id: Any = None
+
+
+class _Named(msgspec.Struct):
+    previous_response_id: Any = None
+    conversation: Any = None
+    input: list[_Item] | str | None = None
+
+
+class _Odd(msgspec.Struct):
+    previous_response_id: Any = None
+    conversation: Any = None
+    input: Any = None
+
+
+_named = msgspec.json.Decoder(_Named).decode
+_odd = msgspec.json.Decoder(_Odd).decode
+
+
+def ids_named(body: bytes) -> list[str]:
+    """What a request names that its provider keeps: the response that it goes on from (or nothing),
+    its conversation, and the items of its input, for which a provider takes its own of that id."""
+    try:
+        said: _Named | _Odd = _named(body)
+    except msgspec.ValidationError:
+        said = _odd(body)
+    told = said.conversation
+    ids = [said.previous_response_id, told.get("id") if isinstance(told, dict) else told]
+    for each in said.input if isinstance(said.input, list) else ():
+        ids.append(each.get("id") if isinstance(each, dict) else getattr(each, "id", None))
+    if not isinstance(said.previous_response_id, str):
+        ids[0] = ""  # it goes on from nothing
+    return list(dict.fromkeys([id for id in ids if isinstance(id, str)]))
+
+
+def ids_in(response: Response) -> Iterator[str]:
+    """What a provider keeps of an answer: itself, its items, its conversation."""
+    if response.message.metadata.response_id is not None:
+        yield response.message.metadata.response_id
+    for block in response.message.content:
+        form = _form(getattr(block, "raw", None))
+        for id in (getattr(block, "id", None), form.get("item", {}).get("id")):
+            if isinstance(id, str):
+                yield id
+    told = ((response.raw or {}).get(DIALECT) or {}).get("conversation")
+    id = told.get("id") if isinstance(told, dict) else told
+    if isinstance(id, str):
+        yield id
+
+
+def _form(raw: Any) -> dict[str, Any]:
+    mine = (raw or {}).get(DIALECT)
+    form = mine.get("$form") if isinstance(mine, dict) else None
+    return form if isinstance(form, dict) else {}
+
+
 class Responses:
     """The responses in a store."""
 
@@ -71,14 +129,16 @@ class Responses:
         self._kept = 0
         self.owners = Owners(store, self._seconds)
 
-    async def require_own(self, id: str, exchange: Exchange) -> None:
-        """`Refused` where another tenant has got this response from a provider that keeps it."""
-        if await self.owners.is_anothers(id, exchange.principal):
-            raise _not_found(id)
+    async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
+        """`Refused` where another tenant has got one of these from a provider that keeps it. The
+        first is the response that a request goes on from, if it does."""
+        found = await self.owners.anothers(ids, exchange.principal)
+        if found is not None:
+            raise _not_found(found) if found == ids[0] else _no_part(found)
 
-    def note(self, id: str | None, exchange: Exchange) -> None:
-        """A provider keeps this response, for the one who asked."""
-        if id is not None:
+    def note(self, ids: Iterable[str], exchange: Exchange) -> None:
+        """A provider keeps these, for the one who asked."""
+        for id in ids:
             self.owners.note(id, exchange.principal)
 
     async def close(self) -> None:
@@ -186,6 +246,11 @@ class Responses:
 def _not_found(id: str) -> Refused:
     text = f"Previous response with id '{id[:100]}' not found."
     return Refused(400, ErrorKind.INVALID_REQUEST, text, "previous_response_not_found")
+
+
+def _no_part(id: str) -> Refused:
+    what = "Conversation" if id.startswith("conv_") else "Item"
+    return Refused(404, ErrorKind.INVALID_REQUEST, f"{what} with id '{id[:100]}' not found.")
 
 
 def _instructions(request: Request) -> int:

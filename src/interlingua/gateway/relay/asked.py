@@ -9,12 +9,12 @@ import msgspec
 
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Way
-from interlingua.gateway.memory.responses import keeps
+from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.relay.fronts import RESPONSES, Front, Match
-from interlingua.gateway.relay.patching import ESCAPED, patched
+from interlingua.gateway.relay.patching import ESCAPED
 from interlingua.gateway.relay.sizes import Most, plainly, said_once
 from interlingua.gateway.state import Exchange, Refused
-from interlingua.model.exchange import ErrorKind, Request
+from interlingua.model.exchange import ErrorKind, Request, Response
 
 JSON = (b"content-type", b"application/json")
 
@@ -129,19 +129,23 @@ async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> As
 
 
 async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
-    """A request to a provider that keeps responses itself: nobody goes on from another's."""
-    previous = asked.envelope.previous_response_id
+    """A request to a provider that keeps responses itself: nobody goes on from another's, nor
+    brings up items of it."""
     if exchange.principal.key_id is None or gateway.responses is None:
         return asked
-    if isinstance(previous, str):
-        await gateway.responses.require_own(previous, exchange)
-    if asked.body.count(b"previous_response_id") > 1 or ESCAPED.search(asked.body) is not None:
-        return asked._replace(body=patched(asked.body, {}))  # only the one that was looked at
+    ids = ids_named(asked.body)
+    if any(ids):
+        await gateway.responses.require_own(ids, exchange)
+    if any(asked.body.count(name) > 1 for name in _NAMES) or ESCAPED.search(asked.body) is not None:
+        return asked._replace(body=said_once(asked.body))  # only what was looked at
     return asked
 
 
-def note_kept(gateway: Gateway, exchange: Exchange, id: str | None) -> None:
-    """Whose a response is that its provider keeps."""
+_NAMES = (b'"previous_response_id"', b'"conversation"', b'"input"')
+
+
+def note_kept(gateway: Gateway, exchange: Exchange, response: Response) -> None:
+    """Whose an answer is that its provider keeps."""
     target = exchange.target
     if gateway.responses is not None and target is not None and keeps(target):
-        gateway.responses.note(id, exchange)
+        gateway.responses.note(ids_in(response), exchange)

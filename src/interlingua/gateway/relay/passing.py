@@ -11,7 +11,7 @@ from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.relay.ends import BROKEN_OFF, End
 from interlingua.gateway.relay.errors_down import body_down
 from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
-from interlingua.model.exchange import ProviderError
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.streams.framing import FRAMING, decoder
 
@@ -54,7 +54,7 @@ class Passing:
         """`answers` are to come, and no frame that tells an error goes on with a secret in it."""
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
-        self.response_id: str | None = None
+        self.response: Response | None = None
         self.error: ProviderError | None = None
         framing = FRAMING.get(dialect.name, "sse")
         self.end = End(dialect.name, answers)
@@ -200,7 +200,7 @@ class Passing:
             metadata = event.response.message.metadata
             self.usage = metadata.usage or self.usage
             self.stop_reason = metadata.stop_reason or self.stop_reason
-            self.response_id = metadata.response_id
+            self.response = event.response
         elif isinstance(event, StreamError):
             self.error = event.error
 

@@ -206,9 +206,10 @@ class PassingOn:
 
     end = note
 
-    @property
-    def response_id(self) -> str | None:
-        return self._passing.response_id
+    def take_response(self) -> Response | None:
+        """The answer as far as it was looked at, once, when it is whole."""
+        response, self._passing.response = self._passing.response, None
+        return response
 
 
 def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
@@ -318,8 +319,9 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | 
 async def remember(gateway: Gateway, exchange: Exchange, way: Translating | PassingOn) -> None:
     """Keep an answer that is whole, before the client can know that it is."""
     if isinstance(way, PassingOn):
-        if way.response_id is not None:
-            note_kept(gateway, exchange, way.response_id)
+        response = way.take_response()
+        if response is not None:
+            note_kept(gateway, exchange, response)
         return
     if way.complete is None:
         return

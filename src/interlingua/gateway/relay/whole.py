@@ -97,7 +97,7 @@ async def answered(
     if exchange.said is not None and gateway.responses is not None:
         await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
     if front is RESPONSES:
-        note_kept(gateway, exchange, metadata.response_id)
+        note_kept(gateway, exchange, response)
     if exchange.principal.keep_content:
         exchange.response = response
     if same:

@@ -105,6 +105,11 @@ class ClientConnection(Taking, HttpToolsProtocol):
         if self.pipeline and len(self.pipeline) <= FEW:
             self.flow.resume_reading()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Those that come after a body are none: they would be read as if they had come before."""
+        if self._is_head:
+            HttpToolsProtocol.on_header(self, name, value)
+
     def _wait(self) -> None:
         self._timer = self.loop.call_later(self.limits.header_seconds, self._late)
 

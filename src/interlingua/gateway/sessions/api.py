@@ -43,8 +43,6 @@ KIND = "kind"
 TASK = "task"
 """There too: an agent works in the session."""
 PAGE, MOST = 50, 200
-SCANNED = 4000
-"""Sessions of others that are passed over on the way to a page of one's own."""
 LIVE = frozenset([*WIRE_NAMES.values(), "usage_update", "error"])
 
 
@@ -69,19 +67,9 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     before = request.query_params.get("before")
     last = None if before is None else await _row(service, before, principal)
-    found: list[SessionRow] = []
-    seen = 0
-    while len(found) <= limit and seen < SCANNED:
-        page = await service.store.sessions(MOST, last)
-        found += [row for row in page if _is_own(row, principal)]
-        seen += len(page)
-        if len(page) < MOST:
-            break
-        last = page[-1]
-    part = found[:limit]
-    more = len(found) > limit or seen >= SCANNED
-    said = [_told(row, _in_flight(service, row)) for row in part]
-    return answer({"sessions": said, "has_more": more})
+    found = await service.store.sessions_of(tenant_of(principal), limit + 1, last)
+    said = [_told(row, _in_flight(service, row)) for row in found[:limit]]
+    return answer({"sessions": said, "has_more": len(found) > limit})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
