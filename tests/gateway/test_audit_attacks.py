@@ -294,6 +294,8 @@ def test_no_field_that_is_ours_can_be_set(tmp_path: Path) -> None:
         columns = _columns(tmp_path)
         async with served(tmp_path) as gateway:
             _, made, _ = await gateway.ask("POST", "/sessions", {"workspace_path": "."}, token)
+            here = {"cwd": str(tmp_path)}
+            task = (await gateway.ask("POST", "/task", here, token))[1]["task"]
             assert {"user_id", "team_id", "status", "secret_hash"} <= columns
             columns |= {"owner", "kind", "principal", "keep_content", "__class__", "role"}
             for row in rows():
@@ -301,9 +303,9 @@ def test_no_field_that_is_ours_can_be_set(tmp_path: Path) -> None:
                 if said is None or row.path.startswith("/v1"):
                     continue
                 for name in sorted(columns - set(said) - {"name", "active_model", "system"}):
-                    path = _path(row, made["id"])
+                    of = task if row.path.startswith("/task") else made
                     status, told, _ = await gateway.ask(
-                        row.method, path, {**said, name: "x"}, token
+                        row.method, _path(row, of["id"]), {**said, name: "x"}, token
                     )
                     assert status == 400, (row.path, name, told)
             _, after, _ = await gateway.ask("GET", f"/sessions/{made['id']}", token=token)

@@ -143,6 +143,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"message": {"role": "tool", "content": "x"}}, "$.message.tool_call_id"),
     ({"message": {"role": "assistant", "tool_calls": [{"id": "x"}]}}, "$.message.tool_calls[0]"),
     ({"message": {"role": "assistant"}}, "$.message"),
+    ({**user("x"), "api_base": "http://evil.example"}, "$.api_base"),
     ({"message": user("x"), "api_base": "http://evil.example"}, "api_base"),
     ({"message": {"role": "tool", "content": "x", "tool_call_id": "nobody"}}, "nobody"),
 ]

@@ -15,6 +15,9 @@ from interlingua.model.message import Message, Role
 from interlingua.model.rules import validate
 from interlingua.views.openai_ui import message_from_param
 
+MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+"""Of a message that is a body by itself."""
+
 
 class NewTask(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /task`; a body with a `role` is the message alone."""
@@ -63,8 +66,12 @@ async def new_answer(request: Request, limits: Limits) -> NewAnswer:
 async def _said(request: Request, limits: Limits) -> tuple[Any, str]:
     """The body, and where the message is in it."""
     said = await json_of(request, limits)
-    is_bare = isinstance(said, dict) and "role" in said and "message" not in said
-    return said, "$" if is_bare else "$.message"
+    if not isinstance(said, dict) or "role" not in said or "message" in said:
+        return said, "$.message"
+    for name in said.keys() - MEMBERS:
+        text = f"{name[:80]}: no member of a message; what is beside it goes around `message`"
+        raise ApiError(400, "invalid_message", f"$.{text}")
+    return said, "$"
 
 
 def _converted(said: Any, kind: type[Any]) -> Any:
