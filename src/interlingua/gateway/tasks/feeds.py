@@ -108,7 +108,7 @@ class Feed:
             await self._snapshots()
             for row in rows:
                 self._keep(row)
-            if self._row.generating and not self.is_local():
+            if not self.is_local():
                 await self._overhear()
             self.wake()
 
@@ -144,9 +144,11 @@ class Feed:
 
     async def _overhear(self) -> None:
         """What another process gets from a model, as far as it has stored it."""
-        last = await self._store.tail(self.id, 1)
+        last = await self._store.tail(self.id, 1) if self._row.generating else []
         if last and last[-1].metadata.status is MessageStatus.PARTIAL:
             self.live.see(last[-1], self.seq)
+        else:
+            self.live.done = True
 
     def behind(self, count: int, changed_at: int) -> bool:
         """Whether the store has more than is known here."""

@@ -84,7 +84,9 @@ class Listening:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._number = live.number if live.done else -1  # what was said before is told otherwise
+        self._past = live.number if live.done else -1
+        """The answer that was whole before: it is told otherwise."""
+        self._number = -1
         self._read: dict[int, tuple[int, int]] = {}
 
     def is_before(self, seq: int) -> bool:
@@ -94,7 +96,7 @@ class Listening:
     def growth(self) -> bytes:
         """What is new, as frames."""
         live = self._live
-        if live.message_id is None:
+        if live.message_id is None or live.number == self._past:
             return b""
         if self._number != live.number:
             self._number, self._read = live.number, {}
