@@ -186,6 +186,11 @@ class TaskCore:
         holder = self.holder
         self.row = yield from ask(lambda s: s.withdraw_task(self.id, holder, message_id))
 
+    def step_back(self) -> Steps[None]:
+        """There was nothing to run."""
+        self._first = []
+        yield from self.finish()
+
     def give_up(self) -> Steps[None]:
         """A new turn begins: what the one before it left open is closed."""
         history = yield from self.session.load()

@@ -155,7 +155,7 @@ class Runner:
 
     async def _go(self, resume: bool) -> None:
         if resume and not await self._resume() and await self._next() is None:
-            await run(self.agent.store, self.core.withdraw(""))
+            await run(self.agent.store, self.core.step_back())
             raise _RefusedError(NothingToDoError(self.id))
         while True:
             waiting = await self._next()

@@ -92,6 +92,29 @@ def test_a_run_whose_process_was_killed_is_found_by_who_looks(tmp_path: Path) ->
     run(work)
 
 
+def test_a_task_with_nothing_left_to_go_on_with_is_interrupted_no_longer(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path))["id"]
+            store = gateway.service.store
+            gone = f"0123@{holding._machine()}:{2**22 + 1}:0123456789abcdef"
+            message = il.Message.user("hi")
+            await store.queue_message(id, "m1", message, b"{}", holder=gone, seconds=60)
+            assert (await shown(gateway, id))["interrupted"] is True
+            odd = {"role": "tool", "content": "x", "tool_call_id": "nobody's"}
+            assert (await gateway.ask("DELETE", f"/task/{id}/message/m1"))[0] == 200
+            assert (await gateway.ask("POST", f"/task/{id}/message", odd))[0] == 400
+            assert (await shown(gateway, id))["interrupted"] is True, "nothing has changed"
+            told = await page(gateway, id)
+            status, refused, _ = await gateway.ask("POST", f"/task/{id}/resume")
+            assert (status, refused["error"]["code"]) == (409, "nothing_to_do")
+            assert (await shown(gateway, id))["interrupted"] is False
+            assert await page(gateway, id) == told
+
+    run(work)
+
+
 def test_a_gateway_looks_for_lost_runs_when_it_starts(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)

@@ -106,8 +106,7 @@ class TaskRuns:
     ) -> Queueing:
         """Give a task a message; it is taken up at once where nothing runs. What keeps it from
         that is raised, and then the message was never there."""
-        self._require_room(row.id)
-        Workspace(row.cwd)  # raises where the folder is gone
+        await self._ready(row)
         holder = new_holder()
         steps = queue(row.id, message, message_id, holder)
         done = await run_async(self.store, steps)
@@ -119,17 +118,19 @@ class TaskRuns:
 
     async def resume(self, row: TaskRow, principal: Principal) -> None:
         """Go on where the last run broke off, then with what waits."""
-        self._require_room(row.id)
-        Workspace(row.cwd)
+        await self._ready(row)
         holder = new_holder()
         claimed = await self.store.claim_task(row.id, holder, LEASE)
         if claimed.holder != holder:
             raise TaskBusyError(row.id)
         await self._start(row, principal, holder, None, None)
 
-    def _require_room(self, id: str) -> None:
-        if id not in self._running and len(self._running) >= MOST:
+    async def _ready(self, row: TaskRow) -> None:
+        """Everything that a run needs is there; if not, nothing was changed."""
+        if row.id not in self._running and len(self._running) >= MOST:
             raise FullError(f"{MOST} tasks run")
+        Workspace(row.cwd)  # raises where the folder is gone
+        await self.equipment.ready()
 
     async def _start(
         self,
@@ -162,7 +163,6 @@ class TaskRuns:
     async def _runner(
         self, row: TaskRow, principal: Principal, holder: str, client: Metered
     ) -> Runner:
-        await self.equipment.ready()
         settings = self.gateway.settings.tasks
         registry = self.equipment.registry
         known = self.turns.known(principal)
@@ -175,11 +175,11 @@ class TaskRuns:
             confirm=self.asking.asker(row.id, holder),
             timeouts=Timeouts(confirmation=settings.confirm_seconds),
         )
-        live = self.feeds.live(row.id)
 
         def seen(said: Said, chat: Chat) -> None:
             stored = None if chat.call is None else chat.call.message
-            live.take(said, None if stored is None else stored.id, agent.row.event_count)
+            id = None if stored is None else stored.id
+            self.feeds.live(row.id).take(said, id, agent.row.event_count)
             self.feeds.said(row.id)
 
         runner = Runner(
@@ -227,10 +227,10 @@ class TaskRuns:
             self._tender.remove(runner)
             if self._running.get(runner.id) is run:
                 del self._running[runner.id]
-            await run.client.release()
             self.feeds.live(runner.id).done = True
             self.feeds.forget(runner.id)
             self.changed(runner.id)
+            await run.client.release()
 
     # Stopped and ended
 
