@@ -268,7 +268,6 @@ class Words(Group, frozen=True):
     """When thinking is sent back."""
     switch: str | None = None
     """The key that turns thinking on and off, where it is not the effort."""
-    unknown_keys: Literal["refused", "ignored"] | None = None
 
 
 class Headers(Group, frozen=True):

@@ -5,8 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from interlingua.models.aliases import aliases
-from interlingua.models.capabilities import Capabilities, capabilities, known_models, providers
-from interlingua.models.names import UnknownModelError
+from interlingua.models.capabilities import (
+    Capabilities,
+    expected_capabilities,
+    known_models,
+    providers,
+)
 from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
 from interlingua.routing.router import Router
 
@@ -28,12 +32,10 @@ class OpenRegistry(Registry):
         return known and provider_of(str(model)) in providers()
 
 
-def lookup(model: str) -> Capabilities | None:
-    """What a model can do; None of one that nobody has described."""
-    try:
-        return capabilities(model)
-    except UnknownModelError:
-        return None
+def lookup(model: str) -> Capabilities:
+    """What a model can do; of one that nobody has described, what may be hoped for: that is how it
+    is written to as well."""
+    return expected_capabilities(model)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from interlingua import config
 from interlingua.chat.chat import Chat
-from interlingua.chat.setup import OwnRegistry, Spoken
+from interlingua.chat.setup import OwnRegistry, Spoken, own_lookup
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere, turn_of
@@ -21,7 +21,7 @@ from interlingua.model.message import Message
 from interlingua.routing.files import PolicyFile
 from interlingua.routing.router import Router
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
-from interlingua.sessions.defaults import LOCAL, lookup
+from interlingua.sessions.defaults import LOCAL
 from interlingua.sessions.defaults import registry as known_registry
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError
@@ -103,7 +103,8 @@ class Turns:
         self.registry = OwnRegistry(entries, providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         chosen = LOCAL if default is None else self.model_id(default)
-        self.router = Router(self.registry, lookup, rules=self.rules, global_default=chosen)
+        can = own_lookup(providers)
+        self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
         self.spoken = Spoken(providers)
 
     def model_id(self, name: str) -> str:
