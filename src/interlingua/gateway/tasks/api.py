@@ -22,6 +22,7 @@ from interlingua.gateway.tasks.folders import folder_of
 from interlingua.gateway.tasks.overview import all_tasks
 from interlingua.gateway.tasks.running import owner_of
 from interlingua.ids import is_ulid
+from interlingua.model.codec import dumps
 from interlingua.model.message import Message
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.task_rows import Queueing, TaskRow
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAGE, MOST = 100, 1000
-MOST_WAITING = 1000
-"""Messages in the queue of one task."""
+MOST_WAITING, MOST_WAITING_BYTES = 100, 8 * 1024 * 1024
+"""Messages in the queue of one task: all of it is shown to each reader when it changes."""
 IDLE = -1
 """The code of the answer to a cancel where nothing runs: the daemon that this API is that of has
 one for everything."""
@@ -121,11 +122,19 @@ async def message(service: Service, request: Request, principal: Principal) -> R
     _require_open(service)
     if row.ended_at is not None:
         raise ApiError(409, "task_ended", "the task has ended")
-    if row.queued >= MOST_WAITING:
-        raise ApiError(429, "queue_full", f"{MOST_WAITING} messages wait for this task")
+    await _require_queue(service, row)
     id = new_message_id(row.id, request.headers.get("idempotency-key"))
     done: Queueing = await service.tasks.give(row, principal, said, id)
     return answer({"id": id, "queued": done.state == "queued"})
+
+
+async def _require_queue(service: Service, row: TaskRow) -> None:
+    """There is room for another message."""
+    waiting = await service.store.task_queue(row.id) if row.queued else []
+    size = sum(len(dumps(each.message)) for each in waiting)
+    if len(waiting) >= MOST_WAITING or size >= MOST_WAITING_BYTES:
+        text = f"{len(waiting)} messages of {size} bytes wait for this task"
+        raise ApiError(429, "queue_full", text)
 
 
 async def unqueue(service: Service, request: Request, principal: Principal) -> Response:

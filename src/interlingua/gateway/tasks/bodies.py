@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from interlingua.model.message import Message, Role
 from interlingua.model.rules import validate
 from interlingua.views.openai_ui import message_from_param
 
+MOST_BYTES = 4 * 1024 * 1024
+"""Of a message: every reader of the task gets it."""
 MEMBERS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 """Of a message that is a body by itself."""
 
@@ -65,7 +68,7 @@ async def new_answer(request: Request, limits: Limits) -> NewAnswer:
 
 async def _said(request: Request, limits: Limits) -> tuple[Any, str]:
     """The body, and where the message is in it."""
-    said = await json_of(request, limits)
+    said = await json_of(request, replace(limits, body=min(limits.body, MOST_BYTES)))
     if not isinstance(said, dict) or "role" not in said or "message" in said:
         return said, "$.message"
     for name in said.keys() - MEMBERS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ BEAT = 15.0
 KEPT, KEPT_BYTES = 256, 1024 * 1024
 """Of the last events of a task, for all of its readers together."""
 PAGE = 100
+CHUNK = 64 * 1024
 _QUEUE_EVENTS = (b'{"msg":"MessageQueued"', b'{"msg":"MessageUnqueued"')
 
 
@@ -283,30 +284,46 @@ class _Reader:
         """All that is new: events in order, and what is being said where it belongs."""
         while self._after < self._feed.seq:
             kept = self._feed.since(self._after)
-            yield self._kept(kept) if kept is not None else await self._stored()
+            parts = self._kept(kept) if kept is not None else await self._stored()
+            for piece in gathered(parts):
+                yield piece
         if self._feed.live.after <= self._after:
             yield self._listening.growth()
         if self._questions != self._feed.questions:
             self._questions = self._feed.questions
             yield self._questions
 
-    def _kept(self, kept: list[Kept]) -> bytes:
+    def _kept(self, kept: list[Kept]) -> list[bytes]:
         out = []
         for each in kept:
             if self._listening.is_before(each.seq):
                 out.append(self._listening.growth())
             out.append(each.data)
             self._after = each.seq
-        return b"".join(out)
+        return out
 
-    async def _stored(self) -> bytes:
+    async def _stored(self) -> list[bytes]:
         """A page of what this reader has not seen; the queue as it is now, where it has changed."""
         page = await self._feed.page(self._after)
         if not page:
             self._after = self._feed.seq
-            return b""
+            return []
         self._after = page[-1].seq
         out = [told.event_frame(row) for row in page]
         if any(is_of_queue(row) for row in page):
             out.append(self._feed.queue)
-        return b"".join(out)
+        return out
+
+
+def gathered(parts: list[bytes]) -> Iterator[bytes]:
+    """Small parts together; a large one as it is, since all readers share it."""
+    small: list[bytes] = []
+    size = 0
+    for part in parts:
+        if size + len(part) > CHUNK and small:
+            yield b"".join(small)
+            small, size = [], 0
+        small.append(part)
+        size += len(part)
+    if small:
+        yield small[0] if len(small) == 1 else b"".join(small)
