@@ -258,8 +258,7 @@ def _ollama_response(wire: Any) -> list[str]:
 
     if "error" in wire:
         return [] if isinstance(wire["error"], str) else ["an error that is no string"]
-    message = {key: item for key, item in wire["message"].items() if key != "images"}
-    return _validates(ollama.ChatResponse, {**wire, "message": message})
+    return _validates(ollama.ChatResponse, wire)
 
 
 # -- order, alternation, ids, signatures ----------------------------------------------------------
@@ -328,7 +327,7 @@ def _bedrock_order(wire: Any) -> list[str]:
             if results != waiting:
                 found.append(f"/messages/{index}: answers {len(results)} of {len(waiting)} calls")
             waiting = set()
-        waiting = waiting | calls
+        waiting = waiting | (calls - results)  # the service answers its own calls at once
         if not blocks:
             found.append(f"/messages/{index}: empty")
     if used and "toolConfig" not in wire:

@@ -83,7 +83,7 @@ from interlingua.model.metadata import (
     StopReason,
     Usage,
 )
-from interlingua.model.tools import SideEffects, ToolDefinition
+from interlingua.model.tools import Grammar, SideEffects, ToolDefinition
 
 DIALECTS = (
     "openai-chat",
@@ -884,7 +884,8 @@ def tools(draw: DrawFn, name: str | None = None, with_raw: bool = False) -> Tool
         return ToolDefinition(name, executor="provider", kind=name, **extra)
     described = draw(_maybe(texts(1)))
     if name in CUSTOM_TOOLS:
-        return ToolDefinition(name, described, kind="custom", **extra)
+        grammar = draw(_rarely(st.just(Grammar("regex", "[a-z]+"))))
+        return ToolDefinition(name, described, kind="custom", grammar=grammar, **extra)
     return ToolDefinition(
         name,
         described,

@@ -17,6 +17,13 @@ class SideEffects(StrEnum):
     NETWORK = "network"
 
 
+class Grammar(Value, frozen=True):
+    """What the free text of a `custom` tool has to look like; `syntax` is `lark` or `regex`."""
+
+    syntax: str
+    definition: str
+
+
 class ToolDefinition(Value, frozen=True):
     """`input_schema` is kept and sent untouched. `side_effects` and `input_schema` may be None on
     tools read from a wire; naming rules hold when a tool is registered, not when it is read.
@@ -33,5 +40,6 @@ class ToolDefinition(Value, frozen=True):
     strict: bool | None = None
     deferred: bool | None = None
     output_schema: JsonObject | None = None
+    grammar: Grammar | None = None
     cache: Cache | None = None
     raw: Raw | None = None

@@ -116,6 +116,7 @@ def _write_tool(tool: ToolDefinition, scribe: Scribe) -> Wire | None:
     if (
         tool.side_effects is not None
         or tool.output_schema is not None
+        or tool.grammar is not None
         or not tool.requires_workspace
     ):
         scribe.unsaid(tool, SAID_TOOL)

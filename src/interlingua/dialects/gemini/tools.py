@@ -166,6 +166,7 @@ def _account(tool: ToolDefinition, scribe: Scribe) -> None:
         or tool.executor != "client"
         or tool.strict is not None
         or tool.deferred is not None
+        or tool.grammar is not None
     ):
         scribe.unsaid(tool, _SAID)
     else:

@@ -8,7 +8,7 @@ from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
-from interlingua.model.tools import ToolDefinition
+from interlingua.model.tools import Grammar, ToolDefinition
 
 _FIELDS: dict[str, tuple[str, type]] = {
     "description": ("description", str),
@@ -16,6 +16,8 @@ _FIELDS: dict[str, tuple[str, type]] = {
     "strict": ("strict", bool),
 }
 _KNOWN = frozenset({"type", "function", "custom", "defer_loading", *MARKS})
+_FORMAT = "format"
+_ANY_TEXT = {"type": "text"}
 _FUNCTION_FILLERS = {"type": "function"}
 
 
@@ -37,6 +39,8 @@ def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
         taken.add("type")
     inner = wire[kind]
     fields = _read_fields(inner, kind, f".{kind}")
+    if kind == "custom":
+        fields["taken"].update(_read_format(inner.get(_FORMAT), fields, note))
     note.leave_inner(wire, kind, fields.pop("taken"))
     fields["cache"] = read_cache(wire, t, "tool", note.form, taken)
     deferred = maybe(wire, "defer_loading", bool)
@@ -61,6 +65,19 @@ def _read_fields(inner: Wire, kind: str, path: str) -> dict[str, Any]:
             fields[field] = want(inner[key], type_, f"{path}.{key}")
             taken.add(key)
     return {**fields, "taken": taken}
+
+
+def _read_format(wire: Any, fields: dict[str, Any], note: Note) -> set[str]:
+    """What free text has to look like; the keys that this takes."""
+    if wire == _ANY_TEXT:
+        note.form[_FORMAT] = "text"
+        return {_FORMAT}
+    match wire:
+        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(text)} as of}:
+            if len(wire) == len(of) == 2:
+                fields["grammar"] = Grammar(syntax, text)
+                return {_FORMAT}
+    return set()
 
 
 def read_legacy_tool(wire: Any, t: Tables) -> ToolDefinition:
@@ -102,6 +119,8 @@ def write_tool(tool: ToolDefinition, t: Tables, scribe: Scribe) -> list[Wire]:
         scribe.lost(tool, None, "there are no tools that take free text")
         return []
     wire: Wire = {"type": tool.kind, tool.kind: _write_fields(tool)}
+    if tool.kind == "custom":
+        _write_format(wire[tool.kind], tool.grammar, form)
     said = _SAID if tool.kind == "function" else _SAID_CUSTOM
     if tool.deferred is not None and (t.deferred_tools or form.get("deferred")):
         wire["defer_loading"] = tool.deferred
@@ -120,6 +139,14 @@ def _write_fields(tool: ToolDefinition) -> Wire:
     if tool.kind == "function" and tool.strict is not None:
         inner["strict"] = tool.strict
     return inner
+
+
+def _write_format(inner: Wire, grammar: Grammar | None, form: Wire) -> None:
+    if grammar is not None:
+        said = {"syntax": grammar.syntax, "definition": grammar.definition}
+        inner[_FORMAT] = {"type": "grammar", "grammar": said}
+    elif form.get(_FORMAT) == "text":
+        inner[_FORMAT] = dict(_ANY_TEXT)
 
 
 def _write_legacy_tool(tool: ToolDefinition, t: Tables, scribe: Scribe) -> list[Wire]:
@@ -144,5 +171,5 @@ def _write_server_tool(
 
 
 _SAID = frozenset({"name", "description", "input_schema", "strict", "kind", "executor", "cache"})
-_SAID_CUSTOM = _SAID - {"input_schema", "strict"}
+_SAID_CUSTOM = _SAID - {"input_schema", "strict"} | {"grammar"}
 _SAID_SERVER = frozenset({"kind", "executor", "cache"})

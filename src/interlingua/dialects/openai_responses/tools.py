@@ -26,7 +26,7 @@ from interlingua.errors import ReadError, found
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
 from interlingua.model.exchange import ToolChoice
-from interlingua.model.tools import ToolDefinition
+from interlingua.model.tools import Grammar, ToolDefinition
 
 _SAID = frozenset(
     {"name", "description", "input_schema", "executor", "kind", "strict", "deferred"}
@@ -47,6 +47,7 @@ _KEYS_OF: dict[str, tuple[str, ...]] = {
     "mcp": ("defer_loading",),
 }
 """Which of the fields each kind of tool has on the wire."""
+_FORMAT = "format"
 _DEMANDED = {"function": ("parameters", "strict")}
 """Keys that are written even where there is nothing to say."""
 
@@ -73,6 +74,8 @@ def read_tool(wire: Any) -> ToolDefinition:
                 known.add(key)
             else:
                 spelling.setdefault("absent", []).append(key)
+    if kind == "custom":
+        _read_format(wire.get(_FORMAT), fields, spelling, known)
     rest, spelled = spare(wire, known)
     if kind == "mcp" and "server_label" not in wire:
         spelling.setdefault("absent", []).append("server_label")
@@ -84,6 +87,25 @@ def read_tool(wire: Any) -> ToolDefinition:
     if rest or spelling or kind not in ("function", "custom"):
         raw = {NAME: {**rest, "$form": spelling} if spelling else rest}
     return ToolDefinition(name, executor=_executor(wire, kind), kind=kind, raw=raw, **fields)
+
+
+def _read_format(wire: Any, fields: dict[str, Any], spelling: Wire, known: set[str]) -> None:
+    """What free text has to look like."""
+    match wire:
+        case {"type": "text"} if len(wire) == 1:
+            spelling[_FORMAT] = "text"
+            known.add(_FORMAT)
+        case {"type": "grammar", "syntax": str(syntax), "definition": str(text)} if len(wire) == 3:
+            fields["grammar"] = Grammar(syntax, text)
+            known.add(_FORMAT)
+
+
+def _write_format(wire: Wire, grammar: Grammar | None, spelling: Wire) -> None:
+    if grammar is not None:
+        said = {"syntax": grammar.syntax, "definition": grammar.definition}
+        wire[_FORMAT] = {"type": "grammar", **said}
+    elif spelling.get(_FORMAT) == "text":
+        wire[_FORMAT] = {"type": "text"}
 
 
 def _name(wire: Wire, kind: str, known: set[str]) -> str:
@@ -128,6 +150,9 @@ def write_tool(tool: ToolDefinition, scribe: Scribe) -> Wire | None:
         elif key in _DEMANDED.get(kind, ()) and not absent(spelling, key):
             wire[key] = None
     said = _SAID - {field for key, (field, _) in _FIELDS.items() if key not in keys}
+    if kind == "custom":
+        _write_format(wire, tool.grammar, spelling)
+        said |= {"grammar"}
     scribe.unsaid(tool, said)
     put_back(wire, raw)
     if _executor(wire, kind) != tool.executor and kind == "tool_search":
