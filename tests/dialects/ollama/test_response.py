@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import ollama
 import pytest
 
 from interlingua.dialects.ollama import DIALECT
 from interlingua.dialects.ollama.tables import DEFAULT_TIME
 from interlingua.errors import ReadError
-from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.blocks import (
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason, Usage
 from tests.dialects.ollama import judge
-from tests.dialects.ollama.wires import CALL, answer, losses, read_answer
+from tests.dialects.ollama.wires import CALL, PNG, answer, losses, read_answer
 
 USE = ToolUseBlock("call_1", "get_weather", {"city": "Oslo"})
 
@@ -39,6 +46,16 @@ def test_an_answer_is_a_message_with_metadata() -> None:
     assert (metadata.stop_reason, metadata.raw_stop_reason) == (StopReason.END_TURN, "stop")
     assert metadata.usage == Usage(10, 3)
     assert response.raw == {"ollama": {"created_at": "2026-11-15T12:00:00.5Z", "total_duration": 5}}
+
+
+def test_images_of_an_answer_go_home_and_no_others_go_out() -> None:
+    image = ImageBlock(Source("base64", PNG), "image/png")
+    response = read_answer(answer("Here.", message={"images": [PNG]}))
+    assert response.message.content == (TextBlock("Here."), image)
+    wire, lost = written(made((TextBlock("Here."), image)))
+    assert wire["message"] == {"role": "assistant", "content": "Here."}
+    assert lost == [("dropped", "$.message.content[1]")]
+    ollama.ChatResponse.model_validate(wire)
 
 
 @pytest.mark.requirement("P32")

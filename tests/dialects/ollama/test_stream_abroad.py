@@ -197,12 +197,13 @@ def test_what_has_no_place_is_left_out_and_reported_once() -> None:
     ]
     response = answer(*blocks)
     wires, report = told(response, *il.unfold(response)[1:-1])
-    assert said(wires) == [{"content": "a"}, {"images": ["iVBORw0KGgo="]}, {}]
+    assert said(wires) == [{"content": "a"}, {}]
     assert list(report) == list(DIALECT.write_response(response).report)
     assert [loss.path for loss in report if loss.kind == "dropped"] == [
         "$.message.content[0]",
         "$.message.content[1]",
         "$.message.content[2].citations",
+        "$.message.content[3]",
     ]
 
 

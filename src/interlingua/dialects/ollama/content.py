@@ -7,6 +7,7 @@ from typing import Any
 
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, compaction_as_text
 from interlingua.dialects.ollama.calls import read_call, write_call
+from interlingua.dialects.ollama.shape import form_of
 from interlingua.dialects.ollama.tables import IMAGE_STARTS, JOINER, JOINERS, NAME
 from interlingua.dialects.shape import Kept, ShapeError, may_take, want
 from interlingua.model.blocks import (
@@ -72,6 +73,15 @@ def read_images(wire: Wire, kept: Kept) -> list[ImageBlock]:
     return images
 
 
+def shown(block: Block) -> Block:
+    """A block of an answer. The official client takes no image there (0.6.3), so that only those go
+    out that came in like this."""
+    return block.replace(raw=_SHOWN) if type(block) is ImageBlock else block
+
+
+_SHOWN = {NAME: {"$form": {"shown": True}}}
+
+
 def _read_calls(wire: Wire, place: Any, kept: Kept, odd: list[Diagnostic]) -> list[Block]:
     listed = may_take(wire, "tool_calls", list, kept.spelled)
     if not listed:
@@ -95,10 +105,11 @@ _TEXT = 1
 class Said:
     """What the blocks of one message come to."""
 
-    __slots__ = ("calls", "images", "joiner", "scribe", "texts", "thoughts")
+    __slots__ = ("calls", "images", "is_answer", "joiner", "scribe", "texts", "thoughts")
 
-    def __init__(self, scribe: Scribe, role: Role) -> None:
+    def __init__(self, scribe: Scribe, role: Role, is_answer: bool) -> None:
         self.scribe = scribe
+        self.is_answer = is_answer
         self.joiner = JOINERS.get(role, JOINER)
         self.texts: list[str] = []
         self.thoughts: list[ThinkingBlock] = []
@@ -165,6 +176,9 @@ class Said:
 
     def image(self, block: Any) -> None:
         source: Source = block.source
+        if self.is_answer and "shown" not in form_of(block.raw):
+            self.scribe.dropped(block, "an answer shows no images")
+            return
         if source.kind != "base64" or source.data is None:
             self.scribe.dropped(block, "an image has to come with its data")
             return
@@ -217,17 +231,19 @@ def document_text(source: Source) -> str | None:
     return JOINER.join([block.text for block in inner if type(block) is TextBlock])
 
 
-def write_content(message: Message, out: Wire, scribe: Scribe) -> None:
+def write_content(message: Message, out: Wire, scribe: Scribe, is_answer: bool = False) -> None:
     """Put what a message says into a wire message."""
     content = message.content
-    write_blocks(content, message.role, out, scribe)
+    write_blocks(content, message.role, out, scribe, is_answer)
     if content and not (out["content"] or len(out) > 2 or all(map(_is_empty, content))):
         reason = "nothing of it can be said; a placeholder stands in its place"
         scribe.lost(message, "content", reason, kind="approximated")
         out["content"] = PLACEHOLDER
 
 
-def write_blocks(content: tuple[Any, ...], role: Role, out: Wire, scribe: Scribe) -> None:
+def write_blocks(
+    content: tuple[Any, ...], role: Role, out: Wire, scribe: Scribe, is_answer: bool = False
+) -> None:
     if len(content) == 1 and type(content[0]) is TextBlock and content[0].text:
         only = content[0]
         out["content"] = only.text
@@ -236,7 +252,7 @@ def write_blocks(content: tuple[Any, ...], role: Role, out: Wire, scribe: Scribe
         return
     if len(content) > 1:
         report_moved(content, scribe)
-    said = Said(scribe, role)
+    said = Said(scribe, role, is_answer)
     for block in content:
         said.add(block)
     said.put(out)

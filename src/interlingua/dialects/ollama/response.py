@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
-from interlingua.dialects.ollama.content import SAYING, leave_out, read_content, write_content
+from interlingua.dialects.ollama.content import (
+    SAYING,
+    leave_out,
+    read_content,
+    shown,
+    write_content,
+)
 from interlingua.dialects.ollama.failure import read_error, write_error
 from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import (
@@ -92,7 +98,7 @@ def _read_message(wire: Wire, fields: Wire, kept: Kept, odd: list[Diagnostic]) -
     except ShapeError as misfit:
         raise misfit.inside(".message") from None
     fields["provider_raw"] = spare(given, SAYING, inner.spelled, inner.form)
-    return tuple(blocks)
+    return tuple([shown(block) for block in blocks])
 
 
 def read_reason(word: Any, content: tuple[Block, ...]) -> StopReason | None:
@@ -152,7 +158,7 @@ def write_response(response: Response, scribe: Scribe) -> Wire:
 def _write_message(message: Message, scribe: Scribe) -> Wire:
     raw = message.metadata.provider_raw
     out: Wire = {"role": "assistant"}
-    write_content(message, out, scribe)
+    write_content(message, out, scribe, is_answer=True)
     if message.name is not None:
         scribe.lost(message, "name")
     if raw is None:

@@ -119,7 +119,7 @@ class Abroad(InTurn):
                 told.append(block)
             else:
                 scribe.dropped(block, NO_TURN)
-        write_blocks(tuple(told), partial.role, {}, scribe)
+        write_blocks(tuple(told), partial.role, {}, scribe, is_answer=True)
 
     # -- blocks -----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ QUIET = Quiet(NAME, None, Report(NAME))
 def message_of(block: Block) -> Wire | None:
     """The message of a line that says this block; None where it has no place."""
     out: Wire = {"role": "assistant"}
-    write_blocks((block,), Role.ASSISTANT, out, QUIET)
+    write_blocks((block,), Role.ASSISTANT, out, QUIET, is_answer=True)
     return out if out["content"] or len(out) > 2 else None
 
 
