@@ -69,7 +69,7 @@ def retell(
 
 def _is_simple(request: Request) -> bool:
     """Whether nobody but the user has spoken yet, after the instructions: nothing to repair."""
-    if request.tools or request.continues is not None:
+    if request.tools or request.continues is not None or request.options.metadata is not None:
         return False
     leading = True
     for message in request.messages:

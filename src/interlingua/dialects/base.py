@@ -89,6 +89,8 @@ class Traits(NamedTuple):
     """The JSON Schema keywords that it keeps; None where it takes all."""
     call_signature: Callable[[str | None], str | None] | None = None
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
+    metadata: str | None = None
+    """What it calls the caller's own words about a request; None where it has no place for them."""
     closes_blocks: bool = False
     """In its streams nothing can be added to a block that has ended."""
     compactions: bool = False

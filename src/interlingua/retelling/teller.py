@@ -30,6 +30,7 @@ from interlingua.model.metadata import MessageStatus
 from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.images import without_images
 from interlingua.retelling.issuers import UNVERIFIED, can_verify, issuer_in_wire
+from interlingua.retelling.labels import tell_labels
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
 from interlingua.retelling.tools import tools_for
 
@@ -81,6 +82,8 @@ class Teller:
             tools = tools_for(request.tools, self.target, self.scribe)
             if tools is not request.tools:
                 changes["tools"] = tools
+        if request.options.metadata is not None and self.source != self.name:
+            tell_labels(request.options, self.source, self.traits, self.scribe)
         if request.continues is not None and self.source != self.name:
             reason = "the history that the provider keeps is known to that provider alone"
             self.scribe.lost(request, "continues", reason, severity="error")

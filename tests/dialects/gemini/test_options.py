@@ -163,6 +163,33 @@ def test_tier_and_labels_stand_beside_the_config() -> None:
     assert told(service_tier="warp")[1] == [("dropped", "$.options.service_tier")]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "labels", "kind"),
+    [
+        ({"team": "a_1"}, {"team": "a_1"}, "approximated"),
+        ({"team": "a", "Run ID": "7"}, {"team": "a"}, "approximated"),
+        ({"team": "A 1"}, None, "dropped"),
+        ({"1st": "a"}, None, "dropped"),
+        ({"team": "a" * 64}, None, "dropped"),
+    ],
+)
+def test_metadata_is_said_as_labels_as_far_as_they_can_hold_it(
+    metadata: dict[str, str], labels: Any, kind: str
+) -> None:
+    wire, lost = told(metadata=metadata)
+    assert (wire.get("labels"), lost) == (labels, [(kind, "$.options.metadata")])
+
+
+def test_labels_go_home_and_are_reported_as_metadata() -> None:
+    wire = body(labels={"Team": "A 1"})
+    assert read(wire).options.metadata == {"Team": "A 1"}  # whatever stood there goes home
+    for target in ("openai-chat", "openai-responses", "openrouter", "bedrock"):
+        report = il.convert(wire, "gemini", target, model="m").report
+        assert losses(report) == [("approximated", "$.options.metadata")]
+    report = il.convert(wire, "gemini", "ollama", model="m").report
+    assert losses(report) == [("dropped", "$.options.metadata")]
+
+
 def test_options_without_a_place_are_reported() -> None:
     assert told(user="u", verbosity="low", parallel_tool_calls=False)[1] == [
         ("dropped", f"$.options.{name}") for name in ("verbosity", "parallel_tool_calls", "user")
@@ -235,6 +262,48 @@ def test_counts_in_googles_language_are_numbers() -> None:
     [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": spelled}]})
     items = {"anyOf": [{"type": "string"}]}
     assert tool.input_schema == {"type": "array", "minItems": 1, "items": items}
+
+
+def test_keywords_of_googles_language_have_two_spellings() -> None:
+    spelled = {
+        "type": "OBJECT",
+        "property_ordering": ["any_of"],
+        "properties": {"any_of": {"any_of": [{"type": "STRING", "max_length": "9"}]}},
+        "additional_properties": {"type": "INTEGER"},
+    }
+    [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": spelled}]})
+    assert tool.input_schema == {
+        "type": "object",
+        "propertyOrdering": ["any_of"],
+        "properties": {"any_of": {"anyOf": [{"type": "string", "maxLength": 9}]}},
+        "additionalProperties": {"type": "integer"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("google", "plain"),
+    [
+        (
+            {"type": "STRING", "nullable": True, "enum": ["a"]},
+            {"type": ["string", "null"], "enum": ["a", None]},
+        ),
+        ({"nullable": True, "enum": ["a"]}, {"enum": ["a", None]}),
+        ({"nullable": True, "$ref": "#/$defs/a"}, {"nullable": True, "$ref": "#/$defs/a"}),
+    ],
+)
+def test_what_may_be_null_is_not_forbidden_by_its_words(google: Wire, plain: Wire) -> None:
+    spelled = {"type": "OBJECT", "properties": {"s": google}}
+    [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": spelled}]})
+    assert tool.input_schema == {"type": "object", "properties": {"s": plain}}
+
+
+def test_a_changed_schema_that_may_be_null_goes_home_in_googles_language() -> None:
+    google = {"type": "STRING", "nullable": True, "enum": ["a"]}
+    [tool] = tools({"functionDeclarations": [{"name": "f", "parameters": google}]})
+    changed = tool.replace(input_schema={"type": ["string", "null"], "enum": ["a", "b", None]})
+    wire, _ = write_tools(changed)
+    said = wire[0]["functionDeclarations"][0]["parameters"]
+    assert said == {"type": "STRING", "nullable": True, "enum": ["a", "b"]}
 
 
 @pytest.mark.parametrize("key", ["parametersJsonSchema", "parameters_json_schema"])

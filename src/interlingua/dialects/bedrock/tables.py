@@ -25,6 +25,7 @@ TRAITS = Traits(
     results_in_user_turn=True,
     closes_blocks=True,
     changes=frozenset({"tools_added", "tools_removed"}),
+    metadata="requestMetadata",
 )
 
 ROLES: dict[Role, str] = {

@@ -10,7 +10,7 @@ from interlingua.dialects.gemini.choice import read_tool_config, write_tool_conf
 from interlingua.dialects.gemini.config import read_config, write_config
 from interlingua.dialects.gemini.contents import read_contents, read_system, write_messages
 from interlingua.dialects.gemini.spelling import Taking, WrongShapeError, mine, spell
-from interlingua.dialects.gemini.tables import SAID_OPTIONS, SERVICE_TIERS
+from interlingua.dialects.gemini.tables import SAID_OPTIONS, SERVICE_TIERS, is_label
 from interlingua.dialects.gemini.tools import read_tools, write_tools
 from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message
@@ -77,6 +77,7 @@ def _read_options(body: Taking, stream: bool | None) -> Options:
         body.absorb("toolConfig", tools)
     if (labels := _read_labels(body)) is not None:
         given["metadata"] = labels
+        body.form["labels"] = True
     if (tier := _read_tier(body)) is not None:
         given["service_tier"] = tier
     if stream is not None:
@@ -162,11 +163,30 @@ def _write_options(body: Wire, options: Options, rest: Wire, form: Wire, scribe:
     if tools or inner.get("void"):
         body["toolConfig"] = tools
     if options.metadata is not None:
-        body["labels"] = options.metadata
+        _write_labels(body, options, options.metadata, form, scribe)
     if options.service_tier is not None:
         _write_tier(body, options, form, scribe)
     scribe.unsaid(options, SAID_OPTIONS)
     return rest
+
+
+def _write_labels(
+    body: Wire, options: Options, metadata: dict[str, str], form: Wire, scribe: Scribe
+) -> None:
+    """Metadata as labels, which are for the bill and have a grammar of their own; those that were
+    labels stay as they are."""
+    if form.get("labels") or not metadata:
+        body["labels"] = metadata
+        return
+    labels = {key: value for key, value in metadata.items() if is_label(key, value)}
+    if labels:
+        body["labels"] = labels
+        reason = "said as labels for the bill"
+        if len(labels) < len(metadata):
+            reason = f"{reason}, which cannot hold all of it"
+        scribe.lost(options, "metadata", reason, kind="approximated")
+    else:
+        scribe.lost(options, "metadata", "labels cannot hold it")
 
 
 def _write_tier(body: Wire, options: Options, form: Wire, scribe: Scribe) -> None:

@@ -5,6 +5,7 @@ schema that was read goes home as it was while it still says the same."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from interlingua.dialects.base import Wire
@@ -21,6 +22,8 @@ _COUNTS = frozenset(
 _INNER = ("items", "additionalProperties", "not")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED = ("properties", "$defs", "defs")
+_WORDS = (*_COUNTS, *_LISTS, "additionalProperties", "propertyOrdering")
+_SNAKE = {re.sub("[A-Z]", lambda big: f"_{big[0].lower()}", word): word for word in _WORDS}
 
 
 def read_schema(schema: Wire, form: Wire, key: str) -> Wire:
@@ -44,7 +47,7 @@ def _through(schema: Any, change: Any) -> Any:
     """The schema with every schema in it changed."""
     if type(schema) is not dict:
         return schema
-    out = dict(schema)
+    out = {_camel(key, schema): item for key, item in schema.items()}
     for key in _INNER:
         if key in out:
             out[key] = _through(out[key], change)
@@ -57,6 +60,12 @@ def _through(schema: Any, change: Any) -> Any:
     return change(out)
 
 
+def _camel(key: str, schema: Wire) -> str:
+    """The usual spelling of a keyword: the service takes two."""
+    usual = _SNAKE.get(key, key)
+    return key if usual in schema else usual
+
+
 def _plain(out: Wire) -> Wire:
     word = out.get("type")
     if type(word) is str and word in _TYPES:
@@ -67,19 +76,30 @@ def _plain(out: Wire) -> Wire:
     if out.get("nullable") is False:
         del out["nullable"]
     elif out.get("nullable") is True:
-        if type(word) is str:
-            out["type"] = [word, "null"]
-            del out["nullable"]
-        elif type(out.get("anyOf")) is list:
-            out["anyOf"] = [*out["anyOf"], {"type": "null"}]
-            del out["nullable"]
+        _allow_null(out)
     return out
+
+
+def _allow_null(out: Wire) -> None:
+    """Say `nullable` as JSON Schema does, in every keyword that would forbid null."""
+    words = out.get("enum")
+    if type(out.get("type")) is str:
+        out["type"] = [out["type"], "null"]
+    elif type(out.get("anyOf")) is list:
+        out["anyOf"] = [*out["anyOf"], {"type": "null"}]
+    elif type(words) is not list:
+        return
+    if type(words) is list and None not in words:
+        out["enum"] = [*words, None]
+    del out["nullable"]
 
 
 def _google(out: Wire) -> Wire:
     word = out.get("type")
     if type(word) is list and len(word) == 2 and "null" in word:
         out["nullable"] = True
+        if type(out.get("enum")) is list:
+            out["enum"] = [each for each in out["enum"] if each is not None]
         word = next(each for each in word if each != "null") if word != ["null", "null"] else "null"
     if type(word) is str and word in _CAPITALS:
         out["type"] = _CAPITALS[word]

@@ -299,4 +299,5 @@ TRAITS = Traits(
     ids=OPENAI_IDS,
     error_flag=False,
     result_media=frozenset(),
+    metadata="metadata",
 )

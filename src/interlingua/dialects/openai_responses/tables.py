@@ -27,6 +27,7 @@ TRAITS = Traits(
     compactions=True,
     changes=frozenset({"tools_added", "effort", "response_format"}),
     changes_inside=True,
+    metadata="metadata",
 )
 
 ROLES: dict[str, Role] = {

@@ -75,6 +75,7 @@ TRAITS = Traits(
     result_media=frozenset({"image", "audio", "video", "document"}),
     replays_thinking=True,
     changes=ROUTED.changes,
+    metadata="metadata",
 )
 """Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
 (`FORMATS` gives the dialect), and OpenRouter takes all of them back."""
