@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from interlingua.dialects.base import Dialect, Traits, TwoWay
-from interlingua.dialects.probes import PROBES, fate
+from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
 from interlingua.dialects.registry import dialects, folder
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
@@ -27,9 +27,10 @@ def page(dialect: Dialect) -> str:
         "## Tables",
         *_tables(tables),
         "## What can be said in it",
-        "`yes`: said as it is. `~`: said in a weaker or another form, with a report. "
+        "`yes`: said as it is. `~`: said in a weaker or another form, or without the fields that "
+        "are named, with a report. "
         "`no`: has no place, and is in the report.",
-        _grid(["said", dialect.name], [[p.name, _own(p, dialect.name)] for p in PROBES]),
+        _grid(["said", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -41,25 +42,25 @@ def matrix() -> str:
         "# What survives",
         "Each thing is said in the dialect of the heading, read, retold and said in the dialect of "
         "the column; this page is printed by `make docs`. `yes`: it arrives as it was. `~`: it "
-        "arrives in a weaker or another form. `no`: it does not arrive. The last two are always in "
-        "the report. Things that the first dialect cannot say itself are left out.",
+        "arrives in a weaker or another form, or without the fields that are named. `no`: it does "
+        "not arrive. The last two are always in the report. Things that the first dialect cannot "
+        "say itself are left out.",
     ]
     for source in names:
         others = [name for name in names if name != source]
         rows = []
         for probe in PROBES:
             fates = [fate(probe, source, target) for target in others]
-            if fates[0] != "-":
-                rows.append([probe.name, *(_MARKS[each] for each in fates)])
+            if fates[0].word != "-":
+                rows.append([probe.name, *map(_mark, fates)])
         parts += [f"## From `{source}`", _grid(["said", *others], rows)]
     return "\n\n".join(parts) + "\n"
 
 
-def _own(probe: Any, name: str) -> str:
-    from interlingua.dialects.probes import _fate_at
-    from interlingua.dialects.registry import dialect as dialect_of
-
-    return _MARKS[_fate_at(probe.value, name, dialect_of(name))]
+def _mark(fate: Fate) -> str:
+    if not fate.without:
+        return _MARKS[fate.word]
+    return f"{_MARKS[fate.word]} no {', '.join(f'`{name}`' for name in fate.without)}"
 
 
 def _traits(traits: Traits) -> str:

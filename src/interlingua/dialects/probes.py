@@ -3,6 +3,7 @@ two dialects: found by saying it, not written down."""
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 from interlingua.dialects.base import Dialect
@@ -38,23 +39,40 @@ from interlingua.model.exchange import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
-from interlingua.model.tools import ToolDefinition
+from interlingua.model.tools import Grammar, ToolDefinition
 
-Fate = Literal["kept", "changed", "lost", "-"]
+Word = Literal["kept", "changed", "lost", "-"]
 """`-`: the source cannot say it in the first place."""
+
+
+class Fate(NamedTuple):
+    """What becomes of a thing; one that is changed may arrive without some of its fields."""
+
+    word: Word
+    without: tuple[str, ...] = ()
+
+
+_WHOLE = re.compile(r"\$(\.options\.\w+|\.continues|\.message|.*(content|tools|messages)\[\d+\])")
+"""Paths of things that are there or not; below them are their fields."""
+_DEMANDED = "$.options.max_output_tokens"
+"""What has to be made up for some dialects whatever else is said."""
 
 _PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 _PDF = "JVBERi0xLjQK"
 _SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _TOOL = ToolDefinition("weather", "The weather in a city.", _SCHEMA)
+_FREE = ToolDefinition("note", "Takes a note.", kind="custom")
 _CALL = ToolUseBlock("call_1", "weather", {"city": "Ulan Bator"})
 _HELLO = Message.user("Hello")
 _FORMAT = ResponseFormat("json_schema", "city", _SCHEMA)
 
 
 class Probe(NamedTuple):
+    """`about` is the field that it is there for, where it is no message, block, tool or option."""
+
     name: str
     value: Request | Response
+    about: str | None = None
 
 
 def _user(*blocks: UserBlock) -> Request:
@@ -111,10 +129,10 @@ PROBES: tuple[Probe, ...] = (
     Probe("effort from a message on", _changing(Changes(effort="low"))),
     Probe("form of answers from a message on", _changing(Changes(response_format=_FORMAT))),
     Probe("instructions that expire", _changing(Changes(clear_at="next_user_message"))),
-    Probe("name of a participant", Request((Message.user("Hello", name="ada"),), "model")),
+    Probe("name of a participant", Request((Message.user("Hello", name="ada"),), "model"), "name"),
     Probe("image, base64", _user(_IMAGE, TextBlock("What is it?"))),
     Probe("image, URL", _user(ImageBlock(Source("url", "https://example.com/a.png")))),
-    Probe("image detail", _user(_IMAGE.replace(detail="low"))),
+    Probe("image with detail", _user(_IMAGE.replace(detail="low"))),
     Probe(
         "document, PDF", _user(DocumentBlock(Source("base64", _PDF), "application/pdf", "a.pdf"))
     ),
@@ -123,10 +141,11 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe("audio", _user(AudioBlock(Source("base64", "UklGRg=="), "audio/wav"))),
     Probe("video", _user(VideoBlock(Source("base64", "AAAAIGZ0eXA="), "video/mp4"))),
-    Probe("cache mark", _user(TextBlock("Hello", cache=Cache()))),
+    Probe("cache mark", _user(TextBlock("Hello", cache=Cache())), "cache"),
     Probe("tool", _tools(_TOOL)),
     Probe("strict tool", _tools(_TOOL.replace(strict=True))),
-    Probe("free-text tool", _tools(ToolDefinition("note", "Takes a note.", kind="custom"))),
+    Probe("free-text tool", _tools(_FREE)),
+    Probe("tool with a grammar", _tools(_FREE.replace(grammar=Grammar("regex", "[a-z]+")))),
     Probe("tool choice any", _tools(_TOOL, tool_choice=ToolChoice("any"))),
     Probe("tool choice none", _tools(_TOOL, tool_choice=ToolChoice("none"))),
     Probe("tool choice by name", _tools(_TOOL, tool_choice=ToolChoice("any", ("weather",)))),
@@ -148,11 +167,15 @@ PROBES: tuple[Probe, ...] = (
         _options(response_format=_FORMAT),
     ),
     Probe("reasoning effort", _options(reasoning=Reasoning("high"))),
-    Probe("reasoning budget", _options(max_output_tokens=9000, reasoning=Reasoning(None, 4000))),
-    Probe("thinking wanted", _options(reasoning=Reasoning(mode="on"))),
-    Probe("thinking off", _options(reasoning=Reasoning(mode="off"))),
-    Probe("adaptive thinking", _options(reasoning=Reasoning(mode="adaptive"))),
-    Probe("thinking shown", _options(reasoning=Reasoning("high", visible=True))),
+    Probe(
+        "reasoning budget",
+        _options(max_output_tokens=9000, reasoning=Reasoning(None, 4000)),
+        "budget_tokens",
+    ),
+    Probe("thinking wanted", _options(reasoning=Reasoning(mode="on")), "mode"),
+    Probe("thinking off", _options(reasoning=Reasoning(mode="off")), "mode"),
+    Probe("adaptive thinking", _options(reasoning=Reasoning(mode="adaptive")), "mode"),
+    Probe("thinking shown", _options(reasoning=Reasoning("high", visible=True)), "visible"),
     Probe("verbosity", _options(verbosity="low")),
     Probe("service tier", _options(service_tier="flex")),
     Probe("end user", _options(user="u_1")),
@@ -174,13 +197,18 @@ PROBES: tuple[Probe, ...] = (
                 "Hi", citations=(Citation(url="https://example.com", title="E", start=0, end=2),)
             )
         ),
+        "citations",
     ),
     Probe("generated image", _answer(_IMAGE)),
     Probe("stopped at a sequence", _answer(TextBlock("Hi"), stop=StopReason.STOP_SEQUENCE)),
     Probe("stopped by a filter", _answer(TextBlock("Hi"), stop=StopReason.CONTENT_FILTER)),
-    Probe("cached tokens", _usage(cached_input_tokens=5)),
-    Probe("tokens written to cache", _usage(cache_creation_input_tokens=5)),
-    Probe("reasoning tokens", _usage(reasoning_tokens=5)),
+    Probe("cached tokens", _usage(cached_input_tokens=5), "cached_input_tokens"),
+    Probe(
+        "tokens written to cache",
+        _usage(cache_creation_input_tokens=5),
+        "cache_creation_input_tokens",
+    ),
+    Probe("reasoning tokens", _usage(reasoning_tokens=5), "reasoning_tokens"),
 )
 
 
@@ -188,8 +216,13 @@ def fate(probe: Probe, source: str, target: str) -> Fate:
     """What becomes of a probe that is said in one dialect and then retold in another."""
     said = _said(probe.value, dialect_of(source))
     if said is None:
-        return "-"
-    return _fate_at(said, source, dialect_of(target))
+        return Fate("-")
+    return _fate_at(probe._replace(value=said), source, dialect_of(target))
+
+
+def own_fate(probe: Probe, name: str) -> Fate:
+    """What a dialect makes of it in the first place."""
+    return _fate_at(probe, name, dialect_of(name))
 
 
 def _said(value: Request | Response, source: Dialect) -> Request | Response | None:
@@ -204,17 +237,24 @@ def _said(value: Request | Response, source: Dialect) -> Request | Response | No
         return None
 
 
-def _fate_at(value: Request | Response, source: str, target: Dialect) -> Fate:
+def _fate_at(probe: Probe, source: str, target: Dialect) -> Fate:
     from interlingua.retell import retell
 
+    value = probe.value
     told = retell(value, target, source=source)
     if isinstance(value, Request):
         report = target.write_request(told.value, told.scribe).report
     else:
         report = target.write_response(told.value, told.scribe).report
     losses = [
-        loss for loss in report if ".raw." not in loss.path and ".provider_raw" not in loss.path
+        loss
+        for loss in report
+        if ".raw." not in loss.path and ".provider_raw" not in loss.path and loss.path != _DEMANDED
     ]
     if not losses:
-        return "kept"
-    return "lost" if any(loss.kind == "dropped" for loss in losses) else "changed"
+        return Fate("kept")
+    dropped = [loss.path for loss in losses if loss.kind == "dropped"]
+    fields = [path.rpartition(".")[2].partition("[")[0] for path in dropped]
+    if probe.about in fields or any(_WHOLE.fullmatch(path) for path in dropped):
+        return Fate("lost")
+    return Fate("changed", tuple(dict.fromkeys(fields)))

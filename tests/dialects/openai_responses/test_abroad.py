@@ -42,7 +42,7 @@ def missing(value: Any, written: Written) -> list[str]:
     dropped = {loss.path for loss in written.report if loss.kind == "dropped"}
     found = []
     for fact, places in paths.items():
-        gone = max(len(places) - there[fact], 0)
+        gone = 0 if laws.says_nothing(fact) else max(len(places) - there[fact], 0)
         if gone > sum(any(laws.is_under(place, each) for each in listed) for place in places):
             found.append(f"lost without a word: {places}")
         if gone < sum(place in dropped for place in places):
