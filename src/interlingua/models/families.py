@@ -58,7 +58,7 @@ def reduced(name: str) -> Reduced:
     short = _undated(bare)
     family, version, words = _parts(short.replace(".", "-").split("-"))
     if version is None and "latest" in bare.split("-"):
-        version = NEWEST
+        version, short = NEWEST, f"{short}-latest"  # gemini-pro was another model
     return Reduced(short.replace(".", "-"), family, version, words, variant)
 
 
