@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK, Dialect, Traits
+from interlingua.dialects.base import EARLIER, PLACEHOLDER, SYSTEM_MARK, Dialect, Traits
 from interlingua.ids import IdGrammar
 from interlingua.retell import retell
 from interlingua.retelling.teller import NO_RESULT
@@ -305,3 +305,191 @@ def test_thinking_in_an_answer_is_shown_without_its_signature() -> None:
     out = retell(response, target("ollama", family=None))
     assert out.value.message.content[0] == il.ThinkingBlock("hm")
     assert losses(out) == [("dropped", "$.message.content[0].signature")]
+
+
+# -- who said it -----------------------------------------------------------------------------------
+
+UNSIGNED = il.ThinkingBlock("hm")
+
+
+def by_host(*blocks: Any, provider: str = "deepseek", model: str = "thinker") -> il.Message:
+    """As a session keeps what a host said that signs nothing."""
+    made = f"{provider}:{model}"
+    return assistant(*blocks, model=made, provider=provider, protocol="openai-chat")
+
+
+def test_a_host_that_signs_nothing_gets_its_own_thinking_back() -> None:
+    chat = target("openai-chat", family=None)
+    history = [USER, by_host(UNSIGNED, call()), result()]
+    own = told(history, chat, model="thinker", provider="deepseek")
+    assert own.value == tuple(history)
+    assert own.report.losses == []
+    for other in ({"model": "other", "provider": "deepseek"}, {"provider": "groq"}):
+        assert losses(told(history, chat, **other)) == [("dropped", "$.messages[1].content[0]")]
+
+
+def test_sealed_thinking_goes_back_by_whoever_handed_it_on() -> None:
+    chat = target("openai-chat", family=None)
+    sealed = il.RedactedThinkingBlock("xx", raw={"openai-chat": {"format": "openai-responses-v1"}})
+    message = by_host(sealed, il.TextBlock("a"), provider="vercel")
+    assert told([USER, message], chat, provider="vercel").report.losses == []
+    openai = target("openai-responses", family="openai")
+    assert told([USER, message], openai).report.losses == []
+    assert losses(told([USER, message], target())) == [("dropped", "$.messages[1].content[0]")]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "claude-sonnet-4-5",
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "claude-sonnet-4-5@20250929",
+    ],
+)
+def test_a_model_is_itself_under_all_of_its_names(named: str) -> None:
+    said = assistant(SIGNED, protocol="bedrock", model="bedrock:anthropic.claude-sonnet-4-5-v1:0")
+    assert told([USER, said], target(), model=named).report.losses == []
+
+
+def test_a_tag_of_ollama_is_no_provider() -> None:
+    said = assistant(UNSIGNED, protocol="ollama", model="ollama:qwen3:8b", provider="ollama")
+    ollama = target("ollama", family=None)
+    assert told([USER, said], ollama, model="qwen3:8b", provider="ollama").report.losses == []
+    assert losses(told([USER, said], ollama, model="llama3:8b", provider="ollama")) != []
+
+
+def test_the_model_that_a_request_asks_is_the_one_that_is_told() -> None:
+    said = assistant(
+        SIGNED, il.TextBlock("yes"), protocol="anthropic", model="anthropic:claude-opus-4-1"
+    )
+    request = il.Request((USER, said), "claude-sonnet-4-5")
+    assert losses(retell(request, target())) == [("dropped", "$.messages[1].content[0]")]
+    read = assistant(SIGNED, il.TextBlock("yes"), protocol="anthropic")
+    other = retell(il.Request((USER, read), "claude-opus-4-1"), target(), "claude-sonnet-4-5")
+    assert losses(other) == [("dropped", "$.messages[1].content[0]")]
+
+
+def test_from_claude_5_on_thinking_is_bound_to_the_account() -> None:
+    new, old = "claude-opus-5", "claude-opus-4-1"
+    for model, paths in ((new, ["$.messages[1].content[0]"]), (old, [])):
+        said = assistant(
+            SIGNED,
+            il.TextBlock("yes"),
+            protocol="bedrock",
+            provider="bedrock",
+            model=f"bedrock:{model}",
+        )
+        abroad = told([USER, said], target(), model=model, provider="anthropic")
+        assert [path for _, path in losses(abroad)] == paths
+        vertex = assistant(
+            SIGNED,
+            il.TextBlock("yes"),
+            protocol="anthropic",
+            provider="vertex",
+            model=f"vertex:{model}",
+        )
+        other = told([USER, vertex], target(), model=model, provider="anthropic")
+        assert [path for _, path in losses(other)] == paths
+        own = told([USER, vertex], target(), model=model, provider="vertex")
+        assert own.report.losses == []
+
+
+def test_a_host_gets_its_own_ids_back_and_others_fitted_ones() -> None:
+    chat = target("openai-chat", family=None, ids=TEN_CHARACTERS)
+    long = "chatcmpl-tool-0123456789"
+    history = [USER, by_host(call(long)), result(long)]
+    assert told(history, chat, provider="deepseek").value == tuple(history)
+    assert TEN_CHARACTERS.legal(told(history, chat, provider="groq").value[1].content[0].id)
+
+
+def test_what_the_provider_keeps_is_known_by_the_value_itself() -> None:
+    keeps = target("openai-responses", family="openai", continues=frozenset({"response_id"}))
+    request = il.Request((result("x" * 70),), continues=il.Continues(response_id="r1"))
+    assert retell(request, keeps).value == request
+    assert retell(request.replace(raw={"openai-responses": {}}), keeps).report.losses == []
+    other = retell(request.replace(raw={"anthropic": {}}), keeps)
+    assert [loss.path for loss in other.report] == ["$.messages[0]", "$.continues"]
+    token = retell(il.Request((USER,), continues=il.Continues(token="t")), keeps)
+    assert [(loss.path, loss.severity) for loss in token.report] == [("$.continues", "error")]
+
+
+# -- what is refused for its form ------------------------------------------------------------------
+
+
+def test_a_history_that_begins_with_a_call_is_opened_where_that_is_refused() -> None:
+    gemini = target("gemini", family="google", begins_with_calls=False)
+    system = il.Message.system("be kind")
+    history = [system, assistant(il.TextBlock("I look.")), assistant(call()), result()]
+    out = told(history, gemini)
+    assert [m.role.value for m in out.value] == ["system", "user", "assistant", "assistant", "tool"]
+    assert out.value[1].text == EARLIER
+    assert losses(out) == [("approximated", "$.messages[1]")]
+    assert told(history, target()).value == tuple(history)
+    spoken = [USER, *history[1:]]
+    assert told(spoken, gemini).value == tuple(spoken)
+
+
+def test_texts_that_say_nothing_are_left_out_or_stood_in_for() -> None:
+    blank = il.Message.user([il.TextBlock(" \n"), il.TextBlock("and?")])
+    nothing = il.Message.user(" ")
+    strict = target(texts="visible")
+    out = told([blank, assistant(il.TextBlock("")), nothing], strict)
+    assert [m.text for m in out.value] == ["and?", PLACEHOLDER, PLACEHOLDER]
+    assert losses(out) == [
+        ("dropped", "$.messages[0].content[0]"),
+        ("approximated", "$.messages[1].content"),
+        ("approximated", "$.messages[2].content"),
+    ]
+    assert {loss.severity for loss in out.report} == {"info"}
+    assert told([nothing], target()).value == (nothing,)
+
+
+def test_only_a_models_text_must_say_something_to_some() -> None:
+    gemini = target("gemini", family="google", texts="answers")
+    empty = il.Message.user([il.TextBlock("")])
+    said = assistant(il.TextBlock(""), call())
+    out = told([empty, said, result()], gemini)
+    assert out.value == (empty, assistant(call()), result())
+    assert losses(out) == [("dropped", "$.messages[1].content[0]")]
+
+
+def test_blank_instructions_and_blanks_inside_results_are_left_out() -> None:
+    strict = target(texts="visible")
+    blank = il.Message.system(" ")
+    inside = result("call_1", il.TextBlock("\n"), il.TextBlock("yes"))
+    out = told([blank, USER, assistant(call()), inside], strict)
+    assert [m.role.value for m in out.value] == ["user", "assistant", "tool"]
+    assert out.value[2].content[0].content == (il.TextBlock("yes"),)
+    assert losses(out) == [
+        ("dropped", "$.messages[0].content"),
+        ("dropped", "$.messages[3].content[0].content[0]"),
+    ]
+
+
+def test_what_a_model_said_itself_stays_as_it_said_it() -> None:
+    strict = target(texts="visible", text_behind_calls=False)
+    message = assistant(call(), il.TextBlock("\n\n"), protocol="anthropic")
+    assert told([USER, message, result()], strict).value[1] == message
+
+
+def test_text_behind_the_last_call_comes_before_the_calls_where_that_is_asked_for() -> None:
+    text, more = il.TextBlock("first"), il.TextBlock("later")
+    message = assistant(text, call("a"), call("b"), more, protocol="gemini")
+    history = [USER, message, result("a"), result("b")]
+    out = told(history, target(text_behind_calls=False))
+    assert out.value[1].content == (text, more, call("a"), call("b"))
+    assert losses(out) == [("moved", "$.messages[1].content[3]")]
+    assert told(history, target()).value == tuple(history)
+
+
+def test_a_line_to_one_service_is_not_shown_to_another() -> None:
+    line = il.TextBlock("x-anthropic-billing-header: cc_version=2.1; cch=1a2b3;")
+    both = il.Message.system([line, il.TextBlock("be kind")])
+    chat = target("openai-chat", family=None)
+    out = told([both, USER], chat)
+    assert out.value == (il.Message.system([il.TextBlock("be kind")]), USER)
+    assert [(loss.path, loss.severity) for loss in out.report] == [
+        ("$.messages[0].content[0]", "info")
+    ]
+    assert told([il.Message.system([line]), USER], chat).value == (USER,)
+    assert told([both, USER], target()).value == (both, USER)

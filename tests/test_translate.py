@@ -176,3 +176,51 @@ def test_a_block_that_stands_in_two_places_is_told_of_at_both() -> None:
         "$.messages[1].content[0]",
         "$.messages[1].content[2]",
     ]
+
+
+def chat(*messages: Any) -> Any:
+    return {"model": "m", "messages": list(messages)}
+
+
+def calling(arguments: str = "{}", **keys: Any) -> Any:
+    function = {"name": "look", "arguments": arguments}
+    made = [{"id": "c1", "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": made, **keys}
+
+
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "Cold."}
+
+
+def test_gemini_hears_somebody_before_the_first_call() -> None:
+    done = il.convert(chat(calling(), RESULT), "openai-chat", "gemini")
+    assert [turn["role"] for turn in done.wire["contents"]] == ["user", "model", "user"]
+    assert ("approximated", "$.messages[0]") in [(x.kind, x.path) for x in done.report]
+
+
+def test_an_answer_that_says_nothing_is_a_placeholder_where_it_would_be_refused() -> None:
+    empty = {"role": "assistant", "content": [{"type": "text", "text": ""}]}
+    user = {"role": "user", "content": "Well?"}
+    for target in ("gemini", "anthropic", "bedrock"):
+        done = il.convert(chat(user, empty, user), "openai-chat", target, model="m")
+        assert "nothing that can be shown" in done.json().decode()
+        assert ("approximated", "$.messages[1].content") in [(x.kind, x.path) for x in done.report]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock"])
+def test_blanks_are_a_placeholder_where_they_would_be_refused(target: str) -> None:
+    done = il.convert(chat({"role": "user", "content": " \n"}), "openai-chat", target, model="m")
+    (turn,) = done.wire["messages"]
+    assert turn["content"][0]["text"].strip()
+    assert [loss.path for loss in done.report if "content" in loss.path] == [
+        "$.messages[0].content"
+    ]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock", "gemini", "ollama"])
+def test_a_call_whose_arguments_are_no_json_says_something_else(target: str) -> None:
+    user = {"role": "user", "content": "Well?"}
+    for arguments, severity in (("just words", "error"), ('{"n": 1', "warning")):
+        wire = chat(user, calling(arguments), RESULT)
+        done = il.convert(wire, "openai-chat", target, model="m")
+        (loss,) = [each for each in done.report if each.path.endswith(".raw_arguments")]
+        assert loss.severity == severity

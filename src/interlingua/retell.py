@@ -18,8 +18,9 @@ from interlingua.losses import Loss, Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.retelling.issuers import UNVERIFIED, can_verify
+from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.teller import Teller
+from interlingua.retelling.wording import Wording
 
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 
@@ -37,34 +38,62 @@ def retell(
     target: str | Dialect,
     model: str | None = None,
     *,
+    provider: str | None = None,
     source: str | None = None,
     strict_issuer: bool = False,
     images: bool = True,
 ) -> Retold:
     """Say a request, a response, or messages so that `target` (and its `model`) can take them.
 
-    `source` is the dialect they were read from, where it is known; with `strict_issuer` signatures
-    go back only through the very dialect that they came by, not to their whole signing family.
-    Without `images`, the model takes none, and a placeholder stands for each run of them."""
+    `provider` is who serves the model, where it is known: what a host thought goes back to that
+    host. `source` is the dialect they were read from, for messages that do not say it. With
+    `strict_issuer` signatures go back only through the very dialect that they came by, not to their
+    whole signing family. Without `images`, the model takes none, and a placeholder stands for each
+    run of them."""
     to = dialect_of(target) if isinstance(target, str) else target
     if not images:
         pass  # somebody has to look for them
     elif type(value) is Response:
-        answer = _plain_answer(value, to, model, source, strict_issuer)
+        answer = _plain_answer(value, _listener(value, to, model, provider, strict_issuer, source))
         if answer is not None:
             return answer
     elif type(value) is Request and _is_simple(value):
         report = Report(to.name)
-        return Retold(value, report, Scribe(to.name, value, report))
+        scribe = Scribe(to.name, value, report)
+        wording = Wording(to.name, to.traits, scribe)
+        if source == to.name or all(map(wording.takes, value.messages)):
+            return Retold(value, report, scribe)
     if isinstance(value, Message):
         value = (value,)
     if isinstance(value, (list, tuple)):
         value = Request(tuple(value))
-        told = retell(value, to, model, source=source, strict_issuer=strict_issuer, images=images)
+        told = retell(
+            value,
+            to,
+            model,
+            provider=provider,
+            source=source,
+            strict_issuer=strict_issuer,
+            images=images,
+        )
         return Retold(told.value.messages, told.report, told.scribe)
-    teller = Teller(value, to, model, source, strict_issuer, images)
+    teller = Teller(value, _listener(value, to, model, provider, strict_issuer, source), images)
     told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
     return Retold(told_value, teller.scribe.report, teller.scribe)
+
+
+def _listener(
+    value: Request | Response,
+    to: Dialect,
+    model: str | None,
+    provider: str | None,
+    strict: bool,
+    source: str | None,
+) -> Listener:
+    """Who is told. A request names the model that it asks, unless another one is asked now."""
+    if isinstance(value, Response):
+        return Listener(to, model, provider, strict, True, source)
+    return Listener(to, model or value.model, provider, strict, False, source, value.model)
 
 
 def _is_simple(request: Request) -> bool:
@@ -83,13 +112,15 @@ def _is_simple(request: Request) -> bool:
     return True
 
 
-def _plain_answer(
-    response: Response, to: Dialect, model: str | None, source: str | None, strict_issuer: bool
-) -> Retold | None:
+def _plain_answer(response: Response, listener: Listener) -> Retold | None:
     """The usual answer, said without looking for what it does not have: text, calls whose ids fit,
     and thinking, of which a signature may have to go. None for all others."""
-    traits, message = to.traits, response.message
-    if response.alternatives or traits.call_signature is not None or message.metadata.diagnostics:
+    to, message = listener.dialect, response.message
+    if (
+        response.alternatives
+        or to.traits.call_signature is not None
+        or message.metadata.diagnostics
+    ):
         return None
     signed: list[int] = []
     ids: list[str] = []
@@ -110,8 +141,7 @@ def _plain_answer(
     if ids and not (len(ids) == len(set(ids)) and all(map(to.legal_id, ids))):
         return None
     losses: list[Loss] = []
-    protocol = message.metadata.protocol or source
-    if signed and not can_verify(to, model, message, protocol, strict_issuer):
+    if signed and not listener.can_read(message):
         told = list(content)
         for index in signed:
             told[index] = replace(told[index], signature=None)

@@ -6,6 +6,7 @@ They are run over generated values and over recorded traffic alike.
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import StopReason
+from interlingua.model.metadata import MessageStatus, StopReason
 from interlingua.pointer import difference
 from interlingua.retell import retell
 from interlingua.retelling.pairs import is_paired
@@ -285,6 +286,34 @@ def last_turn_difference(before: Any, after: Any, path: str) -> str | None:
         if found:
             return found
     return None
+
+
+# -- L13: what a model said goes back to it as it was ----------------------------------------------
+
+
+def own(
+    dialect: Dialect, value: Exchange, provider: str | None = None, source: str | None = None
+) -> list[str]:
+    """What retelling a history to the dialect and model that it came from changes, or reports. A
+    turn that failed is no history."""
+    if isinstance(value, Response) and value.message.metadata.status is not MessageStatus.COMPLETE:
+        return []
+    history = value if isinstance(value, Request) else history_of(value)
+    told = retell(history, dialect, provider=provider, source=source)
+    problems = [f"reported to its own model: {loss}" for loss in told.report]
+    before, after = codec.dumps(history), codec.dumps(told.value)
+    if before != after:
+        problems.append(f"changed: {difference(json.loads(before), json.loads(after))}")
+    return problems
+
+
+def history_of(response: Response) -> Request:
+    """An answer as the last turn of a conversation, its calls answered."""
+    message = response.message
+    calls = [b for b in message.content if type(b) is ToolUseBlock and b.executor == "client"]
+    results = [Message.tool_result(call.id, "done") for call in calls]
+    turns = (Message.user("Go on."), message, *results)
+    return Request(turns, message.metadata.response_model)
 
 
 # -- L2: edits win --------------------------------------------------------------------------------

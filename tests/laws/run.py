@@ -34,7 +34,7 @@ MOST_EXCEPTIONS = 0.005
 """The share of a dialect's records that may be excepted."""
 EDITS = 10
 """Edits tried on each value, chosen by the record's id."""
-LAWS = ("L1", "L2", "L3", "L3o", "L4", "L5", "L5o", "L6", "L7", "L9")
+LAWS = ("L1", "L2", "L3", "L3o", "L4", "L5", "L5o", "L6", "L7", "L9", "L13")
 """L3o and L5o are L3 and L5 from outside: the wires are read by `tests.laws.facts`, which shares no
 code with the package."""
 INSIDE = tuple(law for law in LAWS if not law.endswith("o"))
@@ -100,6 +100,8 @@ def examine(case: Case, wanted: Iterable[str] = INSIDE) -> Outcome:
             try_law("L4", partial(accepted, value, target, case))
     try_law("L5o", lambda: translation.reading(case.dialect, case.kind, case.wire, model))
     try_law("L6", lambda: there_and_back(case, home, value))
+    try_law("L13", lambda: laws.own(home, value))
+    try_law("L13", lambda: laws.own(home, value, source=case.dialect))
     seen = [block for _, _, block in walk(messages_of(value))]
     strange = tuple(str(b.raw)[:80] for b in seen if isinstance(b, UnknownBlock))
     found = {law: each for law, each in problems.items() if each}

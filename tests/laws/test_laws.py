@@ -28,6 +28,20 @@ def told(value: Any, name: str) -> Any:
     return kind, written, laws.read(writer, kind, written.wire, getattr(value, "model", None))
 
 
+def from_elsewhere(value: Any, name: str) -> Any:
+    """The value with no turn that this dialect made itself: what a host said, ids and all, goes
+    back to it as it is."""
+    if not isinstance(value, il.Request):
+        return value
+    turns = [
+        each.replace(metadata=each.metadata.replace(protocol=None))
+        if each.metadata.protocol == name
+        else each
+        for each in value.messages
+    ]
+    return value.replace(messages=tuple(turns))
+
+
 EXCHANGES = strategies.requests() | strategies.responses()
 
 
@@ -43,7 +57,7 @@ def test_l3_abroad_everything_missing_is_in_the_report(name: str, value: Any) ->
 @given(value=EXCHANGES)
 @settings(max_examples=60)
 def test_l4_what_is_written_abroad_is_acceptable(name: str, value: Any) -> None:
-    kind, written, _ = told(value, name)
+    kind, written, _ = told(from_elsewhere(value, name), name)
     assert acceptable.problems(name, kind, written.wire) == []
 
 

@@ -9,6 +9,7 @@ from interlingua.adapters.assemble import RequestContext, assemble
 from interlingua.adapters.ids import IdMap
 from interlingua.adapters.stream import Incoming
 from interlingua.dialects.base import Written
+from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.model.events import Event
@@ -21,6 +22,7 @@ from interlingua.models.names import model_name
 from interlingua.prices.table import PriceTable
 from interlingua.retell import Retold, retell
 
+CHAT = "openai-chat"
 _NO_CONTEXT = RequestContext()
 
 
@@ -64,8 +66,18 @@ class Adapter:
 
     def retold(self, request: Request) -> Retold:
         """The same in a form that this model can take."""
-        images = self.capabilities.supports_images
-        return retell(request, self.dialect, self.wire_name, images=images)
+        return retell(
+            request,
+            self.dialect,
+            self.wire_name,
+            provider=self.provider,
+            images=self.capabilities.supports_images,
+        )
+
+    def written(self, told: Retold) -> Written:
+        """What was retold, on the wire, in the words of who serves the model."""
+        host = self.provider if self.dialect.name == CHAT and self.provider in HOSTS else None
+        return self.dialect.write_request(told.value, told.scribe, host)
 
     def to_wire(
         self,
@@ -74,8 +86,7 @@ class Adapter:
         options: Options | None = None,
     ) -> Written:
         """The request as this provider takes it, and the report of what it could not say."""
-        told = self.retold(self.request(messages, tools, options))
-        return self.dialect.write_request(told.value, told.scribe)
+        return self.written(self.retold(self.request(messages, tools, options)))
 
     def from_wire_response(
         self, response: dict[str, Any] | bytes | str, context: RequestContext = _NO_CONTEXT

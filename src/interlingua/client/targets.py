@@ -24,7 +24,7 @@ from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 from interlingua.providers.secret import Secret
-from interlingua.retell import Retold, retell
+from interlingua.retell import retell
 
 _MOST = 1000
 """Models whose address is kept."""
@@ -214,19 +214,16 @@ def write(
     request = Request(
         request.messages, target.name, request.tools, options, request.continues, request.raw
     )
-    told = retell(request, target.dialect, target.name, source=source, images=target.images)
-    host = target.provider.switches.host
-    if host is None or target.dialect.name != "openai-chat":
-        return target.dialect.write_request(told.value, told.scribe)
-    return _at_host(told, host)
-
-
-def _at_host(told: Retold, host: str) -> Written:
-    from interlingua.dialects.openai_chat.request import write_request
-
-    wire = write_request(told.value, told.scribe, host)
-    told.scribe.refuse_critical()
-    return Written(wire, told.report, told.value.model, told.value.options.stream)
+    told = retell(
+        request,
+        target.dialect,
+        target.name,
+        provider=target.provider.key,
+        source=source,
+        images=target.images,
+    )
+    host = target.provider.switches.host if target.dialect.name == "openai-chat" else None
+    return target.dialect.write_request(told.value, told.scribe, host)
 
 
 def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -45,6 +45,8 @@ SUMMARY_MARK = "[summary of the conversation so far] "
 """Stands before compacted history that had to become text."""
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
+EARLIER = "[earlier turns are not shown]"
+"""What the user says before a history that begins with a call, where that is refused."""
 
 NO_REASON = "stop_reason_missing"
 """The diagnostic of a message that ended without a word why."""
@@ -91,6 +93,14 @@ class Traits(NamedTuple):
     """For a model: what to send as the signature of a call that has none, if it insists on one."""
     metadata: str | None = None
     """What it calls the caller's own words about a request; None where it has no place for them."""
+    texts: Literal["any", "answers", "visible"] = "any"
+    """The texts that a request may hold: any, no empty one of a model, or none that is blank."""
+    begins_with_calls: bool = True
+    """A history may begin with a model's call."""
+    text_behind_calls: bool = True
+    """In a turn of the model text may stand behind its last call."""
+    continues: frozenset[str] = frozenset()
+    """The fields of `Continues` that it alone has."""
     closes_blocks: bool = False
     """In its streams nothing can be added to a block that has ended."""
     compactions: bool = False
@@ -169,9 +179,15 @@ class Dialect:
         except RecursionError:
             raise DepthError(self._response, codec.STORED_DEPTH) from None
 
-    def write_request(self, request: Request, scribe: Scribe | None = None) -> Written:
+    def write_request(
+        self, request: Request, scribe: Scribe | None = None, host: str | None = None
+    ) -> Written:
+        """`host` is who speaks the dialect with words of its own, where the dialect knows any."""
         scribe = scribe or Scribe(self.name, request, Report(self.name))
-        wire = self._write_request(request, scribe)
+        if host is None:
+            wire = self._write_request(request, scribe)
+        else:
+            wire = self._write_request(request, scribe, host)
         if scribe._critical is not None:
             scribe.refuse_critical()
         return Written(wire, scribe.report, request.model, request.options.stream)

@@ -221,8 +221,10 @@ def fate(probe: Probe, source: str, target: str) -> Fate:
 
 
 def own_fate(probe: Probe, name: str) -> Fate:
-    """What a dialect makes of it in the first place."""
-    return _fate_at(probe, name, dialect_of(name))
+    """What a dialect makes of it in the first place. Nobody says that a request was read here, so
+    that its form is repaired."""
+    source = None if isinstance(probe.value, Request) else name
+    return _fate_at(probe, source, dialect_of(name))
 
 
 def _said(value: Request | Response, source: Dialect) -> Request | Response | None:
@@ -237,7 +239,7 @@ def _said(value: Request | Response, source: Dialect) -> Request | Response | No
         return None
 
 
-def _fate_at(probe: Probe, source: str, target: Dialect) -> Fate:
+def _fate_at(probe: Probe, source: str | None, target: Dialect) -> Fate:
     from interlingua.retell import retell
 
     value = probe.value

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
+from interlingua import arguments
 from interlingua.dialects.base import WORDS, Scribe, Wire
 from interlingua.errors import ReadError, found
 from interlingua.model.base import Raw, Value
+from interlingua.model.blocks import ToolUseBlock
 
 T = TypeVar("T")
 
@@ -34,6 +36,24 @@ class ShapeError(Exception):
 
     def error(self, what: str) -> ReadError:
         return ReadError(what, f"${self.path}", self.expected, self.found)
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def tell_recovered(block: ToolUseBlock, scribe: Scribe) -> None:
+    """Where arguments are an object, a text that had to be repaired is said as it was understood.
+    Of one that was no JSON at all nothing is left, so that the call says something else."""
+    understood, mode = arguments.recover(block.raw_arguments)
+    if mode == "strict" and arguments.same(understood, block.input):
+        return
+    if mode == "invalid" and not block.input:
+        reason = "they are no JSON; an empty object stands for them"
+        scribe.lost(block, "raw_arguments", reason, severity="error")
+    elif mode == "closed":
+        scribe.lost(block, "raw_arguments", "said as far as they came")
+    else:
+        scribe.lost(block, "raw_arguments", "said as they were understood", severity="info")
 
 
 # -- values of the right JSON type ----------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Any
 from interlingua.dialects.base import (
     PLACEHOLDER,
     SYSTEM_MARK,
-    Dialect,
     Scribe,
     Traits,
     compaction_as_text,
@@ -29,16 +28,16 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.images import without_images
-from interlingua.retelling.issuers import UNVERIFIED, can_verify, issuer_in_wire
+from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.labels import tell_labels
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
 from interlingua.retelling.tools import tools_for
+from interlingua.retelling.wording import INSTRUCTS, Wording, is_call_last
 
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
 # Bound once: looking up an enum's member costs as much as a whole step.
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
-_INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
 
 
@@ -48,30 +47,29 @@ class Teller:
     def __init__(
         self,
         value: Request | Response,
-        target: Dialect,
-        model: str | None,
-        source: str | None,
-        strict_issuer: bool,
+        listener: Listener,
         images: bool = True,
     ) -> None:
-        self.target = target
+        self.listener = listener
+        self.target = target = listener.dialect
         self.name = target.name
         self.traits: Traits = target.traits
-        self.model = model
-        self.source = source
-        self.strict_issuer = strict_issuer
+        self.source = listener.source
+        self.at_home = self.source == self.name
+        """All of it was read from the target's own dialect: its shape needs no repair."""
         self.images = images
-        self.answering = isinstance(value, Response)
+        self.answering = listener.is_client
         """A response goes to a client, who may see the thinking but cannot verify it."""
         self.issuers: dict[int, bool] = {}
         self.scribe = Scribe(target.name, value, Report(target.name))
+        self.wording = Wording(self.name, self.traits, self.scribe)
 
     def request(self, request: Request) -> Request:
         changes: dict[str, Any] = {}
         # History that the provider keeps may hold the call of a result; abroad it is not there.
-        kept_there = request.continues is not None and self.source == self.name
+        kept_there = request.continues is not None and self.goes_on(request)
         seen = request.messages if self.images else without_images(request.messages, self.scribe)
-        if has_changes(seen):
+        if has_changes(seen) and not self.at_home:
             settled = settle(request, seen, self.target, self.scribe)
             seen, changes["tools"], changes["options"] = settled
             request = request.replace(tools=settled.tools, options=settled.options)
@@ -79,16 +77,28 @@ class Teller:
         if messages is not request.messages:
             changes["messages"] = messages
         if request.tools:
-            tools = tools_for(request.tools, self.target, self.scribe)
+            tools = tools_for(request.tools, self.target, self.scribe, self.at_home)
             if tools is not request.tools:
                 changes["tools"] = tools
-        if request.options.metadata is not None and self.source != self.name:
+        if request.options.metadata is not None and not self.at_home:
             tell_labels(request.options, self.source, self.traits, self.scribe)
-        if request.continues is not None and self.source != self.name:
+        if request.continues is not None and not kept_there:
             reason = "the history that the provider keeps is known to that provider alone"
             self.scribe.lost(request, "continues", reason, severity="error")
             changes["continues"] = None
         return request.replace(**changes) if changes else request
+
+    def goes_on(self, request: Request) -> bool:
+        """Whether the target is the one that keeps what the request continues. The value says it
+        where the caller does not: by what only one dialect left in it, or by which words of it
+        there are."""
+        if self.source is not None:
+            return self.at_home
+        if request.raw:
+            return self.name in request.raw
+        said = request.continues
+        known = () if said is None else said.__struct_fields__
+        return all(name in self.traits.continues for name in known if getattr(said, name))
 
     def response(self, response: Response) -> Response:
         self.tell_clamped_usage(response.message)
@@ -126,20 +136,37 @@ class Teller:
                     new = None
             elif role is _TOOL and left_out and self.goes_with_its_call(message, left_out):
                 new = None
-            elif role in _INSTRUCTS and not leading and not self.traits.system_anywhere:
-                new = self.marked(message)
-            leading = leading and role in _INSTRUCTS
+            elif role in INSTRUCTS:
+                new = self.wording.overheard(message)
+                if new is not None and not leading and not self.traits.system_anywhere:
+                    new = self.marked(new)
+            if new is not None and not self.at_home:
+                new = self.worded(new)
+            leading = leading and role in INSTRUCTS
             changed = changed or new is not message
             if new is not None:
                 told.append(new)
         out = tuple(told) if changed else messages
-        return self.hoisted(self.with_ids(self.paired(out) if paired else out))
+        if self.at_home:
+            return out
+        out = self.with_ids(self.paired(out) if paired else out, paired)
+        return self.wording.opened(self.hoisted(out))
+
+    def worded(self, message: Message) -> Message | None:
+        """The message in a form that the target does not refuse, unless it is its own."""
+        if message.role is not _ASSISTANT:
+            return self.wording.spoken(message)
+        if self.listener.made(message):
+            return message
+        said = self.wording.spoken(message)
+        return None if said is None else self.wording.ordered(said)
 
     def is_clean(self, messages: tuple[Message, ...]) -> bool:
         """Whether there is nothing to repair: the usual history, found out in one go."""
-        if self.traits.call_signature is not None:
+        if self.traits.call_signature is not None or not self.traits.begins_with_calls:
             return False
         legal, ordered = self.target.legal_id, self.traits.ordered_results
+        is_fine = self.wording.is_fine
         waiting: list[str] = []
         seen: set[str] = set()
         leading = True
@@ -154,7 +181,7 @@ class Teller:
                     return False
                 waiting.remove(block.tool_use_id)
                 for part in block.content:
-                    if type(part) is not TextBlock:
+                    if type(part) is not TextBlock or self.wording.is_weak(part):
                         return False
                 continue
             if waiting:
@@ -177,9 +204,16 @@ class Teller:
                             return False
                     elif kind is not TextBlock or block.signature is not None:
                         return False
-            elif role is not _USER and not leading and not self.traits.system_anywhere:
+                if not (self.traits.text_behind_calls or is_call_last(content)):
+                    return False
+            elif role is not _USER:
+                if not leading and not self.traits.system_anywhere:
+                    return False
+                if any(map(self.wording.is_aside, content)):
+                    return False
+            if not is_fine(message):
                 return False
-            leading = leading and role in _INSTRUCTS
+            leading = leading and role in INSTRUCTS
         return not waiting
 
     # -- turns ------------------------------------------------------------------------------------
@@ -238,11 +272,12 @@ class Teller:
         return self.signed(self.known(message.replace(content=tuple(told)), message))
 
     def is_issuer_of(self, message: Message) -> bool:
-        """`is_issuer` for blocks that name no issuer themselves; messages share their metadata."""
+        """Whether the target can read what blocks carry that name no issuer themselves; messages
+        share their metadata."""
         metadata = message.metadata
         known = self.issuers.get(id(metadata))
         if known is None:
-            known = self.issuers[id(metadata)] = self.is_issuer(message, _NOTHING)
+            known = self.issuers[id(metadata)] = self.listener.can_read(message)
         return known
 
     def model_block(self, block: Block, message: Message) -> Block | None:
@@ -252,12 +287,12 @@ class Teller:
             case CompactionBlock():
                 return self.compaction(block, message)
             case RedactedThinkingBlock():
-                if self.is_issuer(message, block):
+                if self.listener.can_read(message, block):
                     return block
                 self.scribe.dropped(block, "only its issuer can read it")
                 return None
             case TextBlock(signature=str()) | ToolUseBlock(executor="client", signature=str()):
-                return block if self.is_issuer(message, block) else self.unsigned(block)
+                return block if self.listener.can_read(message, block) else self.unsigned(block)
             case ToolUseBlock(executor="provider") | ToolResultBlock():
                 if self.is_home(message, block):
                     return block
@@ -267,7 +302,10 @@ class Teller:
                 return block
 
     def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
-        own = self.is_issuer_of(message) if block.raw is None else self.is_issuer(message, block)
+        if block.raw is None:
+            own = self.is_issuer_of(message)
+        else:
+            own = self.listener.can_read(message, block)
         if own:
             return block
         if (self.traits.replays_thinking or self.answering) and block.text:
@@ -277,7 +315,7 @@ class Teller:
 
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
         """Compacted history goes back to its issuer; others are told what can be read of it."""
-        if self.traits.compactions and self.is_issuer(message, block):
+        if self.traits.compactions and self.listener.can_read(message, block):
             return block
         return compaction_as_text(block, self.scribe)
 
@@ -286,15 +324,6 @@ class Teller:
         new = block.replace(signature=None)
         self.scribe.also_known(new, block)
         return new
-
-    def is_issuer(self, message: Message, block: Block) -> bool:
-        """Whether the target can verify what this block carries: same signing family and model, or
-        unknown on either side."""
-        named = issuer_in_wire(block)
-        if named is not None and self.name == "openrouter":
-            return True  # an aggregator hands on what it was given; the format names the reader
-        protocol = named or message.metadata.protocol or self.source
-        return can_verify(self.target, self.model, message, protocol, self.strict_issuer)
 
     def is_home(self, message: Message, block: Any) -> bool:
         """Whether the target's own dialect made this block."""
@@ -306,8 +335,8 @@ class Teller:
         """A provider that insists on a signature of its own calls gets the documented stand-in."""
         if self.traits.call_signature is None or self.answering:
             return message
-        sentinel = self.traits.call_signature(self.model)
-        if sentinel is None:
+        sentinel = self.traits.call_signature(self.listener.model)
+        if sentinel is None or self.listener.said(message):
             return message
         for index, block in enumerate(message.content):
             if type(block) is ToolUseBlock and block.executor == "client":
@@ -365,8 +394,10 @@ class Teller:
                 content.append(block)
         return self.known(Message(_USER, tuple(content)), message)
 
-    def with_ids(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Ids in the target's grammar, repeats made distinct, calls and results alike."""
+    def with_ids(self, messages: tuple[Message, ...], whole: bool = True) -> tuple[Message, ...]:
+        """Ids in the target's grammar, repeats made distinct, calls and results alike. Those that
+        the target gave itself stay; so do those of calls that it keeps, where this is not the
+        `whole` history."""
         grammar = self.traits.ids
         if ids_fit(messages, grammar):
             return messages
@@ -376,15 +407,19 @@ class Teller:
         changed = False
         for message in messages:
             content: list[Block] | None = None
+            own = self.listener.made(message)
             for index, block in enumerate(message.content):
                 if type(block) is ToolUseBlock:
                     times = seen[block.id] = seen.get(block.id, 0) + 1
-                    new = grammar.fit(block.id if times == 1 else f"{block.id}\n{times}")
+                    if own and times == 1:
+                        new = block.id
+                    else:
+                        new = grammar.fit(block.id if times == 1 else f"{block.id}\n{times}")
                     now[block.id] = new
                     field, old = "id", block.id
                 elif type(block) is ToolResultBlock:
                     old = block.tool_use_id
-                    new = now.get(old) or grammar.fit(old)
+                    new = now.get(old) or (grammar.fit(old) if whole else old)
                     field = "tool_use_id"
                 else:
                     continue
@@ -438,9 +473,6 @@ class Teller:
             self.scribe.also_known(new, block)
             content.append(new)
         return self.known(message.replace(content=tuple(content)), message)
-
-
-_NOTHING = TextBlock("")
 
 
 def is_plain(block: Block) -> bool:

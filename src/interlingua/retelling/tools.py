@@ -11,17 +11,19 @@ OWN_KINDS = frozenset({"function", "custom"})
 
 
 def tools_for(
-    tools: tuple[ToolDefinition, ...], target: Dialect, scribe: Scribe
+    tools: tuple[ToolDefinition, ...], target: Dialect, scribe: Scribe, at_home: bool = False
 ) -> tuple[ToolDefinition, ...]:
     """The tools that the target can take, with schemas that it reads."""
+    if at_home:
+        return tools
     out = [new for tool in tools if (new := _tool(tool, target, scribe)) is not None]
     same = len(out) == len(tools) and all(a is b for a, b in zip(out, tools, strict=True))
     return tools if same else tuple(out)
 
 
 def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefinition | None:
-    if (tool.kind not in OWN_KINDS or tool.executor == "provider") and (
-        tool.raw is None or target.name not in tool.raw
+    if (tool.kind not in OWN_KINDS or tool.executor == "provider") and not (
+        _is_of(tool, target.name)
     ):
         reason = "tools that a vendor defines do not cross vendors"
         scribe.lost(tool, None, reason, severity="error")
@@ -38,3 +40,10 @@ def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefiniti
     new = tool.replace(input_schema=schema)
     scribe.also_known(new, tool)
     return new
+
+
+def _is_of(tool: ToolDefinition, dialect: str) -> bool:
+    """Whether a tool is this dialect's own: it was read there, or its kind says so."""
+    if tool.raw is not None and dialect in tool.raw:
+        return True
+    return tool.kind.startswith(f"{dialect}:")

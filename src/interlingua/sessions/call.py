@@ -107,7 +107,7 @@ class CallCore:
 
     @cached_property
     def written(self) -> Written:
-        return self.adapter.dialect.write_request(self.retold.value, self.retold.scribe)
+        return self.adapter.written(self.retold)
 
     # Whole answers
 

@@ -41,6 +41,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.retell import retell
+from interlingua.retelling.issuers import Listener
 from interlingua.retelling.teller import Teller
 
 LATE = "it was told after its block had ended"
@@ -184,7 +185,8 @@ class StreamTeller:
         """The block as the target can take it, or nothing."""
         metadata = MessageMetadata(protocol=self._source, response_model=self._made_by)
         message = Message(Role.ASSISTANT, metadata=metadata)
-        teller = Teller(Response(message), self._target, self._model, self._source, False)
+        listener = Listener(self._target, self._model, is_client=True, source=self._source)
+        teller = Teller(Response(message), listener)
         teller.scribe = Quiet(self._target.name, None, Report(self._target.name))
         return teller.model_block(block, message)
 

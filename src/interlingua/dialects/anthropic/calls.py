@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from interlingua import arguments
 from interlingua.dialects.anthropic import hosted
 from interlingua.dialects.anthropic.kept import finish, form_of, is_odd, read_cache, spare
 from interlingua.dialects.anthropic.parts import (
@@ -17,6 +16,7 @@ from interlingua.dialects.anthropic.parts import (
 from interlingua.dialects.anthropic.shape import may_take, take
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.shape import tell_recovered
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 
 _TOOL_USE = frozenset({"type", "id", "name", "input", "cache_control"})
@@ -48,17 +48,10 @@ def write_tool_use(block: ToolUseBlock, place: Place, scribe: Scribe) -> Wire | 
     if block.call_type is not None:
         scribe.lost(block, "call_type", "an object that holds the text", kind="downgraded")
     if block.raw_arguments is not None and not block.input:
-        note_recovered(block, scribe)
+        tell_recovered(block, scribe)
     if block.raw is None and block.cache is None:
         return out
     return finish(out, block, scribe)
-
-
-def note_recovered(block: ToolUseBlock, scribe: Scribe) -> None:
-    """Arguments that had to be repaired are said as they were understood."""
-    text = block.raw_arguments
-    if text is not None and not arguments.spelled(text, block.input):
-        scribe.lost(block, "raw_arguments", "said as they were understood", severity="info")
 
 
 def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.anthropic.calls import note_recovered
 from interlingua.dialects.anthropic.changes import KEPT, Writing
 from interlingua.dialects.anthropic.content import write_parts
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, put_back
 from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string_of
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, unsaid_changes
+from interlingua.dialects.shape import tell_recovered
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import NO_METADATA, Message, Role
 
@@ -229,4 +229,4 @@ def _report(message: Message, scribe: Scribe) -> None:
         elif role is Role.TOOL:
             scribe.lost(message, "role", "said by the user", kind="downgraded", severity="info")
         elif type(block) is ToolUseBlock and message.metadata.diagnostics and block.input:
-            note_recovered(block, scribe)
+            tell_recovered(block, scribe)

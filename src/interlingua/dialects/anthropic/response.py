@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.anthropic.calls import note_recovered
 from interlingua.dialects.anthropic.content import read_parts, write_parts
 from interlingua.dialects.anthropic.failure import is_failure, read_failure, write_failure
 from interlingua.dialects.anthropic.kept import form_of, is_foreign, is_odd, mine_of, pack
@@ -18,7 +17,7 @@ from interlingua.dialects.anthropic.tables import (
 )
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
-from interlingua.dialects.shape import ShapeError, respell
+from interlingua.dialects.shape import ShapeError, respell, tell_recovered
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
@@ -184,4 +183,4 @@ def _report(message: Message, scribe: Scribe) -> None:
     if metadata.diagnostics:
         for block in message.content:
             if type(block) is ToolUseBlock and block.input:
-                note_recovered(block, scribe)
+                tell_recovered(block, scribe)

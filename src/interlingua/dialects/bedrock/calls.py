@@ -20,7 +20,7 @@ from interlingua.dialects.bedrock.parts import (
 from interlingua.dialects.bedrock.shape import form_of, put_back, spare
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
 from interlingua.dialects.bedrock.text import read_text
-from interlingua.dialects.shape import ShapeError, each, take, want
+from interlingua.dialects.shape import ShapeError, each, take, tell_recovered, want
 from interlingua.model.base import same
 from interlingua.model.blocks import (
     DocumentBlock,
@@ -73,8 +73,8 @@ def write_tool_use(block: ToolUseBlock, scribe: Scribe, answer: bool) -> Wire:
         scribe.lost(block, "signature", "signs no call here")
     if block.call_type is not None:
         scribe.lost(block, "call_type", "an object with the text", kind="downgraded")
-    if block.raw_arguments is not None and not arguments.spelled(block.raw_arguments, block.input):
-        scribe.lost(block, "raw_arguments", "said as they were understood", severity="info")
+    if block.raw_arguments is not None:
+        tell_recovered(block, scribe)
     if block.raw is None:
         return {"toolUse": out}
     form = form_of(block.raw)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.arguments import spelled
 from interlingua.dialects.base import Wire
 from interlingua.dialects.gemini.spelling import Taking, account, dress, mine
 from interlingua.dialects.gemini.tables import CODE, SERVER_TOOLS
 from interlingua.dialects.gemini.turn import Calls, Turn
+from interlingua.dialects.shape import tell_recovered
 from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.base import Raw
 from interlingua.model.blocks import ToolUseBlock
@@ -106,9 +106,8 @@ def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
         turn.scribe.unsaid(block, _SAID)
     else:
         account(block, _SAID, turn.scribe)
-    if block.raw_arguments is not None and not spelled(block.raw_arguments, block.input):
-        reason = "arguments are an object here; the text that they were recovered from is not sent"
-        turn.scribe.lost(block, "raw_arguments", reason, severity="info")
+    if block.raw_arguments is not None:
+        tell_recovered(block, turn.scribe)
     return part
 
 

@@ -315,4 +315,8 @@ TRAITS = Traits(
     ordered_results=True,
     call_signature=call_signature,
     metadata="labels",
+    # The instructions and the user may say nothing (recorded with status 200).
+    texts="answers",
+    begins_with_calls=False,
+    continues=frozenset({"token"}),
 )

@@ -8,7 +8,7 @@ from interlingua import arguments
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.ollama.shape import form_of, mine_of, put_back, spare
 from interlingua.dialects.ollama.tables import NAME
-from interlingua.dialects.shape import want
+from interlingua.dialects.shape import tell_recovered, want
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.blocks import ToolUseBlock, UnknownBlock
 from interlingua.model.metadata import Diagnostic
@@ -129,8 +129,8 @@ def _put_arguments(function: Wire, block: ToolUseBlock, form: Wire, scribe: Scri
         function["arguments"] = None
     if spelling == "absent" and not block.input:
         del function["arguments"]
-    if text is not None and not arguments.spelled(text, block.input):
-        scribe.lost(block, "raw_arguments", "said as they were understood", severity="info")
+    if text is not None:
+        tell_recovered(block, scribe)
 
 
 def _says(text: str | None, input: Wire) -> bool:

@@ -76,7 +76,8 @@ def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Said:
     if not THINKING.isdisjoint(wire):
         blocks, places, protocol = read_thinking(wire, t, origin)
         taken.update(places)
-        if places and places != usual_places(blocks, t, bool(wire.get("tool_calls"))):
+        own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
+        if places and places != usual_places(blocks, t, calls_tools, own):
             note.form["thinking"] = places
     if wire.get("executed_tools"):
         blocks.extend(_read_executed(wire, t, origin))

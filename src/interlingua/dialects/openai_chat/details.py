@@ -88,6 +88,12 @@ def _read_text(item: Wire, kind: str, ordinal: int, t: Tables) -> Block:
     return ThinkingBlock(text or "", found["signature"], found["id"], raw=note.raw(t.name))
 
 
+def is_detail(block: Block, name: str) -> bool:
+    """Whether a block was read from such a list: it has a format, or a note that it had none."""
+    mine = mine_of(name, block.raw)
+    return "format" in mine or "format" in form_in(mine).get("absent", ())
+
+
 def write_details(blocks: Sequence[Block], t: Tables, scribe: Scribe, by: str) -> list[Wire]:
     """`by` is the protocol of who made the blocks."""
     items: list[Wire] = []

@@ -1,8 +1,8 @@
 """Services that speak Chat Completions with words of their own, as data.
 
 Reading takes all of their shapes at once. Writing follows one host: `write_request(…, host=…)`, and
-the providers built on it. A host says nothing about home: what a wire said in another way still
-goes back in that way."""
+the providers built on it. A host says little about home: what a wire said in another way still goes
+back in that way, but for thinking to a host that takes none."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 from interlingua.ids import IdGrammar
 
-Replay = Literal["never", "calls", "always"]
-"""When thinking is sent back: never; with calls, where the host insists on it; or always."""
+Replay = Literal["never", "calls", "always", "own"]
+"""When thinking is sent back: never; with calls, where the host insists on it; always; or, at a
+host of which nothing is known, what it said itself, in the form in which it said it."""
 
 
 class Host(NamedTuple):
@@ -34,6 +35,8 @@ class Host(NamedTuple):
 
 OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
 """40 is the safe limit: longer ids were refused as `string_above_max_length` (through 2026-01)."""
+LONG_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 128)
+"""Hosts that make longer ids themselves (DeepSeek 43, vLLM 46) take them back."""
 
 HOSTS: dict[str, Host] = {
     "openai": Host(OPENAI_IDS),
@@ -48,10 +51,10 @@ HOSTS: dict[str, Host] = {
         thinking="content",
         replay="always",
     ),
-    "groq": Host(OPENAI_IDS, user="user", thinking="reasoning", replay="always"),
+    "groq": Host(LONG_IDS, user="user", thinking="reasoning", replay="always"),
     # Turns with tool calls without their reasoning_content are refused; on others it is ignored.
     "deepseek": Host(
-        OPENAI_IDS,
+        LONG_IDS,
         max_tokens="max_tokens",
         user=None,
         developer=False,
@@ -59,5 +62,5 @@ HOSTS: dict[str, Host] = {
         replay="calls",
         switch="thinking",
     ),
-    "xai": Host(OPENAI_IDS, user="user", thinking="reasoning_content", replay="always"),
+    "xai": Host(LONG_IDS, user="user", thinking="reasoning_content", replay="always"),
 }

@@ -117,7 +117,7 @@ class _Reading:
                 return None  # the first one is read slowly, and tells what is known of the others
             metadata = signed
             for item in thoughts:
-                thought = read_signed(item)
+                thought = read_signed(item, self.t.name)
                 if thought is None:
                     return None
                 blocks.append(thought)

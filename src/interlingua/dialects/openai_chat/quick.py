@@ -83,7 +83,8 @@ def _write_plainly(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
             wire[keys[0]] = first.text
         else:
             by = message.metadata.protocol or t.name
-            write_thinking(wire, thoughts, usual_places(thoughts, t, bool(calls)), t, scribe, by)
+            places = usual_places(thoughts, t, bool(calls), own=True)
+            write_thinking(wire, thoughts, places, t, scribe, by)
     if calls:
         wire["tool_calls"] = calls
     return wire

@@ -47,7 +47,7 @@ def read_request(
 
 
 def write_request(request: Request, scribe: Scribe, host: str | None = None) -> Wire:
-    """`host` is one of `HOSTS`; without one the request is for OpenAI itself."""
+    """`host` is one of `HOSTS`; without one it is for a host of which nothing is known."""
     return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, scribe)
 
 

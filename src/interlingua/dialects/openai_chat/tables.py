@@ -281,7 +281,7 @@ TABLES = Tables(
         {"30m": "30m", "12h": "12h", "5m": "30m", "1h": "30m", "24h": "12h"},
         frozenset({"part"}),
     ),
-    host=Host(),
+    host=Host(replay="own"),
     answer_thinking=("reasoning_content", "thinking_blocks"),
     plain_thinking=("reasoning_content",),
     reasoning_object=False,

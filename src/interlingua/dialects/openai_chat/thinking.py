@@ -14,7 +14,8 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.openai_chat.cache import read_cache, write_cache
-from interlingua.dialects.openai_chat.details import read_details, write_details
+from interlingua.dialects.openai_chat.details import KEY as DETAILS
+from interlingua.dialects.openai_chat.details import is_detail, read_details, write_details
 from interlingua.dialects.openai_chat.parts import write_unknown
 from interlingua.dialects.openai_chat.shape import (
     Note,
@@ -27,6 +28,7 @@ from interlingua.dialects.openai_chat.shape import (
 )
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.shape import ShapeError, each
+from interlingua.model.base import Raw
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
 
 LISTS = ("thinking_blocks", "reasoning_details")
@@ -40,7 +42,7 @@ Found = tuple[list[Block], list[str], str]
 def read_thinking(wire: Wire, t: Tables, origin: int | str | None) -> Found:
     if wire.get("thinking_blocks"):
         blocks = each(wire["thinking_blocks"], ".thinking_blocks", lambda item: _read(item, t))
-        return blocks, _places(wire, "thinking_blocks", blocks), "anthropic"
+        return blocks, _places(wire, "thinking_blocks", blocks), _BLOCKS_OF
     if wire.get("reasoning_details"):
         blocks, issuer = read_details(wire["reasoning_details"], t, origin)
         return blocks, _places(wire, "reasoning_details", blocks), issuer
@@ -63,13 +65,21 @@ def joined(blocks: Iterable[Block]) -> str:
     return "".join([block.text for block in blocks if isinstance(block, ThinkingBlock)])
 
 
-def read_signed(item: Any) -> Any:
+def read_signed(item: Any, name: str) -> Any:
     """Thinking with text and signature alone, as it usually is; None for anything else."""
     if type(item) is dict and len(item) == 3 and item.get("type") == "thinking":
         text, signature = item.get("thinking"), item.get("signature")
         if type(text) is str and type(signature) is str:
-            return ThinkingBlock(text, signature)
+            return ThinkingBlock(text, signature, raw=_signed_by_anthropic(name))
     return None
+
+
+def _signed_by_anthropic(name: str) -> Raw:
+    """Whoever handed on `thinking_blocks`, these are Anthropic's."""
+    return {name: {"$form": {"issuer": _BLOCKS_OF}}}
+
+
+_BLOCKS_OF = "anthropic"
 
 
 def _read(item: Any, t: Tables) -> Block:
@@ -79,7 +89,7 @@ def _read(item: Any, t: Tables) -> Block:
     kind, signature = item.get("type"), maybe(item, "signature", str)
     if kind == "thinking" and type(item.get("thinking")) is str:
         if len(item) == 3 and signature is not None:
-            return ThinkingBlock(item["thinking"], signature)
+            return ThinkingBlock(item["thinking"], signature, raw=_signed_by_anthropic(t.name))
         taken = {"type", "thinking"} if signature is None else {"type", "thinking", "signature"}
         return ThinkingBlock(item["thinking"], signature, **_beside(item, t, taken))
     if kind == "redacted_thinking" and type(item.get("data")) is str:
@@ -89,22 +99,32 @@ def _read(item: Any, t: Tables) -> Block:
 
 def _beside(item: Wire, t: Tables, taken: set[str]) -> dict[str, Any]:
     note = Note()
+    note.form["issuer"] = _BLOCKS_OF
     cache = read_cache(item, t, "thinking", note.form, taken)
     note.leave(item, taken, ("signature",))
     return {"cache": cache, "raw": note.raw(t.name)}
 
 
-def usual_places(blocks: Sequence[Block], t: Tables, calls: bool) -> list[str]:
-    """The keys under which thinking is written where nothing says otherwise."""
-    if t.answer:
-        plain = len(blocks) == 1 and _is_text(blocks[0])
-        places = t.plain_thinking if plain else t.answer_thinking
-        text = plain or joined(blocks)
-        return [key for key in places if text or key not in STRINGS]
+def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> list[str]:
+    """The keys under which thinking is written where nothing says otherwise; `own` thinking came by
+    this dialect itself."""
     host = t.host
+    if t.answer:
+        return _places_of_answer(blocks, t)
+    if host.replay == "own":
+        if own and any(is_detail(block, t.name) for block in blocks):
+            return [DETAILS]
+        return _places_of_answer(blocks, t) if own else []
     if host.thinking is None or host.replay == "never" or (host.replay == "calls" and not calls):
         return []
     return [host.thinking]
+
+
+def _places_of_answer(blocks: Sequence[Block], t: Tables) -> list[str]:
+    plain = len(blocks) == 1 and _is_text(blocks[0])
+    places = t.plain_thinking if plain else t.answer_thinking
+    text = plain or joined(blocks)
+    return [key for key in places if text or key not in STRINGS]
 
 
 def _is_text(block: Block) -> bool:

@@ -124,12 +124,19 @@ class Turn:
             else:
                 slot = self._slot(block)
             if slot is None:
-                self.scribe.dropped(block)
+                self._leave_out(block)
                 continue
             if slot < reached:
                 self.scribe.lost(block, None, "the wire has an order of its own", "moved", "info")
             reached = max(slot, reached)
             self.slots[slot].append(block)
+
+    def _leave_out(self, block: Block) -> None:
+        thought = isinstance(block, (ThinkingBlock, RedactedThinkingBlock))
+        if thought and not self.t.answer and self.t.host.replay == "calls":
+            self.scribe.dropped(block, "the host takes thinking back with calls only", "info")
+        else:
+            self.scribe.dropped(block)
 
     def _blocks(self) -> Sequence[Block]:
         """The blocks; the one whose signature stands beside the content without it."""
@@ -181,7 +188,9 @@ class Turn:
     def thinking_places(self) -> list[str]:
         if self.places is None:
             places = self.form.get("thinking")
-            if places is None:
+            if not self.t.answer and self.t.host.replay == "never":
+                places = []  # as it would be refused, however it was spelled elsewhere
+            elif places is None:
                 content = self.message.content
                 thoughts = [
                     block
@@ -189,7 +198,8 @@ class Turn:
                     if isinstance(block, (ThinkingBlock, RedactedThinkingBlock))
                 ]
                 calls = any(isinstance(block, ToolUseBlock) for block in content)
-                places = usual_places(thoughts, self.t, calls)
+                own = self.message.metadata.protocol == self.t.name
+                places = usual_places(thoughts, self.t, calls, own)
             self.places = places
         return self.places
 

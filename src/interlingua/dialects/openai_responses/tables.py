@@ -28,6 +28,7 @@ TRAITS = Traits(
     changes=frozenset({"tools_added", "effort", "response_format"}),
     changes_inside=True,
     metadata="metadata",
+    continues=frozenset({"response_id", "conversation_id", "prompt", "items"}),
 )
 
 ROLES: dict[str, Role] = {

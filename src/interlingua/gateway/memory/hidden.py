@@ -8,12 +8,12 @@ not; of them there is a digest, by which they are known again. Both ways are pur
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from interlingua.dialects.base import PLACEHOLDER, Dialect
+from interlingua.dialects.base import PLACEHOLDER, Dialect, form_of, keep
 from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import (
     Block,
@@ -50,6 +50,8 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     slots: tuple[Slot, ...]
     said: str
     """The digest of all its text."""
+    spelled: dict[str, Any] | None = None
+    """By dialect: where the wire had the thinking, if not in the usual place."""
 
 
 def digest(*parts: str) -> str:
@@ -91,7 +93,17 @@ def turn_of(message: Message, front: Dialect) -> Turn | None:
     if not any(_is_hidden(block) or getattr(block, "signature", None) for block in content):
         return None
     ids = iter(client_ids(message, front))
-    return Turn(tuple([_slot(block, ids) for block in content]), said_in(message.content))
+    slots = tuple([_slot(block, ids) for block in content])
+    return Turn(slots, said_in(message.content), _spelled(message))
+
+
+def _spelled(message: Message) -> dict[str, Any] | None:
+    forms = {name: form_of(name, message.metadata.provider_raw) for name in _raws(message)}
+    return {n: form["thinking"] for n, form in forms.items() if "thinking" in form} or None
+
+
+def _raws(message: Message) -> Iterable[str]:
+    return message.metadata.provider_raw or ()
 
 
 def _slot(block: Any, ids: Iterator[str]) -> Slot:
@@ -195,6 +207,9 @@ def merged(message: Message, turn: Turn, dialect: str) -> Message | None:
             out.append(others.pop(0))
     rest = [block for place in sorted(texts) for block in texts[place]]
     metadata = message.metadata.replace(protocol=dialect, model=None, response_model=None)
+    if turn.spelled and dialect in turn.spelled:
+        raw = keep(dialect, None, {"thinking": turn.spelled[dialect]})
+        metadata = metadata.replace(provider_raw={**(metadata.provider_raw or {}), **(raw or {})})
     return message.replace(content=(*out, *rest, *others), metadata=metadata)
 
 

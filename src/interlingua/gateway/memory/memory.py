@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET
 
 from interlingua.client.targets import Target
+from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.principal import KeyPrincipal
@@ -55,6 +56,7 @@ TURNS = 1000
 """Of a history, from its end, that are looked for."""
 
 RESPONSES = "openai-responses"
+CHAT = "openai-chat"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Turn).decode
@@ -223,14 +225,24 @@ def _thinks(model: str) -> bool:
 
 def _place(exchange: Exchange) -> Place | None:
     """Whose turns these are, and who may have them back; None where there is no need to keep any:
-    nobody signs, or the client's dialect carries the signatures of that family itself."""
+    the host takes no thinking, or the client's dialect carries that family's itself."""
     target = exchange.target
-    if target is None:
+    if target is None or target.dialect.name == exchange.front:
         return None
     family = target.dialect.traits.family
-    if family is None or family == dialect_of(exchange.front).traits.family:
+    if family is not None and family == dialect_of(exchange.front).traits.family:
         return None
-    return Place(_tenant(exchange), family, target.model)
+    if family is None and not _takes_thinking(target):
+        return None
+    return Place(_tenant(exchange), family or target.dialect.name, target.model)
+
+
+def _takes_thinking(target: Target) -> bool:
+    """Whether a host that signs nothing wants its own thinking back."""
+    if target.dialect.name != CHAT:
+        return False
+    host = target.provider.switches.host
+    return host is None or host not in HOSTS or HOSTS[host].replay != "never"
 
 
 def _tenant(exchange: Exchange) -> str:
