@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,6 +159,34 @@ def test_nothing_outside_the_folder_is_reached(tmp_path: Path, path: str) -> Non
         list_files({"folder": path}, run_in(inside))
     assert (outside / "x.txt").read_text() == "secret"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["home", "in", "out"]
+
+
+@pytest.mark.parametrize("folder", [".", "sub"])
+@pytest.mark.parametrize("step", range(8))
+def test_a_folder_that_becomes_a_link_while_it_is_listed_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, step: int
+) -> None:
+    """A link is put in its place before each step in turn that looks into a folder."""
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    (inside / "sub").mkdir(parents=True)
+    (inside / "sub" / "own.txt").write_text("x")
+    outside.mkdir()
+    (outside / "secret.txt").write_text("x")
+    count = itertools.count()
+
+    def swapping(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any, **more: Any) -> Any:
+            if next(count) == step:
+                os.rename(inside / "sub", tmp_path / "gone")
+                os.symlink(outside, inside / "sub")
+            return real(*given, **more)
+
+        return called
+
+    for name in ("scandir", "open", "stat"):
+        monkeypatch.setattr(os, name, swapping(getattr(os, name)))
+    with suppress(WorkspaceError):
+        assert "secret" not in list_files({"folder": folder}, run_in(inside))
 
 
 def test_writing_makes_folders_and_keeps_who_may_read(tmp_path: Path) -> None:

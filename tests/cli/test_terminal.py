@@ -152,3 +152,30 @@ def test_commands_load_nothing_that_they_do_not_need(name: str) -> None:
     )
     loaded = set(done.stdout.decode().split()) - {"decimal"}  # the model has amounts
     assert not loaded
+
+
+@pytest.mark.parametrize("way", ["request", "stream", "lines", "inspect"])
+def test_what_is_converted_does_not_act_on_the_terminal(tmp_path: Path, way: str) -> None:
+    """C1 controls and marks of direction are printable for JSON, and not for a terminal."""
+    words = "a\x9b31mb\x9d0;c\u202ed\x1b[2J"
+    file = tmp_path / "said.json"
+    wire: dict[str, object] = {"model": "m", "messages": [{"role": "user", "content": words}]}
+    how = ["convert", file, "--from", "openai-chat", "--to", "anthropic"]
+    if way == "stream":
+        choice = {"index": 0, "delta": {"content": words}, "finish_reason": "stop"}
+        wire = {"id": "c", "object": "chat.completion.chunk", "choices": [choice]}
+        how += ["--kind", "stream"]
+    elif way == "lines":
+        how += ["--lines", "--jobs", "1"]
+    elif way == "inspect":
+        how = ["inspect", file]
+    data = json.dumps(wire, ensure_ascii=False)
+    file.write_text(f"data: {data}\n\ndata: [DONE]\n\n" if way == "stream" else data + "\n")
+    code, seen = on_terminal(*how, talk=False)
+    assert code == 0, seen
+    assert "31mb" in seen
+    assert not {"\x9b", "\x9d", "\u202e"} & set(seen)
+    assert "\x1b[2J" not in seen
+    if way != "inspect":
+        piped = process(*how).stdout.decode()
+        assert "\x9b31mb" in piped, "a pipe gets it as it is"

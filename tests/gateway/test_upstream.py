@@ -165,6 +165,20 @@ def test_what_is_no_answer_of_http_is_an_error_of_ours(answer: bytes) -> None:
     assert caught.value.sent
 
 
+def test_an_answer_that_changes_the_protocol_is_an_error_and_no_fault_of_ours() -> None:
+    switching = b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nmore"
+    provider = Provider(switching, closes=True)
+    faults: list[Any] = []
+
+    async def work(upstream: Upstream) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        with pytest.raises(TransportError):
+            await whole(upstream, provider.url)
+
+    run(provider, work)
+    assert faults == []
+
+
 def test_signs_that_an_answer_will_come_are_none() -> None:
     provider = Provider(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\na: b\r\n\r\n" + PLAIN)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -95,27 +96,57 @@ def read_file(input: dict[str, Any], run: ToolRun) -> str:
 
 
 def list_files(input: dict[str, Any], run: ToolRun) -> str:
-    root = _workspace(run).root
     folder = input.get("folder") or "."
     names = [] if folder in (".", "./") else parts_of(folder.rstrip("/") or "/")
-    start = root.joinpath(*names)
-    if any(root.joinpath(*names[: n + 1]).is_symlink() for n in range(len(names))):
-        raise WorkspaceError(folder, "there is a link in it", "link")
-    if not start.is_dir():
-        raise WorkspaceError(folder, "there is no such folder", "not_found")
     pattern = input.get("pattern") or "*"
     found: list[str] = []
     looked_at = 0
-    for place, folders, files in os.walk(start):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+    for place, files in _folders(_workspace(run).root, names, folder):
         for name in sorted(files):
             looked_at += 1
             if not name.startswith(".") and fnmatchcase(name, pattern):
-                found.append(Path(place, name).relative_to(root).as_posix())
+                found.append(Path(*names, place, name).as_posix())
         if len(found) > MOST_NAMES or looked_at > _MOST_LOOKED_AT or run.stopped.is_set():
             found = found[:MOST_NAMES]
             return "\n".join([*found, "(there are more)"])
     return "\n".join(found) or "(no files)"
+
+
+def _folders(root: Path, names: list[str], shown: str) -> Iterator[tuple[str, list[str]]]:
+    """Each folder from there on, relative to it, and the files in it. Folders are opened step by
+    step, and looked into by what was opened: one that becomes a link meanwhile leads nowhere."""
+    if not _STEPWISE:
+        raise WorkspaceError(shown, "this system cannot list without following links", "link")
+    start = _opened(root, names, shown)
+    try:
+        for place, folders, files, _ in os.fwalk(".", dir_fd=start):
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            yield place, files
+    finally:
+        os.close(start)
+
+
+def _opened(root: Path, names: list[str], shown: str) -> int:
+    """The folder, reached without a link."""
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for name in names:
+        outer = folder
+        try:
+            folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FLAGS, dir_fd=outer)
+        except OSError:
+            if _is_link(name, outer):
+                raise WorkspaceError(shown, "there is a link in it", "link") from None
+            raise WorkspaceError(shown, "there is no such folder", "not_found") from None
+        finally:
+            os.close(outer)
+    return folder
+
+
+def _is_link(name: str, folder: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def write_file(input: dict[str, Any], run: ToolRun) -> str:

@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 
 from interlingua.cli import formats
-from interlingua.cli.main import shown
+from interlingua.cli.main import put, shown
 from interlingua.losses import Report
 
 
@@ -57,7 +57,7 @@ def command(
     value = formats.read(data, source, kind or "request", model)
     written = formats.write(value, target, source)
     pretty = sys.stdout.isatty() if pretty is None else pretty
-    sys.stdout.buffer.write(formats.to_bytes(written.wire, pretty) + b"\n")
+    put(formats.to_bytes(written.wire, pretty) + b"\n")
     _tell(written.report, report_file)
     if strict and written.report:
         sys.exit(3)
@@ -99,8 +99,7 @@ def _stream(
             click.echo(f"read as {source} stream", err=True)
         converted = stream_convert(chunks, source, target, model)
         for piece in converted:
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+            put(piece)
     _tell(converted.report, report_file)
     return 3 if strict and converted.report else 0
 
@@ -139,7 +138,7 @@ def _lines(
     failed = losses = count = 0
     with _open(file) as lines, _progress(total) as bar:
         for done in convert_lines(lines, job, jobs, None if file == "-" else file):
-            sys.stdout.buffer.write(done.output)
+            put(done.output)
             for number, problem in done.failed:
                 click.echo(f"line {number}: {shown(problem)}", err=True)
             failed, losses, count = (

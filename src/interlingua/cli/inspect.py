@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from interlingua.cli import formats
-from interlingua.cli.main import shown
+from interlingua.cli.main import put, shown
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
@@ -30,7 +30,7 @@ def command(file: str, source: str, kind: str | None, full: bool, as_json: bool)
     value = formats.read(data, source, kind or "request")
     if as_json:
         written = formats.write(value, formats.CANONICAL, source)
-        sys.stdout.buffer.write(formats.to_bytes(written.wire, sys.stdout.isatty()) + b"\n")
+        put(formats.to_bytes(written.wire, sys.stdout.isatty()) + b"\n")
         return
     kind_word = "request" if isinstance(value, Request) else "response"
     click.echo(f"{source} {kind_word}{_head(value)}")

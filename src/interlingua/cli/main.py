@@ -88,6 +88,18 @@ def commands() -> click.Group:
     return group
 
 
+def put(data: bytes | memoryview) -> None:
+    """Data as it is to a file or a pipe. To a terminal without characters that act on it: in JSON,
+    an escape says the same."""
+    if sys.stdout.isatty():
+        from interlingua.cli.terminal import put as put_harmless
+
+        put_harmless(bytes(data))
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def shown(text: str) -> str:
     """Text for a terminal: control and direction characters as escapes, so that no message can
     move the cursor or turn a line around."""

@@ -158,7 +158,7 @@ def put_json(value: Any) -> None:
 def put(data: bytes) -> None:
     """Data as it is to a file or a pipe, and without control characters to a terminal."""
     if on_terminal():
-        click.echo(_harmless(data.decode()), nl=False)
+        click.echo(_harmless(data.decode(errors="backslashreplace")), nl=False)
     else:
         stream = sys.stdout.buffer
         stream.write(data)

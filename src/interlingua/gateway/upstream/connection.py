@@ -264,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._break(TransportError("read", _ODD, sent=True, begun=True))
         reply.wake()
 
