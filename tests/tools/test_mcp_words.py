@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -339,3 +340,18 @@ def test_a_server_is_shown_without_its_secrets() -> None:
         name="a", url="https://u:canary@example.com", headers={"Authorization": "canary"}
     )
     assert "canary" not in f"{server!r} {remote!r}"
+
+
+def test_naming_tools_takes_time_in_proportion() -> None:
+    """A server may offer tens of thousands."""
+
+    def took(count: int) -> float:
+        offer, registry = Offer(a_link(), nobody), ToolRegistry()
+        began = time.process_time()
+        names = {offer._name(f"tool-{number}", registry, set()) for number in range(count)}
+        assert len(names) == count
+        return time.process_time() - began
+
+    took(100)
+    short, long = min(took(500) for _ in range(3)), took(4000)
+    assert long < 8 * short * 3 + 0.05, (short, long)

@@ -39,6 +39,7 @@ class Offer:
         self.link = link
         self._call = call
         self._names: dict[str, str] = {}  # the server's to ours; a name once given stays
+        self._given: dict[str, str] = {}  # and back
         self._there: set[str] = set()
         self._refused: dict[str, str] = {}
         self._adapted: dict[str, list[str]] = {}
@@ -107,8 +108,9 @@ class Offer:
             return known
 
         def taken(ours: str) -> bool:
-            mine = {o for theirs, o in self._names.items() if theirs != name}
-            return ours in mine or (ours in registry and ours not in self._there)
+            if self._given.get(ours, name) != name:
+                return True
+            return ours in registry and ours not in self._there
 
         server = self.link.server
         plain = fitted_name(name)
@@ -117,5 +119,5 @@ class Offer:
         ours = prefixed if use_prefix else plain
         if taken(ours):
             ours = marked(ours, f"{server.name}__{name}")
-        self._names[name] = ours
+        self._names[name], self._given[ours] = ours, name
         return ours
