@@ -161,3 +161,18 @@ def test_a_trailer_is_no_header(tmp_path: Path, name: str) -> None:
 
     with Upstream() as provider:
         asyncio.run(work(provider))
+
+
+def test_a_gateway_whose_store_takes_nothing_is_not_ready(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            assert (await gateway.ask("GET", "/health/ready"))[0] == 200
+            gateway.service.health._found = (0.0, True)
+            with il.open_store(str(tmp_path / "gateway.db")) as store:
+                full = "BEFORE UPDATE ON holders BEGIN SELECT RAISE (FAIL, 'full'); END"
+                ask(store, f"CREATE TRIGGER full {full}")
+            assert (await gateway.ask("GET", "/health/ready"))[0] == 503
+
+    with Upstream() as provider:
+        asyncio.run(work(provider))

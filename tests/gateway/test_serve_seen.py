@@ -154,8 +154,10 @@ def test_every_exchange_is_in_the_trace_once_with_its_principal(tmp_path: Path) 
         made = key(tmp_path, user_id=user.id)
         async with served(tmp_path) as gateway:
             token = made.token
-            _, _, first = await gateway.ask("POST", "/v1/chat/completions", asked("hi"), token)
-            await gateway.ask("POST", "/v1/chat/completions", asked("fail"), token)
+            _, _, first = await gateway.ask(
+                "POST", "/v1/chat/completions", asked("hi", max_tokens=50), token
+            )
+            await gateway.ask("POST", "/v1/chat/completions", asked("fail", max_tokens=50), token)
             await gateway.ask("POST", "/v1/chat/completions", {"model": 3}, token)
         async with await open_async_store(str(tmp_path / "gateway.db")) as after:
             rows = await after.events(NO_SESSION)

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,34 @@ def test_a_disk_that_is_really_full_is_told_and_used_again_when_there_is_room(
             store.append(session, [Message.user("room again")])
             assert len(store.messages(session)) == done + 1
             assert ask(store, "PRAGMA integrity_check") == [("ok",)]
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount")
+def test_a_store_for_which_there_is_no_room_says_so_and_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(small)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("nothing may be mounted here")
+    try:
+        with SqliteStore(small / "s.db") as store:
+            store.create_session("/w")
+        with suppress(OSError), (small / "filler").open("ab", buffering=0) as filler:
+            while True:
+                filler.write(b"x" * 4096)
+        for name in ("s.db", "new.db"):
+            with pytest.raises(StoreError) as raised:
+                SqliteStore(small / name, timeout=0.3)
+            assert raised.value.reason == "full", raised.value
+        assert not (small / "new.db").exists()
+        (small / "filler").unlink()
+        with SqliteStore(small / "s.db") as store:
+            assert len(store.sessions()) == 1
     finally:
         subprocess.run(["umount", str(small)], check=True)
 

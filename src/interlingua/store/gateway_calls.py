@@ -41,6 +41,10 @@ class GatewayCalls(ABC):
         seconds, and say how many requests that were."""
         return self._write(lambda: self._do.tend_quotas(holder, int(patience * 1_000_000)))
 
+    def touch(self, holder: str) -> None:
+        """Write a row that says no more than when: whether the store takes anything."""
+        self._write(lambda: self._do.touch(holder), durable=False)
+
     def spent(self, owners: Sequence[str], day: str) -> list[Spent]:
         """What each owner has spent and set aside on this day (`2026-11-16`) and in its month."""
         return self._read(lambda: self._do.spent(owners, day))
@@ -110,6 +114,10 @@ class AsyncGatewayCalls(ABC):
     async def tend_quotas(self, holder: str, patience: float) -> int:
         """See `GatewayCalls.tend_quotas`."""
         return await self._write(lambda: self._do.tend_quotas(holder, int(patience * 1_000_000)))
+
+    async def touch(self, holder: str) -> None:
+        """See `GatewayCalls.touch`."""
+        await self._write(lambda: self._do.touch(holder), durable=False)
 
     async def spent(self, owners: Sequence[str], day: str) -> list[Spent]:
         """See `GatewayCalls.spent`."""

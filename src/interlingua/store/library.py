@@ -30,6 +30,8 @@ _REASONS: dict[int, tuple[Reason, str]] = {
     26: ("corrupt", "the file is no SQLite database"),
 }
 """SQLite's primary result codes (sqlite.org/rescode.html) that have a name of ours."""
+_NO_SHARED_MEMORY = 4874
+"""The file that all users of a database share cannot be made: for want of room, in practice."""
 _BUSY = (5, 6)
 _CONSTRAINT = 19
 
@@ -96,6 +98,8 @@ def as_ours(where: str, code: int, text: str) -> StoreError:
     if primary == _CONSTRAINT:
         return ConflictError(where, f"an id is taken already, or names nothing ({text})")
     reason, problem = _REASONS.get(primary, ("other", "SQLite refused"))
+    if code == _NO_SHARED_MEMORY:
+        reason, problem = _REASONS[13]
     return StoreError(where, f"{problem} ({text}, SQLite code {code})", reason)
 
 

@@ -161,6 +161,9 @@ class Quotas(Work):
         yield Step(sql.forget_entries, (now() - _KEEP_ENTRIES,))
         return len(lost)
 
+    def touch(self, holder: str) -> Op[None]:
+        yield Step(self._gateway.seen, (holder,))
+
     def spent(self, owners: Sequence[str], day: str) -> Op[list[Spent]]:
         rows = yield Step(self._gateway.spend_of, (self._list(owners), day, day[:7]))
         return [Spent(*row) for row in rows]

@@ -60,17 +60,26 @@ class SqliteFile:
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._room = threading.BoundedSemaphore(READERS)
         with _opening:
-            self._make()
+            is_new = self._make()
             self._identity = self._look()
             self._writer = self._connect()
         try:
             self._prepare()
-        except BaseException:
+        except BaseException as odd:
             self._writer.close()
+            if is_new and isinstance(odd, StoreError) and odd.reason == "full":
+                self._unmake()
             raise
 
-    def _make(self) -> None:
-        """The file, readable by its owner alone from its first moment on."""
+    def _unmake(self) -> None:
+        """Nothing is left of a store for which there was no room."""
+        with suppress(OSError):
+            if self.path.stat().st_size == 0:
+                for end in ("-wal", "-shm", "-journal", ""):
+                    self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+
+    def _make(self) -> bool:
+        """The file, readable by its owner alone from its first moment on; whether it is new."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Never an existing one: closing a handle would drop the locks that SQLite holds on the
@@ -79,8 +88,10 @@ class SqliteFile:
         except FileExistsError:
             if not self.path.is_file():
                 raise StoreError(self.where, "it is no file", "io") from None
+            return False
         except OSError as odd:
             raise _os_error(self.where, odd) from None
+        return True
 
     def _look(self) -> tuple[int, int]:
         try:

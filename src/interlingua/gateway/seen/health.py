@@ -13,6 +13,8 @@ from interlingua.store.base import AsyncStore
 BELIEVED = 1.0
 """Seconds for which what was found of the store holds; probes may come often."""
 PATIENCE = 2.0
+PROBE = "ready"
+"""Who writes to see whether it can be done: no capped key is served where nothing can be."""
 
 
 class Health:
@@ -44,8 +46,9 @@ class Health:
         assert self._store is not None
         try:
             await asyncio.wait_for(self._store.keys(limit=1), PATIENCE)
+            await asyncio.wait_for(self._store.touch(PROBE), PATIENCE)
             good = True
-        except Exception:  # whatever is wrong with it, it does not answer
+        except Exception:  # whatever is wrong with it, it does not answer, or takes nothing
             good = False
         self._found = (time.monotonic() + BELIEVED, good)
         return good
