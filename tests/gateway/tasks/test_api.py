@@ -245,6 +245,7 @@ def test_a_message_is_queued_while_the_agent_runs_and_taken_up_in_order(tmp_path
             assert (await shown(gateway, task["id"]))["status"] == "generating"
             more = [await say(gateway, task["id"], f"number {n}") for n in range(3)]
             assert [each["queued"] for each in more] == [True] * 3
+            provider.pace = 0.0
             await idle(gateway, task["id"])
             told = await page(gateway, task["id"])
             users = [each for each in told if each.get("queued_id")]
@@ -253,7 +254,7 @@ def test_a_message_is_queued_while_the_agent_runs_and_taken_up_in_order(tmp_path
             assert texts == ["slow", "number 0", "number 1", "number 2"]
             assert [each["msg"] for each in told].count("PostConversation") == 1
 
-    run(work, pace=0.001)
+    run(work)
 
 
 def test_a_message_that_is_sent_again_is_one_message(tmp_path: Path) -> None:
@@ -308,6 +309,7 @@ def test_a_run_that_fails_says_so_and_keeps_the_queue(tmp_path: Path) -> None:
             id = task["id"]
             await say(gateway, id, "fail now")
             await say(gateway, id, "after it")
+            provider.pace = 0.0
             task = await idle(gateway, id)
             assert task["queued"] == 1
             failed = (await page(gateway, id))[-1]
@@ -320,7 +322,7 @@ def test_a_run_that_fails_says_so_and_keeps_the_queue(tmp_path: Path) -> None:
                      if each.get("queued_id")]  # fmt: skip
             assert words == ["slow", "fail now", "after it", "go on"]
 
-    run(work, pace=0.001)
+    run(work)
 
 
 def test_a_queued_message_that_fits_nowhere_does_not_block_the_queue(tmp_path: Path) -> None:
@@ -333,6 +335,7 @@ def test_a_queued_message_that_fits_nowhere_does_not_block_the_queue(tmp_path: P
             _, given, _ = await gateway.ask("POST", f"/task/{id}/message", odd)
             assert given["queued"] is True
             await say(gateway, id, "after it")
+            provider.pace = 0.0
             await idle(gateway, id)
             *_, refused, failed = await page(gateway, id)
             assert (refused["msg"], refused["reason"]) == ("MessageUnqueued", "refused")
@@ -342,7 +345,7 @@ def test_a_queued_message_that_fits_nowhere_does_not_block_the_queue(tmp_path: P
             await idle(gateway, id)
             assert (await page(gateway, id))[-1]["msg"] == "PostConversation"
 
-    run(work, pace=0.001)
+    run(work)
 
 
 def test_a_task_is_its_owners_alone(tmp_path: Path) -> None:

@@ -209,9 +209,9 @@ def test_a_queued_message_is_added_when_it_is_taken_up(tmp_path: Path) -> None:
         async with served(tmp_path) as gateway:
             task = await new(gateway, tmp_path, "slow")
             given = await say(gateway, task["id"], "later")
-            await asyncio.sleep(0.05)
             before = await page(gateway, task["id"])
             assert "later" not in str(before)
+            provider.pace = 0.0
             await idle(gateway, task["id"])
             told = await page(gateway, task["id"])
             unqueued = [each["msg"] for each in told].index("MessageUnqueued")
@@ -221,7 +221,7 @@ def test_a_queued_message_is_added_when_it_is_taken_up(tmp_path: Path) -> None:
             assert told[unqueued + 1]["message"] == user("later")
             assert told[unqueued + 1]["queued_id"] == given["id"]
 
-    run(work, pace=0.001)
+    run(work)
 
 
 @pytest.mark.requirement("S004-16")
@@ -268,6 +268,7 @@ def test_text_comes_while_it_is_written_and_readers_of_old_do_not_see_it(tmp_pat
             await say(gateway, id, "slow")
             for _ in range(2):
                 late = await _being_said(gateway, id)
+            provider.pace = 0.003
             frames = await reading
             deltas = [frame for frame in frames if frame.name == "maria.delta"]
             assert len(deltas) > 5
@@ -281,7 +282,7 @@ def test_text_comes_while_it_is_written_and_readers_of_old_do_not_see_it(tmp_pat
             assert done["message"]["content"].startswith(late.data["text"])
             assert late.data["text"]
 
-    run(work, pace=0.005)
+    run(work)
 
 
 async def _being_said(gateway: Served, id: str) -> Frame:

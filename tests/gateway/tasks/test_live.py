@@ -6,10 +6,13 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import interlingua as il
 from interlingua.gateway.tasks.live import Listening, Live
+from interlingua.gateway.tasks.overview import Reader
 from interlingua.model import events as ev
+from interlingua.store.task_rows import TaskRow
 
 START = ev.MessageStart(role=il.Role.ASSISTANT)
 TOLD = ev.MessageComplete(il.Response(il.Message.assistant("x")))
@@ -83,3 +86,25 @@ def test_what_another_process_stores_of_an_answer_is_heard_as_it_grows() -> None
         live.see(message.replace(id="m1"), 2)
         read(listening.growth(), got)
     assert got == {0: "Hm", 1: "Hello"}
+
+
+def test_a_task_that_the_list_had_already_is_not_told_again() -> None:
+    row = TaskRow(
+        *("t1", "me", "/w", "idle", None, 0, False, False, False, 0, 0),
+        created_at=1,
+        changed_at=5,
+        ended_at=None,
+    )
+    reader = Reader("me")
+    reader.put(row)
+    reader.note([row])
+    assert reader.taken() == []
+    reader.put(replace(row, changed_at=4))
+    reader.put(replace(row, changed_at=6, owner="somebody else"))
+    assert reader.pending == {}
+    newer = replace(row, changed_at=6)
+    reader.put(newer)
+    reader.put(newer)
+    assert reader.taken() == [newer]
+    reader.put(newer)
+    assert reader.taken() == []

@@ -162,6 +162,7 @@ def test_two_gateways_have_the_same_tasks(tmp_path: Path, address: str) -> None:
             assert (await two.ask("POST", "/task", {"cwd": str(tmp_path)}))[0] == 409
             given = await say(two, id, "write b.txt")
             assert given["queued"] is True
+            provider.pace = 0.005
             question = await asked(two, id)
             assert (await answer(two, id, question["id"], True))[0] == 200
             frames = await reading
@@ -172,7 +173,7 @@ def test_two_gateways_have_the_same_tasks(tmp_path: Path, address: str) -> None:
             assert deltas, "what is being said is heard elsewhere, too"
             await _stopped_elsewhere(one, two, id)
 
-    run(work, pace=0.01)
+    run(work)
 
 
 async def _stopped_elsewhere(one: Served, two: Served, id: str) -> None:

@@ -165,7 +165,9 @@ class Feed:
         return [each for each in self._kept if each.seq > seq]
 
     async def page(self, after: int) -> list[TaskEventRow]:
-        return await self._store.task_events(self.id, after, PAGE)
+        """Events behind a number that are kept no longer."""
+        page = await self._store.task_events(self.id, after, PAGE)
+        return [row for row in page if row.seq <= self._first]
 
     def close(self) -> None:
         if self._soon is not None:
@@ -306,8 +308,7 @@ class _Reader:
         """A page of what this reader has not seen; the queue as it is now, where it has changed."""
         page = await self._feed.page(self._after)
         if not page:
-            self._after = self._feed.seq
-            return []
+            raise NotFoundError("the store", "event", str(self._after + 1))
         self._after = page[-1].seq
         out = [told.event_frame(row) for row in page]
         if any(is_of_queue(row) for row in page):

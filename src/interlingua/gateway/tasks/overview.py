@@ -36,15 +36,20 @@ class Reader:
         self.woken = asyncio.Event()
 
     def put(self, row: TaskRow) -> None:
-        if row.owner == self.owner and self.known.get(row.id, -1) < row.changed_at:
+        if row.owner == self.owner and self._is_new(row):
             self.pending[row.id] = row
             self.woken.set()
 
     def taken(self) -> list[TaskRow]:
-        rows, self.pending = list(self.pending.values()), {}
+        """What is new, the list of all tasks considered that was told meanwhile."""
+        rows = [row for row in self.pending.values() if self._is_new(row)]
+        self.pending = {}
         self.woken.clear()
         self.note(rows)
         return rows
+
+    def _is_new(self, row: TaskRow) -> bool:
+        return self.known.get(row.id, -1) < row.changed_at
 
     def note(self, rows: list[TaskRow]) -> None:
         for row in rows:
@@ -103,7 +108,8 @@ class Overview:
                 async with asyncio.timeout(BEAT):
                     await reader.woken.wait()
                 rows = [told.task(row, port) for row in reader.taken()]
-                yield b"".join([told.frame(told.ONE_TASK, {"task": row}) for row in rows])
+                if rows:
+                    yield b"".join([told.frame(told.ONE_TASK, {"task": row}) for row in rows])
                 continue
             yield b": ping\n\n"
 
