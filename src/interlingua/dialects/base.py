@@ -101,6 +101,8 @@ class Traits(NamedTuple):
     """In a turn of the model text may stand behind its last call."""
     continues: frozenset[str] = frozenset()
     """The fields of `Continues` that it alone has."""
+    messages_apart: bool = False
+    """A stream may tell several messages, each with its own beginning and end."""
     closes_blocks: bool = False
     """In its streams nothing can be added to a block that has ended."""
     compactions: bool = False
@@ -600,7 +602,7 @@ def compaction_as_text(block: CompactionBlock, scribe: Scribe) -> TextBlock | No
     scribe.lost(block, None, "compacted history is said as labelled text", kind="downgraded")
     if block.raw is not None:
         scribe.unsaid_raw(block, block.raw)
-    text = TextBlock(SUMMARY_MARK + block.text, cache=block.cache)
+    text = TextBlock(f"{SUMMARY_MARK}{block.text}\n\n", cache=block.cache)
     scribe.also_known(text, block)
     return text
 

@@ -45,6 +45,7 @@ from interlingua.retelling.issuers import Listener
 from interlingua.retelling.teller import Teller
 
 LATE = "it was told after its block had ended"
+JOINED = "several messages follow each other as one"
 _UNSURE = (RedactedThinkingBlock, ToolResultBlock, CompactionBlock)
 """Blocks that are left out or kept as a whole."""
 _ASIDE = frozenset({"raw", "cache"})
@@ -122,6 +123,8 @@ class StreamTeller:
     def _start(self, event: MessageStart) -> list[Event]:
         if self.ended:
             self._begin_anew()
+            if not self._target.traits.messages_apart:
+                self.report.add("moved", "$", JOINED, "info")
         if event.model is not None:
             self._made_by = event.model
         return [event]

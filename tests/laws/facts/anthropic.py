@@ -9,6 +9,7 @@ from tests.laws.facts.shape import (
     Facts,
     Piece,
     Tool,
+    change,
     counts,
     opaque,
     parsed,
@@ -61,9 +62,10 @@ def _change(facts: Facts, block: Any) -> None:
 
 def _configured(facts: Facts, message: Any) -> None:
     """What holds from this message on."""
-    for key in ("output_config", "clear_at"):
-        if message.get(key) is not None:
-            facts.pieces.append(Piece("change", message["role"], data={key: message[key]}))
+    config = message.get("output_config") or {}
+    said = {"effort": config.get("effort"), "clear_at": message.get("clear_at")}
+    said["format"] = (config.get("format") or {}).get("schema")
+    facts.pieces += [change(what, value) for what, value in said.items() if value is not None]
 
 
 def _piece(role: str, block: Any) -> list[Piece]:
@@ -123,7 +125,7 @@ def _piece(role: str, block: Any) -> list[Piece]:
         case "tool_reference":
             return [Piece("text", role, block["tool_name"])]
         case "tool_addition" | "tool_removal":
-            return [Piece("change", role, data=block)]
+            return [change(kind.removeprefix("tool_"), (block.get("tool") or {}).get("name"))]
     return [opaque(role, block)]
 
 
@@ -258,7 +260,8 @@ def stream(frames: Iterable[tuple[str | None, Any]]) -> list[Facts]:
         kind = data.get("type") if isinstance(data, dict) else None
         if kind == "message_start":
             message = {**data["message"], "content": []}
-            whole: dict[int, dict[str, Any]] = {}
+            begun = enumerate(data["message"].get("content") or ())
+            whole: dict[int, dict[str, Any]] = {at: dict(block) for at, block in begun}
         elif kind == "error":
             facts = _told(message, whole) if message is not None else Facts()
             facts.error = str((data.get("error") or {}).get("message"))

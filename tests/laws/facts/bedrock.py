@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tests.laws.facts.shape import Facts, Piece, Tool, counts, opaque, parsed, put
+from tests.laws.facts.shape import Facts, Piece, Tool, change, counts, opaque, parsed, put
 
 STOPS = {
     "end_turn": "end_turn",
@@ -92,8 +92,10 @@ def _pieces(role: str, block: Any) -> list[Piece]:
                     name=found.get("source"),
                 )
             ]
-        case {"toolAddition": _} | {"toolRemoval": _}:
-            return [Piece("change", role, data=block)]
+        case {"toolAddition": {"tool": found}}:
+            return [change("addition", found.get("name"))]
+        case {"toolRemoval": {"tool": found}}:
+            return [change("removal", found.get("name"))]
     for kind in ("image", "audio", "video", "document"):
         if kind in block:
             return [_media(kind, role, block[kind])]

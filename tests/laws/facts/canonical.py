@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, parsed
+from tests.laws.facts.shape import NO_JSON, Facts, Piece, Tool, change, parsed
 
 MEDIA = {"ImageBlock": "image", "AudioBlock": "audio", "VideoBlock": "video"}
 NAMES = {
@@ -24,11 +24,18 @@ def request(value: Any) -> Facts:
         facts.pieces += message_pieces(message, f"$.messages[{number}]")
     for number, tool in enumerate(value.tools):
         facts.tools.append(_tool(tool, f"$.tools[{number}]"))
+    added = {p.data[1]: at for at, p in enumerate(facts.pieces) if _adds(p)}
+    for tool in facts.tools:
+        tool.since = added.get(tool.name, 0)
     facts.options = options(value.options)
     if value.continues is not None:
         said = {name: getattr(value.continues, name) for name in value.continues.__struct_fields__}
         facts.continues = {name: item for name, item in said.items() if item}
     return facts
+
+
+def _adds(piece: Piece) -> bool:
+    return piece.kind == "change" and piece.data[0] == "addition"
 
 
 def response(value: Any) -> Facts:
@@ -61,8 +68,19 @@ def message_pieces(message: Any, path: str) -> list[Piece]:
             pieces.append(piece)
     changes = getattr(message, "changes", None)
     if changes is not None:
-        pieces.append(Piece("change", message.role.value, data=changes, place=f"{path}.changes"))
+        pieces += _changes(changes, f"{path}.changes")
     return pieces
+
+
+def _changes(value: Any, path: str) -> list[Piece]:
+    said = [change("addition", name) for name in value.tools_added]
+    said += [change("removal", name) for name in value.tools_removed]
+    schema = None if value.response_format is None else value.response_format.schema
+    more = {"effort": value.effort, "clear_at": value.clear_at, "format": schema}
+    said += [change(what, item) for what, item in more.items() if item is not None]
+    for piece in said:
+        piece.place = path
+    return said
 
 
 def _pieces(block: Any, role: str) -> list[Piece]:

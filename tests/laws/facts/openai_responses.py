@@ -10,6 +10,7 @@ from tests.laws.facts.shape import (
     Piece,
     Tool,
     calls_of,
+    change,
     counts,
     data_url,
     fresh,
@@ -76,6 +77,15 @@ def _aside(facts: Facts, item: Any) -> None:
             facts.tools.append(each)
 
 
+def _changes(item: Any) -> list[Piece]:
+    names = [each.name for tool in item.get("tools") or () for each in _tools(tool)]
+    effort = (item.get("reasoning") or {}).get("effort")
+    schema = ((item.get("text") or {}).get("format") or {}).get("schema")
+    said = [change("addition", name) for name in names]
+    said += [change("effort", effort)] if effort is not None else []
+    return said + ([change("format", schema)] if schema is not None else [])
+
+
 def _item(item: Any) -> list[Piece]:
     kind = item.get("type") or "message"
     match kind:
@@ -127,7 +137,7 @@ def _item(item: Any) -> list[Piece]:
     if kind in OUTPUTS and _is_clients(item):
         return _output(item, kind)
     if kind in ASIDES:
-        return [Piece("change", "developer", data=item)]
+        return _changes(item)
     return [opaque("assistant", item)]
 
 

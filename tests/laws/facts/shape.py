@@ -105,6 +105,11 @@ def plain(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
+def change(what: str, value: Any) -> Piece:
+    """Something that holds from here on: a tool that is added or removed, an effort, a format."""
+    return Piece("change", "system", data=(what, value))
+
+
 def opaque(role: str, wire: Any) -> Piece:
     return Piece("opaque", role, data=wire)
 

@@ -26,6 +26,7 @@ FIELDS = {
     "text": ("text", "content"),
     "words": ("content", "is_error"),
     "document": ("source",),
+    "change": ("tools_added", "tools_removed", "effort", "response_format", "clear_at"),
 }
 """Which fields of a block a report may name for one side of a piece."""
 TOOLS = {

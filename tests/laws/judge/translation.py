@@ -79,7 +79,7 @@ def streamed(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
     if len(said) != len(values):
         return [f"fold: {len(said)} messages became {len(values)}"]
     if len(said) != len(told):
-        is_told = any(loss.path == "$" and loss.kind == "moved" for loss in losses)
+        is_told = any(loss.path == "$" for loss in losses)
         return [] if is_told else [f"untold: {len(said)} messages became {len(told)}"]
     every = zip(said, told, values, strict=True)
     return [

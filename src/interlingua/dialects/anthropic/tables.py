@@ -15,6 +15,7 @@ NAME = "anthropic"
 TITLE = "Anthropic Messages"
 
 TRAITS = Traits(
+    messages_apart=True,
     family="anthropic",
     hoists_instructions=True,
     developer=False,

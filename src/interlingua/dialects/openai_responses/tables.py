@@ -17,6 +17,7 @@ REQUEST = f"{NAME} request"
 RESPONSE = f"{NAME} response"
 
 TRAITS = Traits(
+    messages_apart=True,
     family="openai",
     hoists_instructions=False,
     developer=True,
