@@ -4,6 +4,7 @@ from interlingua.models.aliases import aliases, resolve
 from interlingua.models.capabilities import (
     Capabilities,
     capabilities,
+    expected_capabilities,
     known_models,
     provider_capabilities,
     usual_dialect,
@@ -16,6 +17,7 @@ __all__ = [
     "UnknownModelError",
     "aliases",
     "capabilities",
+    "expected_capabilities",
     "known_models",
     "model_name",
     "provider_capabilities",

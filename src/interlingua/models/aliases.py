@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 
 import msgspec
 
 from interlingua.models.names import UnknownModelError, unknown
+from interlingua.models.shipped import shipped
 
 
 def aliases() -> dict[str, str]:
@@ -36,5 +36,4 @@ def _unknown(name: str, own: Mapping[str, str] | None) -> UnknownModelError:
 
 @cache
 def _load() -> dict[str, str]:
-    file = resources.files(__package__).joinpath("data", "aliases.json")
-    return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+    return msgspec.json.decode(shipped("aliases.json"), type=dict[str, str])

@@ -9,13 +9,13 @@ a capability that the dialect in use does not show is false, whatever the model 
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from interlingua.model.base import Value
 from interlingua.models.names import KnownNames, UnknownModelError, model_name, unknown
+from interlingua.models.shipped import shipped
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule
@@ -121,10 +121,14 @@ def provider_capabilities(provider: str, dialect: str | None = None) -> Capabili
 
 def find(model: str) -> str:
     """The id under which the list has a model."""
-    id = _known().find(model)
+    id = _listed(model)
     if id is None:
         raise unknown(model, "the capability list", list(_known()))
     return id
+
+
+def _listed(model: str) -> str | None:
+    return model if model in _load().models else _known().find(model)
 
 
 def known_models() -> list[str]:
@@ -142,7 +146,7 @@ def usual_dialect(model: str) -> str:
     provider = model_name(model).provider
     if provider not in data.providers:
         raise unknown(model, "the list of providers", data.providers)
-    own = data.models.get(_known().find(model) or "", {})
+    own = data.models.get(_listed(model) or "", {})
     return _usual(model, {**data.providers[provider], **own})
 
 
@@ -158,7 +162,7 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
     from interlingua.models.fields import CacheRules, Limits, MediaRules, ToolRules
     from interlingua.models.profile import Rule
 
-    id = _known().find(f"{provider}:{model}") if provider else None
+    id = _listed(f"{provider}:{model}") if provider else None
     if id is None:
         return None
     data = _load()
@@ -241,8 +245,7 @@ def _made(said: dict[str, Any]) -> Capabilities:
 
 @cache
 def _load() -> _Data:
-    file = resources.files(__package__).joinpath("data", "capabilities.json")
-    return msgspec.json.decode(file.read_bytes(), type=_Data)
+    return msgspec.json.decode(shipped("capabilities.json"), type=_Data)
 
 
 @cache

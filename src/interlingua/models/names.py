@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
@@ -108,6 +107,8 @@ def _is_global(name: str) -> bool:
 
 def unknown(model: str, where: str, known: Collection[str]) -> UnknownModelError:
     """The error for a model that is not there, with a few that look like it."""
+    from difflib import get_close_matches
+
     near = sorted(id for id in known if id.partition(":")[2] == model)
     near += [id for id in get_close_matches(model, known, n=3, cutoff=0.7) if id not in near]
     return UnknownModelError(model, where, near[:3])

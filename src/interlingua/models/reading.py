@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from importlib import resources
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from interlingua.errors import InterlinguaError, found
 from interlingua.models.profile import Rule, check_range
+from interlingua.models.shipped import shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_BYTES = 1 << 20
 _FIELDS = {"rule", "read"}
@@ -51,9 +53,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 def bundled_rules() -> tuple[Rule, ...]:
     """Those of the package."""
-    folder = resources.files(__package__).joinpath("data")
-    text = folder.joinpath("profiles.toml").read_bytes()
-    compiled = folder.joinpath("profiles.json").read_bytes()
+    text, compiled = shipped("profiles.toml"), shipped("profiles.json")
     # A new text has a new digest, and then nothing else of the compiled form is looked at.
     if compiled.startswith(_head(text)):
         return msgspec.json.decode(compiled, type=_Compiled).rules
