@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.models.fields import Limits, Sampling
 from interlingua.models.profile import Profiles, Rule, bundled, fold, profile_of
 
@@ -60,15 +59,3 @@ def test_every_rule_of_the_package_has_an_id_of_its_own_a_source_and_a_date() ->
     rules = bundled().rules
     assert len({rule.id for rule in rules}) == len(rules)
     assert all(rule.sources and rule.since for rule in rules)
-
-
-@pytest.mark.parametrize("name", HOSTS)
-def test_the_words_of_a_host_are_those_that_its_writer_uses(name: str) -> None:
-    host, words = HOSTS[name], profile_of("x", name, "openai-chat").words
-    assert (words.max_tokens, words.seed) == (host.max_tokens, host.seed)
-    assert (words.user or None, words.thinking) == (host.user, host.thinking)
-    assert (words.replay, words.switch) == (host.replay, host.switch)
-    assert words.ids is not None
-    ids = (words.ids.letters, words.ids.least, words.ids.most)
-    assert host.ids is not None
-    assert ids == (host.ids.alphabet, host.ids.shortest, host.ids.longest)

@@ -249,27 +249,3 @@ class MediaRules(Group, frozen=True):
     """Media at an address of http or https."""
     image_by_s3: bool | None = None
     """Images at an address of s3."""
-
-
-class Words(Group, frozen=True):
-    """How a host of Chat Completions says things."""
-
-    max_tokens: str | None = None
-    """The key for the longest answer."""
-    seed: str | None = None
-    """The key for the seed."""
-    user: str | None = None
-    """The key for the end user's id; empty where there is none."""
-    ids: Grammar | None = None
-    """Tool ids that it accepts."""
-    thinking: str | None = None
-    """Where thinking stands in a message."""
-    replay: Literal["never", "calls", "always"] | None = None
-    """When thinking is sent back."""
-    switch: str | None = None
-    """The key that turns thinking on and off, where it is not the effort."""
-
-
-class Headers(Group, frozen=True):
-    version: str | None = None
-    betas: tuple[str, ...] | None = None

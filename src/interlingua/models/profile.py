@@ -18,7 +18,6 @@ from interlingua.models.families import Reduced, Version, reduced
 from interlingua.models.fields import (
     CacheRules,
     Group,
-    Headers,
     Instructions,
     Limits,
     MediaRules,
@@ -28,7 +27,6 @@ from interlingua.models.fields import (
     Speaks,
     ToolRules,
     Turns,
-    Words,
 )
 
 Sure = Literal["seen", "told", "guessed"]
@@ -62,8 +60,6 @@ class Said(
     limits: Limits | None = None
     cache: CacheRules | None = None
     media: MediaRules | None = None
-    words: Words | None = None
-    headers: Headers | None = None
 
     def as_rule(self, id: str) -> Rule:
         """The same as a rule for every model, of somebody who should know."""
@@ -131,8 +127,6 @@ class Profile(msgspec.Struct, frozen=True, eq=False):
     limits: Limits = Limits()
     cache: CacheRules = CacheRules()
     media: MediaRules = MediaRules()
-    words: Words = Words()
-    headers: Headers = Headers()
     rules: dict[str, Rule] = {}
     """`<group>.<field>` to the rule that says it."""
     name: str | None = None
