@@ -31,12 +31,12 @@ def test_tools_that_come_and_go_are_changes() -> None:
         user(text("Hi")),
         system(text("Now"), marked, text("and"), change("tool_removal", "old")),
     ]
-    tools = [{**TOOL, "defer_loading": True}]
+    tools = [{**TOOL, "defer_loading": True}, {**TOOL, "name": "old"}]
     request = read(body(*turns, tools=tools))
     said = (TextBlock("Now"), TextBlock("and"))
     changes = Changes(("late",), ("old",))
     assert request.messages[1] == Message(Role.SYSTEM, said, changes=changes)
-    assert [tool.name for tool in request.tools] == ["late"]
+    assert [tool.name for tool in request.tools] == ["late", "old"]
 
 
 def test_the_effort_and_the_end_of_a_message_are_changes() -> None:
@@ -70,8 +70,24 @@ def test_a_single_tool_of_a_server_is_known_to_the_service_alone() -> None:
     message = read(body(user(text("Hi")), system(part))).messages[1]
     assert message == Message(Role.SYSTEM, (UnknownBlock({"anthropic": part}),))
     whole = {"type": "mcp_toolset_reference", "server_name": "s"}
-    turn = system({"type": "tool_removal", "tool": whole})
-    assert read(body(user(text("Hi")), turn)).messages[1].changes == Changes((), ("s",))
+    turns = [user(text("Hi")), system({"type": "tool_removal", "tool": whole})]
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "s"}
+    assert read(body(*turns, tools=[toolset])).messages[1].changes == Changes((), ("s",))
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "tool_reference", "name": "nobody"},
+        {"type": "tool_reference", "name": 7},
+        {"type": "tool_definition", "definition": {"name": "f", "input_schema": 7, "type": 7}},
+        {"type": "tool_reference", "name": "late", "more": 1},
+    ],
+)
+def test_a_change_of_a_tool_that_is_not_known_goes_home(tool: dict[str, Any]) -> None:
+    part = {"type": "tool_addition", "tool": tool}
+    message = read(body(user(text("Hi")), system(part), tools=[TOOL])).messages[1]
+    assert message == Message(Role.SYSTEM, (UnknownBlock({"anthropic": part}),))
 
 
 def test_changes_are_written_where_others_made_them() -> None:

@@ -156,7 +156,9 @@ def test_text_and_images_for_guardrails_are_text_and_images() -> None:
 def test_changes_of_the_tools_are_changes() -> None:
     added = {"toolAddition": {"tool": {"type": "toolSpec", "name": "get_weather"}}}
     removed = {"toolRemoval": {"tool": {"name": "add"}}}
-    wire = body(user(text("Hi")), {"role": "system", "content": [added, text("Now"), removed]})
+    turn = {"role": "system", "content": [added, text("Now"), removed]}
+    add = {"toolSpec": {"name": "add", "inputSchema": {"json": {"type": "object"}}}}
+    wire = body(user(text("Hi")), turn, toolConfig={"tools": [*TOOLS["tools"], add]})
     request = read(wire)
     changes = Changes(("get_weather",), ("add",))
     assert request.messages[1] == Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)

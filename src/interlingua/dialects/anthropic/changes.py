@@ -15,6 +15,7 @@ from interlingua.dialects.anthropic.tables import (
 )
 from interlingua.dialects.anthropic.tools import read_tools, write_tools
 from interlingua.dialects.base import Scribe, Wire, unsaid_changes
+from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, UnknownBlock
 from interlingua.model.changes import Changes
 from interlingua.model.message import Message
@@ -28,12 +29,13 @@ _WORDS = {field: word for word, field in CHANGES.items()}
 
 
 class Reading:
-    """The changes of one system turn. `defined` is given the tools that it defines itself."""
+    """The changes of one system turn: tools by the names that `tools` knows, which is given those
+    that the turn defines itself."""
 
-    def __init__(self, turn: Wire, form: Wire, defined: list[ToolDefinition]) -> None:
+    def __init__(self, turn: Wire, form: Wire, tools: list[ToolDefinition]) -> None:
         self.turn = turn
         self.form = form
-        self.defined = defined
+        self.tools = tools
         self.known: set[str] = set()
         """Keys of the turn that were understood."""
         self.rest: Wire = {}
@@ -65,8 +67,8 @@ class Reading:
             name = tool.get(REFERENCES[kind])
         else:
             return False
-        if type(name) is not str or field is None:
-            return False
+        if name is None or field is None or all(tool.name != name for tool in self.tools):
+            return False  # the service alone knows what it is
         rest = {key: item for key, item in part.items() if key not in _PART}
         if rest:
             self.rest.setdefault(KEPT, {})[str(len(self._parts))] = rest
@@ -77,9 +79,12 @@ class Reading:
     def _define(self, definition: Any) -> str | None:
         if type(definition) is not dict:
             return None
-        (tool,) = read_tools([definition])
+        try:
+            (tool,) = read_tools([definition])
+        except ShapeError:
+            return None
         form = {**form_of(tool.raw), "inline": True}
-        self.defined.append(tool.replace(raw={NAME: {**mine_of(tool.raw), "$form": form}}))
+        self.tools.append(tool.replace(raw={NAME: {**mine_of(tool.raw), "$form": form}}))
         return tool.name
 
     def _effort(self) -> Any:

@@ -35,19 +35,16 @@ def _read(wire: Any, model: str | None, stream: bool | None) -> Request:
     if type(wire) is not dict:
         raise ShapeError("", "an object", wire)
     reading = Reading()
-    defined: list[ToolDefinition] = []
-    messages = _read_messages(wire, reading, defined)
+    tools = list(_read_tools(wire, reading)) if "tools" in wire else []
+    messages = _read_messages(wire, reading, tools)
     read_options(wire, reading)
-    tools = _read_tools(wire, reading) if "tools" in wire else ()
-    if defined:
-        tools = (*tools, *defined)
     continues = _read_thread(wire["thread"], reading) if "thread" in wire else None
     name = _read_model(wire, model, stream, reading)
     for key, value in wire.items():
         if key not in _KNOWN:
             _keep(key, value, reading)
     raw = pack(reading.rest, reading.spelled, reading.form)
-    return Request(tuple(messages), name, tools, reading.options(), continues, raw)
+    return Request(tuple(messages), name, tuple(tools), reading.options(), continues, raw)
 
 
 def _keep(key: str, value: Any, reading: Reading) -> None:
@@ -59,13 +56,13 @@ def _keep(key: str, value: Any, reading: Reading) -> None:
         reading.rest[key] = value
 
 
-def _read_messages(wire: Wire, reading: Reading, defined: list[ToolDefinition]) -> list[Message]:
+def _read_messages(wire: Wire, reading: Reading, tools: list[ToolDefinition]) -> list[Message]:
     turns = wire.get("messages")
     if type(turns) is not list:
         raise ShapeError(".messages", "a list", turns)
     leading = read_system(wire["system"], reading.spelled) if "system" in wire else []
     try:
-        return leading + read_turns(turns, defined)
+        return leading + read_turns(turns, tools)
     except ShapeError as odd:
         raise odd.inside(".messages") from None
 

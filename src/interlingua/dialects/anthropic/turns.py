@@ -33,14 +33,14 @@ _MADE_STRING = MessageMetadata(protocol=NAME, provider_raw={NAME: {"$form": {"co
 """Shared by all messages that have no more to say; all else makes its own."""
 
 
-def read_turns(turns: list[Any], defined: list[ToolDefinition]) -> list[Message]:
-    """`defined` is given the tools that turns in mid-conversation define themselves."""
+def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
+    """`tools` is given those that turns in mid-conversation define themselves."""
     messages: list[Message] = []
     before: str | None = None
     place = 0
     try:
         for turn in turns:
-            before = _read_turn(turn, before, messages, defined)
+            before = _read_turn(turn, before, messages, tools)
             place += 1
     except ShapeError as odd:
         raise odd.inside(f"[{place}]") from None
@@ -57,7 +57,7 @@ def _read_bare(turn: Any) -> Message:
 
 
 def _read_turn(
-    turn: Any, before: str | None, messages: list[Message], defined: list[ToolDefinition]
+    turn: Any, before: str | None, messages: list[Message], tools: list[ToolDefinition]
 ) -> str | None:
     """The role of the turn, for the next one."""
     if type(turn) is not dict:
@@ -81,7 +81,7 @@ def _read_turn(
     if role is Role.SYSTEM and all(m.role is Role.SYSTEM for m in messages):
         form["place"] = "messages"
     if role is Role.SYSTEM:
-        messages.append(_read_instructions(turn, blocks, form, defined))
+        messages.append(_read_instructions(turn, blocks, form, tools))
         return name
     raw = spare(turn, _TURN, {}, form) if form or len(turn) > 2 else None
     if role is Role.USER:
@@ -94,10 +94,10 @@ def _read_turn(
 
 
 def _read_instructions(
-    turn: Wire, blocks: tuple[Block, ...], form: Wire, defined: list[ToolDefinition]
+    turn: Wire, blocks: tuple[Block, ...], form: Wire, tools: list[ToolDefinition]
 ) -> Message:
     """A system turn in mid-conversation, and what it changes."""
-    reading = Reading(turn, form, defined)
+    reading = Reading(turn, form, tools)
     blocks, changes = reading.read(blocks)
     left = {key: item for key, item in turn.items() if key not in reading.known}
     raw = spare({**left, **reading.rest}, _TURN, {}, form) if form or len(left) > 2 else None

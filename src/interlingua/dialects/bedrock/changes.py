@@ -16,14 +16,16 @@ _KEYS = frozenset({"name", "type"})
 _WORDS = {field: word for word, field in CHANGES.items()}
 
 
-def read_changes(blocks: list[Block], form: Wire) -> tuple[list[Block], Changes | None]:
+def read_changes(
+    blocks: list[Block], form: Wire, tools: frozenset[str]
+) -> tuple[list[Block], Changes | None]:
     """The blocks that say something, and what the others change; where they stood is spelling."""
     left: list[Block] = []
     names: dict[str, list[str]] = {field: [] for field in _WORDS}
     places: list[list[Any]] = []
     for block in blocks:
         found = _change(block)
-        if found is None:
+        if found is None or found[1]["name"] not in tools:
             left.append(block)
             continue
         field, tool = found

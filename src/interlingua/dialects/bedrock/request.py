@@ -44,8 +44,8 @@ def read_request(wire: Wire, model: str | None = None, stream: bool | None = Non
 def _read_request(wire: Wire, model: str | None, stream: bool | None) -> Request:
     kept = Kept({}, {}, {})
     messages = _read_system(wire, kept.spelled) if "system" in wire else []
-    messages += _read_turns(wire, kept)
     tools, choice = read_tools(wire, kept) if "toolConfig" in wire else ((), None)
+    messages += _read_turns(wire, kept, frozenset([tool.name for tool in tools]))
     fields = read_options(wire, kept) if wire.keys() != _ONLY else {}
     if choice is not None:
         fields["tool_choice"] = choice
@@ -73,7 +73,7 @@ def _read_system(wire: Wire, spelled: Wire) -> list[Message]:
     return [Message(_SYSTEM, tuple(blocks), metadata=metadata)]
 
 
-def _read_turns(wire: Wire, kept: Kept) -> list[Message]:
+def _read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
     turns = may_take(wire, "messages", list, kept.spelled)
     if "messages" not in wire:
         kept.form["absent"] = ["messages"]
@@ -87,7 +87,7 @@ def _read_turns(wire: Wire, kept: Kept) -> list[Message]:
             role = want(turn, dict).get("role")
             leading = leading and role == "system"
             if role == last or leading or not _read_plain(turn, role, messages):
-                _read_turn(turn, role, role == last, leading, messages)
+                _read_turn(turn, role, role == last, leading, messages, tools)
             last = role
     except ShapeError as odd:
         raise odd.inside(f".messages[{index}]") from None
@@ -114,13 +114,20 @@ def _read_plain(turn: Wire, role: Any, messages: list[Message]) -> bool:
     return True
 
 
-def _read_turn(turn: Wire, role: Any, apart: bool, leading: bool, messages: list[Message]) -> None:
+def _read_turn(
+    turn: Wire,
+    role: Any,
+    apart: bool,
+    leading: bool,
+    messages: list[Message],
+    tools: frozenset[str],
+) -> None:
     """The messages of one turn: results are messages of their own."""
     blocks, ahead = read_parts(turn.get("content"), ".content")
     raw, changes = None, None
     form: Wire = {} if blocks else {"empty": True}
     if role == "system":
-        blocks, changes = read_changes(blocks, form)
+        blocks, changes = read_changes(blocks, form, tools)
     if len(turn) != 2 or ahead or apart or leading or form:
         raw = _turn_raw(turn, ahead, apart, leading, form)
     if role == "assistant":
