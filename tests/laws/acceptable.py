@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from interlingua.dialects.anthropic.betas import betas_of
 from tests.laws.closed_types import misfit
 
 
@@ -68,10 +69,12 @@ def _responses_request(wire: Any) -> list[str]:
 
 def _anthropic_request(wire: Any) -> list[str]:
     from anthropic.types import message_create_params as params
+    from anthropic.types.beta import message_create_params as beta
 
+    known: Any = beta if betas_of(wire) else params
     streaming = wire.get("stream") is True
     hint = (
-        params.MessageCreateParamsStreaming if streaming else params.MessageCreateParamsNonStreaming
+        known.MessageCreateParamsStreaming if streaming else known.MessageCreateParamsNonStreaming
     )
     return _one(misfit(wire, hint))
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from interlingua.client.transport import HttpRequest
+from interlingua.dialects.anthropic.betas import HEADER, betas_of
 from interlingua.dialects.base import Dialect, Wire, Written, encode
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report
@@ -153,7 +154,11 @@ class Targets:
         `source` is the dialect it was read from, where that is known."""
         written = write(request, target, stream, source)
         wire = fit_body(written.wire, target.provider, target.dialect.name)
-        return Prepared(target, self.address(target, wire, "request", stream), written.report)
+        asked = self.address(target, wire, "request", stream)
+        betas = betas_of(wire) if target.dialect.name == "anthropic" else []
+        if betas:
+            asked = _with_betas(asked, betas)
+        return Prepared(target, asked, written.report)
 
     def address(self, target: Target, wire: Wire, kind: Kind, stream: bool = False) -> HttpRequest:
         """The request for a wire, with who is asking on it."""
@@ -224,6 +229,14 @@ def write(
     )
     host = target.provider.switches.host if target.dialect.name == "openai-chat" else None
     return target.dialect.write_request(told.value, told.scribe, host)
+
+
+def _with_betas(asked: HttpRequest, betas: list[str]) -> HttpRequest:
+    """The same request, and what it has to ask for besides."""
+    already = asked.headers.get(HEADER)
+    names = [already, *betas] if already else betas
+    headers = {**asked.headers, HEADER: ",".join(names)}
+    return HttpRequest(asked.url, headers, asked.body, asked.secrets)
 
 
 def _secrets(known: Credentials, headers: Mapping[str, str]) -> tuple[str, ...]:

@@ -41,8 +41,8 @@ ERROR_MARK = "[tool error] "
 """Stands before a failed result's text where the wire has no flag; readers take it off."""
 SYSTEM_MARK = "[system] "
 """Stands before instructions in mid-conversation that had to become user text."""
-SUMMARY_MARK = "[summary of the conversation so far] "
-"""Stands before compacted history that had to become text."""
+SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
+"""Compacted history that had to become text; it may be joined with what stands beside it."""
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 EARLIER = "[earlier turns are not shown]"
@@ -602,7 +602,7 @@ def compaction_as_text(block: CompactionBlock, scribe: Scribe) -> TextBlock | No
     scribe.lost(block, None, "compacted history is said as labelled text", kind="downgraded")
     if block.raw is not None:
         scribe.unsaid_raw(block, block.raw)
-    text = TextBlock(f"{SUMMARY_MARK}{block.text}\n\n", cache=block.cache)
+    text = TextBlock(SUMMARY.format(block.text), cache=block.cache)
     scribe.also_known(text, block)
     return text
 

@@ -22,12 +22,13 @@ from interlingua.fitting.output import fit_output
 from interlingua.fitting.reasoning import fit_reasoning
 from interlingua.fitting.sampling import fit_sampling
 from interlingua.fitting.tools import fit_tools
-from interlingua.fitting.turns import fit_turns
+from interlingua.fitting.turns import fit_changes, fit_turns
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.models.profile import Profile
 
 _STEPS: tuple[Callable[[Fitter], None], ...] = (
+    fit_changes,  # which may say for the whole request what a message changed
     fit_reasoning,  # which decides whether the model thinks, and others ask
     fit_sampling,
     fit_choice,

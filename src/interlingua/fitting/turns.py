@@ -8,11 +8,36 @@ from interlingua.dialects.base import SYSTEM_MARK
 from interlingua.fitting.fitter import Fitter
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.message import Message, Role
+from interlingua.retelling.changes import has_changes, settle_all
 
 GO_ON = "Continue."
 """What a user says behind a turn that the model was to go on with."""
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 _USERS = frozenset({Role.USER, Role.TOOL})
+
+
+def fit_changes(fitter: Fitter) -> None:
+    """Changes in mid-conversation, for a model that takes no instructions there."""
+    if not has_changes(fitter.messages) or _takes_changes(fitter):
+        return
+    given = fitter.request.replace(messages=fitter.messages, tools=fitter.tools)
+    settled = settle_all(given, fitter.scribe)
+    fitter.messages, fitter.tools = settled.messages, settled.tools
+    for option in ("reasoning", "response_format"):
+        new = getattr(settled.options, option)
+        if new is not getattr(given.options, option):
+            fitter.change(option, new)
+
+
+def _takes_changes(fitter: Fitter) -> bool:
+    """Whether instructions stay in their place; behind a turn of the model there is none for them
+    where they have to follow the user's."""
+    mid = fitter.profile.instructions.mid
+    if mid in (None, "any"):
+        return True
+    others = [each.role for each in fitter.messages if each.role not in _INSTRUCTS]
+    trailing = fitter.messages[-1].role in _INSTRUCTS
+    return mid == "after-user" and not (trailing and others[-1:] == [Role.ASSISTANT])
 
 
 def fit_turns(fitter: Fitter) -> None:

@@ -24,6 +24,7 @@ from interlingua.model import message as _message
 from interlingua.model import salvage
 from interlingua.model.base import Value, _defaults
 from interlingua.model.message import Message
+from interlingua.model.older import may_be_older, renewed
 
 T = TypeVar("T")
 WHAT = "canonical JSON"
@@ -56,6 +57,11 @@ def loads(data: bytes | str, type: Any = Message, strict: bool = False) -> Any:
     """Read JSON as `type`. Stored data keeps what we do not know, with a warning in the log; with
     `strict` it is an error that names the place, what was expected and what was found."""
     data = _without_bom(data)
+    value = _loads(data, type, strict)
+    return renewed(value) if may_be_older(data) else value
+
+
+def _loads(data: bytes | str, type: Any, strict: bool) -> Any:
     limit = API_DEPTH if strict else STORED_DEPTH
     try:
         value = _decoder(type).decode(data)

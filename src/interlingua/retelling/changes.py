@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from interlingua.dialects.base import Dialect, Scribe
+from interlingua.dialects.base import Dialect, Scribe, Traits
 from interlingua.model.changes import Changes
 from interlingua.model.exchange import Options, Reasoning, Request
 from interlingua.model.message import Message, Role
@@ -36,15 +36,21 @@ def settle(
     request: Request, messages: tuple[Message, ...], target: Dialect, scribe: Scribe
 ) -> Settled:
     """The request with what the target can say where it stands, and the rest said for all of it."""
-    settling = _Settling(request, target, scribe)
-    told = tuple(settling.messages(messages))
-    return Settled(told, settling.tools(), settling.options())
+    return _Settling(request, scribe, target.name, target.traits).settled(messages)
+
+
+def settle_all(request: Request, scribe: Scribe) -> Settled:
+    """The same for a model that takes no instructions in mid-conversation, and so no changes."""
+    return _Settling(request, scribe, None, Traits()).settled(request.messages)
 
 
 class _Settling:
-    def __init__(self, request: Request, target: Dialect, scribe: Scribe) -> None:
+    """`name` is the dialect whose own wire said things where they stand."""
+
+    def __init__(self, request: Request, scribe: Scribe, name: str | None, traits: Traits) -> None:
         self.request = request
-        self.target = target
+        self.name = name
+        self.traits = traits
         self.scribe = scribe
         self.moved: dict[str, Any] = {}
         """The last of the settings that are said for the whole request."""
@@ -55,6 +61,10 @@ class _Settling:
         self.removed: set[str] = set()
         """Tools that are not there in the end, where that cannot be said in its place."""
         self.seen: set[str] = set()
+
+    def settled(self, messages: tuple[Message, ...]) -> Settled:
+        told = tuple(self.messages(messages))
+        return Settled(told, self.tools(), self.options())
 
     def messages(self, messages: tuple[Message, ...]) -> Iterator[Message]:
         asking = [index for index, each in enumerate(messages) if each.role in _ASKING]
@@ -82,7 +92,7 @@ class _Settling:
     def is_own(self, message: Message) -> bool:
         """Whether the target's own wire said it where it stands."""
         raw = message.metadata.provider_raw
-        return raw is not None and self.target.name in raw
+        return raw is not None and self.name in raw
 
     def message(
         self, message: Message, leading: bool, expired: bool
@@ -90,12 +100,12 @@ class _Settling:
         """The message as the target takes it, and one that says its changes behind it."""
         changes = message.changes
         assert changes is not None
-        can = frozenset() if leading else self.target.traits.changes
+        can = frozenset() if leading else self.traits.changes
         left = self.divided(message, changes, can)
         content = message.content
         if changes.clear_at is not None and "clear_at" not in can:
             content = self.cleared(message, changes.clear_at, expired)
-        inside = message.role in _INSTRUCTS or self.target.traits.changes_inside
+        inside = message.role in _INSTRUCTS or self.traits.changes_inside
         if not content and (left is None or not inside) and message.role in _INSTRUCTS:
             return None, None
         new = message.replace(content=content, changes=left if inside else None)
@@ -159,7 +169,7 @@ class _Settling:
         if tool.name in self.removed:
             self.scribe.lost(tool, None, "it is removed in mid-conversation")
             return None
-        defers = self.target.traits.defers_added and tool.name in self.added
+        defers = self.traits.defers_added and tool.name in self.added
         if tool.name not in self.added | self.early or bool(tool.deferred) is defers:
             return tool
         reason = "it is not there until it is added" if defers else "it was, until it was added"

@@ -22,6 +22,7 @@ from interlingua.model.changes import Changes
 from interlingua.model.codec import convert, dumps, loads
 from interlingua.model.message import NO_METADATA, Message, Role, from_micros
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.older import may_be_older, renewed
 
 logger = logging.getLogger(__name__)
 
@@ -139,6 +140,8 @@ def read(session_id: str, row: Sequence[Any]) -> Message | None:
             _skipped(session_id, id)
             return None
         content = _quickly(_content, content_data) or loads(content_data, _CONTENT)
+        if may_be_older(content_data):
+            content = renewed(content)
         metadata, changes = NO_METADATA, None
         if metadata_data != _NONE:
             quickly = _quickly(_metadata, metadata_data)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from interlingua.client.targets import Targets
 from interlingua.dialects.anthropic import DIALECT
+from interlingua.dialects.anthropic.betas import betas_of
 from interlingua.model.blocks import TextBlock, UnknownBlock
 from interlingua.model.changes import Changes
 from interlingua.model.exchange import Request
@@ -15,6 +17,9 @@ from interlingua.model.tools import ToolDefinition
 from tests.dialects.anthropic.wires import body, read, text, user, write
 
 TOOL = {"name": "late", "description": "Comes late.", "input_schema": {"type": "object"}}
+
+
+TOOLS = (ToolDefinition("late"), ToolDefinition("old"))
 
 
 def change(kind: str, name: str = "late", **more: Any) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def test_changes_are_written_where_others_made_them() -> None:
     changes = Changes(("late",), ("old",), "minimal", None, "next_user_message")
     message = Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)
     written = DIALECT.write_request(
-        Request((Message.user("Hi"), message, Message.system("b")), "m", (ToolDefinition("late"),))
+        Request((Message.user("Hi"), message, Message.system("b")), "m", TOOLS)
     )
     parts = [text("Now"), change("tool_addition"), change("tool_removal", "old")]
     config = {"output_config": {"effort": "low"}, "clear_at": "next_user_message"}
@@ -123,3 +128,34 @@ def test_changes_without_a_place_are_told() -> None:
     assert [loss.path for loss in report if "changes" in loss.path] == [
         "$.messages[0].changes.effort"
     ]
+
+
+def test_what_needs_a_beta_asks_for_it() -> None:
+    turns = [
+        user(text("Hi")),
+        system(change("tool_addition"), clear_at="never", output_config={"effort": "low"}),
+        {
+            "role": "assistant",
+            "content": [{"type": "compaction", "content": "a", "signature": "s"}],
+        },
+    ]
+    assert betas_of(body(*turns)) == [
+        "mid-conversation-output-config-2026-07-01",
+        "mid-conversation-system-clear-at-2026-08-21",
+        "mid-conversation-tool-changes-2026-07-01",
+        "compact-2026-09-04",
+    ]
+    inline = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": TOOL}}
+    assert "inline-tools-2026-09-15" in betas_of(body(system(inline)))
+    assert betas_of(body(user(text("Hi")), {"role": "assistant", "content": "a"})) == []
+
+
+def test_a_request_asks_for_the_betas_that_it_needs() -> None:
+    more = Message(Role.SYSTEM, changes=Changes(("late",)))
+    request = Request((Message.user("Hi"), more), "claude-opus-4-8", TOOLS)
+    targets = Targets(environ={"ANTHROPIC_API_KEY": "k"})
+    target = targets.find("anthropic:claude-opus-4-8")
+    headers = targets.prepare(request, target, stream=False).http.headers
+    assert headers["anthropic-beta"] == "mid-conversation-tool-changes-2026-07-01"
+    plain = targets.prepare(Request((Message.user("Hi"),)), target, stream=False)
+    assert "anthropic-beta" not in plain.http.headers

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT
-from interlingua.dialects.base import SUMMARY_MARK
+from interlingua.dialects.base import SUMMARY
 from interlingua.model.blocks import (
     Block,
     Cache,
@@ -182,7 +182,7 @@ def test_compacted_history_is_a_block_of_its_own_and_goes_home() -> None:
 def test_compacted_history_that_a_user_tells_is_labelled_text() -> None:
     wire, report = write(Message.user([CompactionBlock("So far."), TextBlock("Go on")]))
     said = [part["text"] for part in wire["messages"][0]["content"]]
-    assert said == [f"{SUMMARY_MARK}So far.", "Go on"]
+    assert said == [SUMMARY.format("So far."), "Go on"]
     assert losses(report) == [("downgraded", "$.messages[0].content[0]")]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT as ANTHROPIC
-from interlingua.dialects.base import SUMMARY_MARK
+from interlingua.dialects.base import SUMMARY
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR
 from interlingua.model.blocks import (
@@ -163,15 +163,16 @@ def test_changes_of_the_tools_are_changes() -> None:
     changes = Changes(("get_weather",), ("add",))
     assert request.messages[1] == Message(Role.SYSTEM, (TextBlock("Now"),), changes=changes)
     assert DIALECT.write_request(request).wire == wire
-    fewer = request.messages[1].replace(changes=Changes(tools_removed=("add", "f")))
+    fewer = request.messages[1].replace(changes=Changes(tools_removed=("add", "get_weather", "f")))
     written = DIALECT.write_request(request.replace(messages=(request.messages[0], fewer)))
-    removal = {"toolRemoval": {"tool": {"name": "f"}}}
+    removal = {"toolRemoval": {"tool": {"name": "get_weather"}}}
     assert written.wire["messages"][1]["content"] == [text("Now"), removed, removal]
+    assert losses(written.report) == [("dropped", "$.messages[1].changes.tools_removed")]
 
 
 def test_compacted_history_is_labelled_text() -> None:
     wire, report = write(Message.user("Hi"), Message.assistant([CompactionBlock("So far.")]))
-    assert wire["messages"][1]["content"] == [text(f"{SUMMARY_MARK}So far.")]
+    assert wire["messages"][1]["content"] == [text(SUMMARY.format("So far."))]
     assert [loss.kind for loss in report] == ["downgraded"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typing_extensions as te
 
-from interlingua.dialects.base import SUMMARY_MARK
+from interlingua.dialects.base import SUMMARY
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import (
     CompactionBlock,
@@ -218,7 +218,7 @@ def test_compacted_history_is_for_its_issuer_alone() -> None:
 
 def test_compacted_history_that_can_be_read_is_labelled_text() -> None:
     wire, losses = write(Message.assistant([CompactionBlock("So far.", "Eq", "c2ln")]))
-    assert wire["input"] == [{"role": "assistant", "content": f"{SUMMARY_MARK}So far."}]
+    assert wire["input"] == [{"role": "assistant", "content": SUMMARY.format("So far.")}]
     assert losses == [("downgraded", "$.messages[0].content[0]")]
 
 

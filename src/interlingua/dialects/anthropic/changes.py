@@ -149,6 +149,9 @@ class Writing:
     def _part(self, message: Message, field: str, name: str, kind: str | None) -> Wire | None:
         known = [tool for tool in self.tools if tool.name == name]
         word = _WORDS[field]
+        if not known:
+            self.scribe.lost(message, f"changes.{field}", f"no tool is called {name}")
+            return None
         if kind == _DEFINED:
             for tool in known:
                 if is_inline(tool) and id(tool) not in self.defined:
@@ -158,9 +161,6 @@ class Writing:
                         return {"type": word, "tool": {"type": _DEFINED, "definition": definition}}
             kind = None
         if kind is None:
-            if not known and field == "tools_added":
-                self.scribe.lost(message, f"changes.{field}", f"no tool is called {name}")
-                return None
             toolset = any(tool.kind == "mcp_toolset" for tool in known)
             kind = "mcp_toolset_reference" if toolset else "tool_reference"
         return {"type": word, "tool": {"type": kind, REFERENCES[kind]: name}}

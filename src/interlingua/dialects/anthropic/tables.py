@@ -145,6 +145,15 @@ MARKERS = frozenset(
 """Parts that tell the service something and say nothing to anybody else."""
 CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tools_removed"}
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
+BETAS: dict[str, str] = {
+    "changes": "mid-conversation-tool-changes-2026-07-01",
+    "inline": "inline-tools-2026-09-15",
+    "output_config": "mid-conversation-output-config-2026-07-01",
+    "clear_at": "mid-conversation-system-clear-at-2026-08-21",
+    "compaction": "compact-2026-01-12",
+    "signed": "compact-2026-09-04",
+}
+"""The betas that what turns say needs (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
 """How a tool is named there, and by which key."""
 

@@ -49,12 +49,17 @@ def _change(block: Block) -> tuple[str, Wire] | None:
     return (CHANGES[kind], tool) if type(tool.get("name")) is str else None
 
 
-def write_changes(message: Message, parts: list[Wire], scribe: Scribe) -> None:
+def write_changes(
+    message: Message, parts: list[Wire], scribe: Scribe, tools: frozenset[str]
+) -> None:
     """Add the parts of a message and those of its changes, where the wire had them."""
     changes, raw = message.changes, message.metadata.provider_raw
     assert changes is not None
     unsaid_changes(message, scribe, frozenset(_WORDS))
-    left = {field: list(getattr(changes, field)) for field in _WORDS}
+    left = {field: [n for n in getattr(changes, field) if n in tools] for field in _WORDS}
+    for field, names in left.items():
+        if len(names) < len(getattr(changes, field)):
+            scribe.lost(message, f"changes.{field}", "a tool of this name is not declared")
     done = 0
     for at, field, tool in form_of(raw).get("changes", ()) if raw is not None else ():
         if tool["name"] in left[field]:

@@ -177,7 +177,8 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
     out: Wire = {}
     turns: list[Wire] = []
     system: list[Wire] = []
-    _write_messages(request.messages, system, turns, scribe)
+    tools = frozenset([tool.name for tool in request.tools])
+    _write_messages(request.messages, system, turns, scribe, tools)
     if system:
         out["system"] = system
     if turns or not ("messages" in form.get("absent", ()) or "messages" in form.get("spelled", ())):
@@ -198,7 +199,11 @@ def write_request(request: Request, scribe: Scribe) -> Wire:
 
 
 def _write_messages(
-    messages: tuple[Message, ...], system: list[Wire], turns: list[Wire], scribe: Scribe
+    messages: tuple[Message, ...],
+    system: list[Wire],
+    turns: list[Wire],
+    scribe: Scribe,
+    tools: frozenset[str],
 ) -> None:
     last = None
     leading = True
@@ -221,7 +226,7 @@ def _write_messages(
         leading = leading and word == "system"
         if message.changes is not None and word != "system":
             unsaid_changes(message, scribe)
-        parts = _write_message(message, raw, form, scribe)
+        parts = _write_message(message, raw, form, scribe, tools)
         if parts is None:
             continue
         if word == last and not form.get("apart"):
@@ -233,7 +238,9 @@ def _write_messages(
             put_back(turns[-1], message, scribe, raw, "metadata.provider_raw")
 
 
-def _write_message(message: Message, raw: Raw | None, form: Wire, scribe: Scribe) -> Any:
+def _write_message(
+    message: Message, raw: Raw | None, form: Wire, scribe: Scribe, tools: frozenset[str]
+) -> Any:
     """The parts of a message; None where it says nothing at all."""
     role = message.role
     if role is _TOOL or role is _USER:
@@ -242,7 +249,7 @@ def _write_message(message: Message, raw: Raw | None, form: Wire, scribe: Scribe
                 _report_misplaced(block, scribe)
     parts = [] if raw is None else points_ahead(raw)
     if message.changes is not None and role in (_SYSTEM, _DEVELOPER):
-        write_changes(message, parts, scribe)
+        write_changes(message, parts, scribe, tools)
     else:
         write_parts(message.content, parts, scribe)
     if parts or form.get("empty"):
