@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from interlingua.streams.fold import fold as fold
     from interlingua.streams.fold import fold_all as fold_all
     from interlingua.streams.fold import unfold as unfold
+    from interlingua.streams.fold import with_partial_input as with_partial_input
     from interlingua.streams.frames import Frame as Frame
     from interlingua.tasks.agent import Agent as Agent
     from interlingua.tasks.aio import AsyncAgent as AsyncAgent
@@ -198,7 +199,7 @@ _WHERE: dict[str, str] = {
         "store.open": "open_async_store open_store",
         "streams": "aws jsonarray ndjson sse",
         "streams.convert": "StreamConverter stream_convert",
-        "streams.fold": "fold fold_all unfold",
+        "streams.fold": "fold fold_all unfold with_partial_input",
         "streams.frames": "Frame",
         "tasks.agent": "Agent",
         "tasks.aio": "AsyncAgent",

@@ -112,7 +112,7 @@ class Incoming:
         elif kind is MessageComplete:
             return self._complete(event.response)  # type: ignore[union-attr]  # by its kind
         elif kind is StreamError:
-            return [*self._closed(), *self._end(event.error, event.partial)]  # type: ignore[union-attr]  # by its kind
+            return [*self._closed(), *self._end(event.error, event.partial)]  # type: ignore[union-attr, arg-type]  # by its kind
         self._folder.feed(told)
         return [told]
 

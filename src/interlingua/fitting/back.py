@@ -113,7 +113,7 @@ class _Reader:
         if kind is MessageComplete:
             return [event.replace(response=self._back.response(event.response))]  # type: ignore[union-attr]  # by its kind
         if kind is StreamError and event.partial is not None:  # type: ignore[union-attr]  # by its kind
-            return [event.replace(partial=self._back.message(event.partial))]  # type: ignore[union-attr]  # by its kind
+            return [event.replace(partial=self._back.message(event.partial))]  # type: ignore[union-attr, arg-type]  # by its kind
         return [event]
 
     def _start(self, event: ToolUseStart) -> Event:

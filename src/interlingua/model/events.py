@@ -7,6 +7,7 @@ and `usage_update` at any time, the last one counts; at the end exactly one `mes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from interlingua.model.base import JsonObject, Raw, Value
@@ -14,6 +15,8 @@ from interlingua.model.blocks import Block, Executor
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason, Usage
+
+_READ = "read"
 
 
 class FrameMark(Value, frozen=True):
@@ -78,10 +81,22 @@ class ToolUseStart(_Event, frozen=True, tag="tool_use_start"):
     raw: Raw | None = None
 
 
-class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta"):
+class ToolUseInputDelta(_Event, frozen=True, tag="tool_use_input_delta", gc=True, dict=True):
     type: ClassVar[Literal["tool_use_input_delta"]] = "tool_use_input_delta"
     index: int
     text: str
+
+    @property
+    def partial(self) -> JsonObject | None:
+        """What can be read of the whole input as far as this piece, to be shown and not to be run:
+        a number or a text may go on. It is read when it is asked for. None on an event that no
+        fold has seen, since the pieces before it are not known then."""
+        read: Callable[[], JsonObject] | None = self.__dict__.get(_READ)
+        return None if read is None else read()
+
+    def read_by(self, read: Callable[[], JsonObject]) -> None:
+        """Say how `partial` is found. This is no part of the value."""
+        self.__dict__[_READ] = read
 
 
 class ToolUseEnd(_Event, frozen=True, tag="tool_use_end"):

@@ -81,7 +81,7 @@ class StreamConverter:
         error = ProviderError(ErrorKind.NETWORK, str(problem))
         for event in self._reader.close():
             last = isinstance(event, StreamError)
-            self._tell([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr]  # it is one
+            self._tell([StreamError(error, event.partial) if last else event], out)  # type: ignore[union-attr, arg-type]  # it is one
         self._say(self._writer.close(), out)
         self._end()
         return b"".join(out)

@@ -6,7 +6,7 @@ dialects use it to make the last event of a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from interlingua.arguments import recover, to_text
@@ -39,6 +39,14 @@ def fold(events: Iterable[Event]) -> Response:
     return fold_all(events)[-1]
 
 
+def with_partial_input(events: Iterable[Event]) -> Iterator[Event]:
+    """The same events, of which every piece of a tool's input has its `partial`."""
+    folder = Folder()
+    for event in events:
+        folder.feed(event)
+        yield event
+
+
 def fold_all(events: Iterable[Event]) -> list[Response]:
     """Each message of a stream."""
     folders = [Folder()]
@@ -55,11 +63,30 @@ _SHARE = 8
 """Longer ones when they have grown by this part, so that all readings together stay linear."""
 
 
+class _Told:
+    """The arguments of a call as they come, for whoever wants to read them half way."""
+
+    __slots__ = ("length", "pieces")
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+
+    def add(self, piece: str) -> Callable[[], JsonObject]:
+        """One more piece; gives how to read all up to here."""
+        self.pieces.append(piece)
+        if len(self.pieces) > MANY:
+            thin(self.pieces)
+        self.length += len(piece)
+        length = self.length
+        return lambda: recover("".join(self.pieces)[:length]).input
+
+
 class _Open:
     """A block that is still being told: its first state, what came since, by field, and what was
     joined of it already."""
 
-    __slots__ = ("block", "input", "joined", "pieces", "read")
+    __slots__ = ("block", "input", "joined", "pieces", "read", "told")
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -68,6 +95,7 @@ class _Open:
         self.input: JsonObject = {}
         self.read = 0
         """How much of the arguments `input` was read from."""
+        self.told: _Told | None = None
 
     def add(self, field: str, piece: Any) -> None:
         """More of a field; of one that such a block does not have, nothing comes."""
@@ -232,7 +260,11 @@ class Folder:
         self._of(event.choice).blocks[event.index] = _Open(block)
 
     def _input(self, event: ToolUseInputDelta) -> None:
-        self._open(event, ToolUseBlock("", "", {})).add("input", event.text)
+        each = self._open(event, ToolUseBlock("", "", {}))
+        each.add("input", event.text)
+        if each.told is None:
+            each.told = _Told()
+        event.read_by(each.told.add(event.text))
 
     def _call_end(self, event: ToolUseEnd) -> None:
         unnamed = ToolUseBlock("", "", {})

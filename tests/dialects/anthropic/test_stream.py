@@ -173,7 +173,7 @@ def test_every_event_knows_its_frame() -> None:
         ([block(0, {"type": "hologram", "data": "z"})], [{"type": "hologram", "data": "z"}]),
     ],
 )
-@pytest.mark.requirement("P31", "P41", "S002-112")
+@pytest.mark.requirement("P31", "P41")
 def test_a_stream_gives_what_the_whole_answer_gives(told: list[Any], parts: list[Any]) -> None:
     wires = talk(*told)
     goes_home(wires)

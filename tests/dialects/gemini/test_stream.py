@@ -128,7 +128,7 @@ def test_every_event_knows_its_frame() -> None:
         ([{**call(), "text": "and"}], [{**call(), "text": "and"}]),
     ],
 )
-@pytest.mark.requirement("P29", "P30", "S002-112")
+@pytest.mark.requirement("P29", "P30")
 def test_a_stream_gives_what_the_whole_answer_gives(told: list[Any], parts: list[Any]) -> None:
     wires = talk(*told)
     events = goes_home(wires)
@@ -247,7 +247,6 @@ def test_the_last_reason_to_stop_counts() -> None:
         ([counts(4, 1), {}], il.Usage()),
     ],
 )
-@pytest.mark.requirement("S002-112")
 def test_usage_is_of_all_so_far_in_every_frame(told: list[Any], usage: il.Usage) -> None:
     first, last = told
     wires = [

@@ -235,7 +235,7 @@ def test_every_event_knows_its_frame() -> None:
 
 
 @pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
-@pytest.mark.requirement("P31", "P41", "S002-112")
+@pytest.mark.requirement("P31", "P41")
 def test_a_stream_gives_what_the_whole_answer_gives(told: list[Any]) -> None:
     wires = talk(*told)
     events = goes_home(wires)

@@ -95,7 +95,7 @@ class Translating:
         if kind is StreamError:
             self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind
             self.over = True
-            partial: Message | None = event.partial  # type: ignore[union-attr]  # by its kind
+            partial: Message | None = event.partial  # type: ignore[union-attr, assignment]  # by its kind
             if partial is not None:
                 self._hear(partial)
             return event.replace(error=self.error)
