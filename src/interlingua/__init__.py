@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from interlingua.model.metadata import Usage as Usage
     from interlingua.model.rules import Violation as Violation
     from interlingua.model.rules import validate as validate
+    from interlingua.model.spelled import schema_of as schema_of
     from interlingua.model.tools import Grammar as Grammar
     from interlingua.model.tools import SideEffects as SideEffects
     from interlingua.model.tools import ToolDefinition as ToolDefinition
@@ -180,6 +181,7 @@ _WHERE: dict[str, str] = {
         "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"
         " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
+        "model.spelled": "schema_of",
         "model.tools": "Grammar SideEffects ToolDefinition",
         "models.capabilities": "AdapterCapabilities Capabilities capabilities",
         "models.names": "UnknownModelError",

@@ -303,7 +303,6 @@ def test_the_estimate_counts_messages_and_tools_before_anything_is_sent(dialect:
     assert told == estimate_input_tokens(long, (), MODELS[dialect])
 
 
-@pytest.mark.requirement("S002-83")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_adapter_says_what_its_model_can_do_in_this_dialect(dialect: str) -> None:
     spoken = adapter(dialect)

@@ -66,7 +66,7 @@ def test_a_session_goes_on_by_last_or_by_the_beginning_of_its_id(
     chat(home, "-c", "two")
     (row,) = store.sessions()
     chat(home, "-r", row.id[:20].lower(), "three")
-    assert provider.requests[2]["system"][0]["text"] == "Be brief."
+    assert provider.requests[2]["system"] == "Be brief."
     texts = [m["content"][0]["text"] for m in provider.requests[2]["messages"]]
     assert texts == ["one", "Answer 1 to: one", "two", "Answer 2 to: two", "three"]
     assert store.session(row.id).message_count == 7

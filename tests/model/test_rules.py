@@ -647,7 +647,7 @@ def test_confidence_lies_between_nothing_and_certainty(confidence: float) -> Non
     assert [v.rule for v in validate(message)] == ([] if fits else ["confidence_is_a_share"])
 
 
-@requirement("S002-39", "S002-40")
+@requirement("S002-39")
 @pytest.mark.parametrize("mode", list(RoutingMode))
 def test_a_rule_has_a_name_and_a_pattern_a_confidence(mode: RoutingMode) -> None:
     named = validate(routed(mode=mode, rule_name="long"))

@@ -129,7 +129,6 @@ def test_dialects_of_models_with_structured_output_write_the_schema(name: str) -
     assert not claims or "told_apart" in wire
 
 
-@pytest.mark.requirement("S002-83")
 def test_thinking_that_a_dialect_does_not_show_is_not_supported() -> None:
     assert not capabilities("openai:gpt-5").supports_thinking
     assert capabilities("openai:gpt-5", "openai-responses").supports_thinking

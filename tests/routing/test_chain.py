@@ -60,6 +60,8 @@ def always(turn: Turn) -> bool:
 
 NAMES = ["override", "sticky", "ruled", "pattern", "delegate", "workspace", "global"]
 MODELS = [f"p:{name}" for name in NAMES]
+MODES_IN_ORDER = ["override", "manual", "rule", "pattern", "delegate", "default", "default"]
+"""Of the seven slots."""
 REGISTRY = Registry(ModelEntry(id=model, can_delegate=True) for model in MODELS)
 
 
@@ -121,17 +123,17 @@ def test_the_slots_and_their_order_and_the_mode_of_each() -> None:
     assert list(Verdict) == ["not_applicable", "deferred", "rejected", "chose"]
 
 
-@pytest.mark.requirement("S002-40")
 def test_there_are_six_modes_and_each_can_be_reached() -> None:
     assert sorted(RoutingMode) == sorted(set(MODES.values()))
     assert len(RoutingMode) == 6
 
 
-@pytest.mark.requirement("S002-39")
+@pytest.mark.requirement("S002-39", "S002-40")
 def test_the_record_has_a_rule_name_only_for_rules_and_a_confidence_only_for_patterns() -> None:
     for index in range(7):
         record = decide(*full_turn({index, 6}), able).record()
         assert record.chosen_model == MODELS[index]
+        assert record.mode == MODES_IN_ORDER[index]
         assert record.reason
         assert (record.rule_name is not None) == (index == 2)
         assert (record.confidence is not None) == (index == 3)

@@ -193,7 +193,7 @@ def test_the_json_of_each_message() -> None:
     assert out(Message.assistant(CALL)) == {"role": "assistant", "tool_calls": [CALL_WIRE]}
     assert out(Message.tool_result("call_1", "x")) == {
         "role": "tool",
-        "content": [{"type": "text", "text": "x"}],
+        "content": "x",
         "tool_call_id": "call_1",
     }
 
@@ -432,3 +432,52 @@ def test_odd_tool_messages_are_reported() -> None:
     assert [message["tool_call_id"] for message in wire] == ["a", "b"]
     assert [loss.path for loss in report] == ["$[0].content", "$[1]"]
     assert openai_ui.message_to_param(Message(Role.TOOL, ())).wire is None
+
+
+@pytest.mark.requirement("S004-12")
+def test_the_message_of_an_answer_can_be_read_alone() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    alone = {"role": "assistant", "content": "Hm.", "refusal": "No.", "tool_calls": [call]}
+    message = openai_ui.message_from_response(alone)
+    whole = openai_ui.message_from_response(
+        {"choices": [{"message": alone, "finish_reason": "tool_calls"}]}
+    )
+    assert message.content == whole.content
+    assert [block.type for block in message.content] == ["text", "tool_use", "refusal"]
+    assert message.metadata.stop_reason is None
+
+
+@pytest.mark.requirement("S004-14")
+def test_a_tool_message_made_here_has_a_string() -> None:
+    made = openai_ui.tool_message("out", "call_1")
+    wire = openai_ui.message_to_param(made).wire
+    assert wire == {"role": "tool", "content": "out", "tool_call_id": "call_1"}
+    listed = {**wire, "content": [{"type": "text", "text": "out"}]}
+    for each in (wire, listed):
+        assert openai_ui.message_to_param(openai_ui.message_from_param(each)).wire == each
+
+
+@pytest.mark.requirement("S004-13")
+def test_the_wire_has_types_of_its_own_which_only_the_edge_uses() -> None:
+    names = (
+        "MessageParam",
+        "ChatCompletionMessage",
+        "Request",
+        "ChatCompletion",
+        "CompletionUsage",
+    )
+    assert all(hasattr(openai_shapes, name) for name in names)
+    completion: openai_shapes.ChatCompletion = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}
+        ],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
+    }
+    message = openai_ui.message_from_response(completion)
+    assert message.metadata.usage is not None
+    assert openai_ui.usage_to_openai(message.metadata.usage) == completion["usage"]
+    assert not any(type(value) is dict for value in (message, *message.content))

@@ -26,6 +26,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
+from interlingua.model.spelled import spelled
 from interlingua.model.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Written(msgspec.Struct, frozen=True):
             return encode(self.wire)  # which says what is wrong
 
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=spelled).encode
 _decode = msgspec.json.Decoder().decode
 
 

@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise WriteError("digest", "$", f"{value} has no JSON form")
-        return int(value) if value.is_integer() else value
+        return int(value) if value.is_integer() else float(value)
     if isinstance(value, Decimal):
         return _plain_decimal(value)
     if isinstance(value, datetime) and value.tzinfo is not None:

@@ -25,6 +25,7 @@ from interlingua.model import salvage
 from interlingua.model.base import Value, _defaults
 from interlingua.model.message import Message
 from interlingua.model.older import may_be_older, renewed
+from interlingua.model.spelled import SpelledFloat, spelled
 
 T = TypeVar("T")
 WHAT = "canonical JSON"
@@ -33,7 +34,7 @@ STORED_DEPTH = 512
 API_DEPTH = 128
 """Nesting accepted at an API."""
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=spelled)
 
 
 def dumps(value: Any) -> bytes:
@@ -262,8 +263,8 @@ class _Survey:
                 raise _TooDeepError(self.limit)
             for item in value:
                 self.json(item, depth + 1)
-        elif kind is float or kind is Decimal:
-            if not (math.isfinite(value) if kind is float else value.is_finite()):
+        elif kind is float or kind is Decimal or kind is SpelledFloat:
+            if not (value.is_finite() if kind is Decimal else math.isfinite(value)):
                 raise _OddError(f"{value}, which JSON cannot hold")
         elif isinstance(value, Value):
             self.look(value, depth)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, Required, TypedDict
 
 
 class TextPart(TypedDict):
@@ -41,6 +41,9 @@ class UsageParam(TypedDict, total=False):
     prompt_tokens_details: CachedTokens
 
 
+CompletionUsage = UsageParam
+
+
 class MessageAdded(TypedDict):
     msg: Literal["MessageAdded"]
     message: MessageParam
@@ -64,3 +67,52 @@ class RequestCompleted(TypedDict):
 class QueuedMessage(TypedDict):
     id: str
     message: MessageParam
+
+
+class ChatCompletionMessage(TypedDict, total=False):
+    """The message of an answer."""
+
+    role: Required[Literal["assistant"]]
+    content: Required[str | None]
+    refusal: str | None
+    tool_calls: list[ToolCall]
+
+
+class Choice(TypedDict):
+    index: int
+    message: ChatCompletionMessage
+    finish_reason: str | None
+
+
+class ChatCompletion(TypedDict, total=False):
+    """A whole answer."""
+
+    id: Required[str]
+    object: Required[Literal["chat.completion"]]
+    created: Required[int]
+    model: Required[str]
+    choices: Required[list[Choice]]
+    usage: CompletionUsage
+
+
+class FunctionDefinition(TypedDict, total=False):
+    name: Required[str]
+    description: str
+    parameters: dict[str, Any]
+    strict: bool
+
+
+class Tool(TypedDict):
+    type: Literal["function"]
+    function: FunctionDefinition
+
+
+class Request(TypedDict, total=False):
+    """What is sent for one answer."""
+
+    model: Required[str]
+    messages: Required[list[MessageParam]]
+    tools: list[Tool]
+    stream: bool
+    temperature: float
+    max_completion_tokens: int

@@ -95,7 +95,7 @@ def _refuse_misplaced(fields: Fields, role: Role) -> None:
 def _read_result(fields: Fields) -> Message:
     id = fields.need("tool_call_id", str)
     texts, form = _read_content(fields)
-    raw = fields.raw(content=None if form in ("list", None) else form)
+    raw = fields.raw(content=None if form == _usual_form(Role.TOOL, texts, []) else form)
     metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=raw)
     return Message(Role.TOOL, (ToolResultBlock(id, tuple(texts)),), metadata=metadata)
 
@@ -150,15 +150,16 @@ def tool_call_from_openai(
 
 
 def message_from_response(plain: Any) -> Message:
-    """The answer in a chat completion: its first choice, and what the response says about it."""
+    """An answer: the message of a chat completion alone, or the whole completion. Of that the first
+    choice counts, and what the response says about it."""
+    if isinstance(plain, dict) and "choices" not in plain and "role" in plain:
+        return _answer(dict(plain), "$")
     fields = Fields(NAME, plain, "$")
     choices = fields.items("choices")
     if not choices:
         raise fields.error("choices", "a choice", "none")
     choice = Fields(NAME, *choices[0])
-    answer = dict(choice.need("message", dict))
-    refusal = answer.pop("refusal", None)
-    message = message_from_param(answer, choice.place("message"))
+    message = _answer(dict(choice.need("message", dict)), choice.place("message"))
     word = choice.maybe("finish_reason", str)
     metadata = message.metadata.replace(
         response_id=fields.maybe("id", str),
@@ -167,8 +168,15 @@ def message_from_response(plain: Any) -> Message:
         stop_reason=None if word is None else STOP_REASONS.get(word, StopReason.OTHER),
         raw_stop_reason=word,
     )
+    return message.replace(metadata=metadata)
+
+
+def _answer(plain: JsonObject, path: str) -> Message:
+    """A message of a response, which may say a refusal beside its content."""
+    refusal = plain.pop("refusal", None)
+    message = message_from_param(plain, path)
     refused = (RefusalBlock(refusal),) if isinstance(refusal, str) and refusal else ()
-    return message.replace(content=(*message.content, *refused), metadata=metadata)
+    return message.replace(content=(*message.content, *refused))
 
 
 def usage_from_openai(plain: Any, path: str = "$") -> Usage | None:
@@ -282,7 +290,7 @@ def _write_result(
             account.block(place, each)
     raw = message.metadata.provider_raw
     out: JsonObject = {"role": "tool"}
-    _write_content(out, texts, "list", form_of(NAME, raw))
+    _write_content(out, texts, "string", form_of(NAME, raw))
     return with_rest(NAME, raw, {**out, "tool_call_id": block.tool_use_id})
 
 

@@ -45,6 +45,15 @@ def test_an_empty_text_part_is_a_block() -> None:
 
 
 @pytest.mark.requirement("S000-22", "S001-7")
+def test_one_text_of_instructions_is_the_system_string() -> None:
+    wire, report = write(Message.system("Be brief."), Message.user("Hi"))
+    assert wire["system"] == "Be brief."
+    assert losses(report) == []
+    for system in ("Be brief.", [text("Be brief.")]):
+        assert write(*read(body(system=system)).messages)[0]["system"] == system
+
+
+@pytest.mark.requirement("S000-22", "S001-7")
 def test_leading_instructions_are_one_system_field() -> None:
     wire, report = write(Message.system("Be brief."), Message.developer("Be kind."))
     assert wire["system"] == [text("Be brief."), text("Be kind.")]

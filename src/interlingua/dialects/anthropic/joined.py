@@ -67,7 +67,7 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
     if first:
         plain = _plain_text(messages[0]) if first == 1 else None
         if plain and messages[0].role is _SYSTEM:
-            out["system"] = [{"type": "text", "text": plain}]
+            out["system"] = plain
         else:
             _write_system(messages[:first], out, scribe)
     if first + 1 == len(messages) and messages[first].role is _USER:  # the first question
@@ -96,11 +96,11 @@ def _write_system(messages: tuple[Message, ...], out: Wire, scribe: Scribe) -> N
                 if key != "$form":
                     scribe.lost(message, f"metadata.provider_raw.{NAME}.{key}", severity="info")
         parts += write_parts(message.content, SYSTEM, scribe)
-    text = None
-    if raw is not None and form_of(raw).get("content") == "string":
-        text = string_of(parts)
+    text = string_of(parts)
+    if raw is not None and form_of(raw).get("content") == "list":
+        text = None
     if parts:
-        out["system"] = parts if text is None else text
+        out["system"] = text or parts
 
 
 class _Turns(msgspec.Struct):

@@ -8,7 +8,7 @@ from typing import Any
 from interlingua.dialects.anthropic.changes import Reading
 from interlingua.dialects.anthropic.content import read_parts
 from interlingua.dialects.anthropic.kept import form_of, spare
-from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER
+from interlingua.dialects.anthropic.parts import ASSISTANT, SYSTEM, USER, string_of
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.base import Wire
 from interlingua.dialects.shape import ShapeError
@@ -29,6 +29,8 @@ _ROLES = {
 _PLAIN = MessageMetadata()
 _MADE = MessageMetadata(protocol=NAME)
 _STRING = MessageMetadata(provider_raw={NAME: {"$form": {"content": "string"}}})
+_LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
+"""Of instructions that could have been a string, as one text is written."""
 _MADE_STRING = MessageMetadata(protocol=NAME, provider_raw={NAME: {"$form": {"content": "string"}}})
 """Shared by all messages that have no more to say; all else makes its own."""
 
@@ -145,10 +147,11 @@ def _split(blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) 
 def read_system(system: Any, spelled: Wire) -> list[Message]:
     """The top-level instructions; blank ones are no message, only spelling."""
     if type(system) is str and system:
-        return [Message(Role.SYSTEM, (TextBlock(system),), metadata=_STRING)]
+        return [Message(Role.SYSTEM, (TextBlock(system),))]
     if type(system) is list and system:
         try:
-            return [Message(Role.SYSTEM, read_parts(system, SYSTEM))]
+            blocks = read_parts(system, SYSTEM)
+            return [Message(Role.SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
         except ShapeError as odd:
             raise odd.inside(".system") from None
     if system is not None and system != "" and system != []:
