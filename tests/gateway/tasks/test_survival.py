@@ -176,6 +176,28 @@ def test_two_gateways_have_the_same_tasks(tmp_path: Path, address: str) -> None:
     run(work)
 
 
+def test_a_folder_that_is_not_here_keeps_a_task_from_running_but_not_from_waiting(
+    tmp_path: Path,
+) -> None:
+    """As it is on a machine that has the store and not the folder."""
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            folder = tmp_path / "folder"
+            folder.mkdir()
+            id = (await new(gateway, folder, "slow"))["id"]
+            folder.rmdir()
+            assert (await say(gateway, id, "next"))["queued"] is True
+            assert (await gateway.ask("POST", f"/task/{id}/cancel"))[0] == 200
+            for path, body in (("message", {"role": "user", "content": "hi"}), ("resume", None)):
+                status, told, _ = await gateway.ask("POST", f"/task/{id}/{path}", body)
+                assert (status, told["error"]["code"]) == (409, "folder_gone")
+            assert (await shown(gateway, id))["status"] == "idle"
+
+    run(work)
+
+
 async def _stopped_elsewhere(one: Served, two: Served, id: str) -> None:
     await say(one, id, "slow")
     changes = asyncio.ensure_future(_idle_again(two, id))

@@ -32,6 +32,7 @@ from interlingua.tasks.runner import Runner, said_of
 from interlingua.tasks.tending import Tender
 from interlingua.tools.context import Timeouts
 from interlingua.tools.dispatch import Dispatcher
+from interlingua.tools.errors import WorkspaceError
 from interlingua.tools.workspace import Workspace
 
 logger = logging.getLogger(__name__)
@@ -106,12 +107,17 @@ class TaskRuns:
     ) -> Queueing:
         """Give a task a message; it is taken up at once where nothing runs. What keeps it from
         that is raised, and then the message was never there."""
-        await self._ready(row)
-        holder = new_holder()
+        holder: str | None = new_holder()
+        try:
+            await self._ready(row)
+        except WorkspaceError:
+            if not row.generating:
+                raise
+            holder = None  # the folder is that of another machine, which runs the task
         steps = queue(row.id, message, message_id, holder)
         done = await run_async(self.store, steps)
         self.changed(row.id)
-        if done.claimed:
+        if done.claimed and holder is not None:
             starting = message if done.state == "starting" else None
             await self._start(row, principal, holder, message_id, starting)
         return done
