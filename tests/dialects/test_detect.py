@@ -81,7 +81,24 @@ def test_what_fits_several_dialects_lists_them() -> None:
     assert any("anthropic" in each for each in caught.value.candidates)
 
 
-@pytest.mark.parametrize("wire", [{}, [], 12, {"hello": "world"}])
+PI = {"type": "message", "id": "a1b2c3d4", "parentId": None, "timestamp": "2026-11-01T00:00:00Z"}
+NO_CONVERSATIONS: list[Any] = [
+    {**PI, "message": {"role": "user", "content": "Hello"}},  # a line of a session of pi
+    {"type": "session", "version": 3, "id": "s", "cwd": "/home"},
+    {"n": 3, "messages": 12},
+    {"functions": ["a"], "max_tokens": 5},
+    {"messages": ["a", "b"], "n": 1, "provider": "x"},
+    {"candidates": ["Ada", "Grace"], "votes": 12},
+    {"contents": ["introduction", "end"]},
+    {"input": [1, 2, 3], "output": [2, 4, 6]},
+    {"input": "a.txt", "output": "b.txt"},
+    {"choices": ["yes", "no"], "provider": "post"},
+    {"system": "metric", "options": {"a": 1}},
+    {"models": ["a"], "route": "north"},
+]
+
+
+@pytest.mark.parametrize("wire", [{}, [], 12, {"hello": "world"}, *NO_CONVERSATIONS])
 def test_what_fits_none_is_an_error(wire: Any) -> None:
     with pytest.raises(il.DetectError, match="no dialect"):
         il.detect(wire)

@@ -1,7 +1,8 @@
 """Which dialect some JSON is in, by its shape.
 
 `SIGNS` is a table: each sign speaks for one dialect and kind with a weight. A sign of weight 5 or
-more is proof enough by itself; signs of lesser weight add up.
+more is proof enough by itself; signs of lesser weight add up. No sign speaks for JSON that has no
+conversation where the dialect has it: `BODIES` says where that is.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ def candidates(data: Any) -> list[Detected]:
         return []
     scores: dict[tuple[str, Kind], int] = {}
     evidence: dict[tuple[str, Kind], list[str]] = {}
+    bodies = {key for key, is_there in BODIES.items() if is_there(data)}
     for sign in SIGNS:
-        if sign.holds(data):
-            key = (sign.dialect, sign.kind)
+        key = (sign.dialect, sign.kind)
+        if key in bodies and sign.holds(data):
             scores[key] = scores.get(key, 0) + sign.weight
             evidence.setdefault(key, []).append(sign.says)
     found = [
@@ -192,6 +194,77 @@ def _bare_message(data: dict[str, Any]) -> bool:
         "code",
     }
 
+
+def _all_have(items: Any, *keys: str) -> bool:
+    """A list of objects each of which has one of these keys."""
+    return isinstance(items, list) and all(
+        isinstance(item, dict) and any(key in item for key in keys) for item in items
+    )
+
+
+def _messages_there(data: dict[str, Any]) -> bool:
+    return _all_have(data.get("messages"), "role")
+
+
+def _input_there(data: dict[str, Any]) -> bool:
+    given = data.get("input")
+    if isinstance(given, list):
+        return _all_have(given, "type", "role", "content", "id")
+    return given is None or (isinstance(given, str) and any(key in data for key in _BESIDE_INPUT))
+
+
+_BESIDE_INPUT = (
+    *("model", "prompt", "instructions", "previous_response_id", "conversation", "tools"),
+    *("stream", "max_output_tokens", "reasoning", "text"),
+)
+
+
+def _contents_there(data: dict[str, Any]) -> bool:
+    contents = data.get("contents")
+    return _all_have(contents if isinstance(contents, list) else [contents], "parts", "role")
+
+
+def _choices_there(data: dict[str, Any]) -> bool:
+    choices = ("message", "messages", "delta", "finish_reason", "text")
+    return "error" in data or _all_have(data.get("choices"), *choices)
+
+
+def _message_there(data: dict[str, Any]) -> bool:
+    return data.get("type") == "error" or isinstance(data.get("content"), list)
+
+
+def _candidates_there(data: dict[str, Any]) -> bool:
+    found = ("content", "finishReason", "finish_reason", "index")
+    return "candidates" not in data or _all_have(data["candidates"], *found)
+
+
+def _output_there(data: dict[str, Any]) -> bool:
+    return (
+        data.get("object") == "response" or "error" in data or _all_have(data.get("output"), "type")
+    )
+
+
+def _anything(data: dict[str, Any]) -> bool:
+    return True
+
+
+BODIES: dict[tuple[str, Kind], Callable[[dict[str, Any]], bool]] = {
+    ("openai-chat", "request"): _messages_there,
+    ("openrouter", "request"): _messages_there,
+    ("anthropic", "request"): _messages_there,
+    ("bedrock", "request"): _messages_there,
+    ("ollama", "request"): _messages_there,
+    ("openai-responses", "request"): _input_there,
+    ("gemini", "request"): _contents_there,
+    ("openai-chat", "response"): _choices_there,
+    ("openrouter", "response"): _choices_there,
+    ("openai-responses", "response"): _output_there,
+    ("anthropic", "response"): _message_there,
+    ("gemini", "response"): _candidates_there,
+    ("ollama", "response"): _anything,
+    ("bedrock", "response"): _anything,
+}
+"""Whether there is something that could be the conversation."""
 
 SIGNS: tuple[Sign, ...] = (
     Sign("openai-chat", "request", 2, "messages with roles", _roles),

@@ -195,6 +195,9 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
         "IMAGE_SAFETY": StopReason.CONTENT_FILTER,
         "IMAGE_PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
         "IMAGE_RECITATION": StopReason.CONTENT_FILTER,
+        # Why a prompt was blocked (SDK 3.1), which Vertex says of answers too.
+        "MODEL_ARMOR": StopReason.CONTENT_FILTER,
+        "JAILBREAK": StopReason.CONTENT_FILTER,
         "CONTINUATION": StopReason.PAUSE,
         "OTHER": StopReason.ERROR,
         "IMAGE_OTHER": StopReason.ERROR,
