@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 
 import msgspec
 
+from interlingua.dialects import private
 from interlingua.errors import DepthError, DetectError, LossError, ReadError, WriteError, found
 from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
@@ -443,8 +444,10 @@ class Scribe(msgspec.Struct, eq=False):
             if dialect != self.dialect and isinstance(rest, dict):
                 for key in rest:
                     if key != "$form":
-                        reason = f"private to {dialect}"
-                        self.lost(value, f"{field}.{dialect}.{key}", reason, severity="info")
+                        asked = key in private.WORDS and isinstance(value, _ASKED)
+                        severity: Severity = "warning" if asked else "info"
+                        reason = private.reason_of(dialect, key)
+                        self.lost(value, f"{field}.{dialect}.{key}", reason, severity=severity)
 
     def lost(
         self,
@@ -499,6 +502,10 @@ class Scribe(msgspec.Struct, eq=False):
         if self._critical:
             losses = [self.report.losses[index] for index in self._critical]
             raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
+
+
+_ASKED = (Request, Options, ToolDefinition)
+"""What asks for something, where a loss changes what is done."""
 
 
 class Quiet(Scribe):
