@@ -53,7 +53,9 @@ def test_the_users_own_rules_and_providers_count(home: Path) -> None:
 
 
 def test_a_model_without_rules_and_a_wrong_file_are_said(home: Path) -> None:
-    (home / "providers.toml").write_text('[providers.acme]\nbase_url = "https://acme.test/v1"\n')
+    (home / "providers.toml").write_text(
+        '[providers.acme]\nbase_url = "https://acme.test"\ndialect = "ollama"\n'
+    )
     assert "No rule speaks of acme:m" in run("models", "acme:m", "--profile").stderr
     (home / "profiles.toml").write_text('[[rule]]\nid = "mine"\nlimits = { output = "5" }\n')
     result = run("models", "acme:m", "--profile")

@@ -23,6 +23,7 @@ _MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, Documen
 _PDF = "application/pdf"
 _WORDS = {
     "image": "image",
+    "image_by_s3": "image at an address of S3",
     "audio": "audio",
     "video": "video",
     "pdf": "PDF",
@@ -43,21 +44,32 @@ def fit_media(fitter: Fitter) -> None:
         _behind_results(fitter, frozenset(results))
 
 
-def _refused(rules: MediaRules) -> frozenset[str]:
-    return frozenset([kind for kind in _WORDS if getattr(rules, kind) is False])
+def _refused(rules: MediaRules) -> dict[str, str]:
+    """The kinds that are not taken, and the field of the profile that says so."""
+    refused = {kind: f"media.{kind}" for kind in _WORDS if getattr(rules, kind) is False}
+    if "image" in refused:
+        refused["image_by_s3"] = "media.image"
+    return refused
 
 
 def kind_of(block: Block) -> str:
-    """Of what kind media are; a PDF is one of its own."""
+    """Of what kind media are; a PDF is one of its own, and so is an image at an address of S3."""
     if type(block) is DocumentBlock:
         return "pdf" if block.media_type == _PDF else "document"
+    if type(block) is ImageBlock and _is_at_s3(block):
+        return "image_by_s3"
     return TYPE_OF[type(block)]
+
+
+def _is_at_s3(block: ImageBlock) -> bool:
+    place = block.source.data if block.source.kind == "url" else None
+    return isinstance(place, str) and place.startswith("s3:")
 
 
 # -- left out -------------------------------------------------------------------------------------
 
 
-def _without(fitter: Fitter, message: Message, refused: frozenset[str]) -> Message:
+def _without(fitter: Fitter, message: Message, refused: dict[str, str]) -> Message:
     content = _placeheld(fitter, message.content, refused)
     told: list[Block] = []
     for block in content:
@@ -75,13 +87,13 @@ def _differ(new: Sequence[Any], old: Sequence[Any]) -> bool:
     return len(new) != len(old) or any(a is not b for a, b in zip(new, old, strict=True))
 
 
-def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: frozenset[str]) -> list[Any]:
+def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -> list[Any]:
     """One placeholder for each run of the same kind, so that what is said of them still has
     something to refer to; documents of plain text are said as text."""
     out: list[Any] = []
     before: str | None = None
     for block in blocks:
-        kind = kind_of(block) if type(block) in _MEDIA else None
+        kind = kind_of(block) if type(block) in _MEDIA else ""
         if kind not in refused:
             out.append(block)
             before = None
@@ -89,12 +101,12 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: frozenset[str]) -
         text = _text_of(block)
         if text is not None:
             reason = "takes no documents; said as text"
-            fitter.lost_at(block, None, f"media.{kind}", reason, "downgraded")
+            fitter.lost_at(block, None, refused[kind], reason, "downgraded")
             out.append(fitter.stands_for(TextBlock(text), block))
             before = None
             continue
         words = _WORDS[kind]
-        fitter.drop_block(block, f"media.{kind}", f"takes no {words}", "error")
+        fitter.drop_block(block, refused[kind], f"takes no {words}", "error")
         if kind != before:
             out.append(TextBlock(f"[{words} left out: this model takes no {words}]"))
         before = kind
