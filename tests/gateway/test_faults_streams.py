@@ -18,6 +18,7 @@ from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.ends import End
 from interlingua.gateway.relay.heard import Hearing
+from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.cuts import BACKS, FRONTS, Case, Cut, Sweep, body_of, stream_of, sweep
 from tests.gateway.deaths import death
@@ -68,6 +69,35 @@ def test_done_alone_is_no_answer() -> None:
             here.app, FRONTS["openai-chat"], body_of("openai-chat", "openai-chat")
         )
         assert status == 502
+
+    asyncio.run(work())
+
+
+WITHOUT_REASON = {
+    "openai-chat": b"[DONE]",
+    "openai-responses": b'"type":"response.incomplete"',
+    "anthropic": b'"stop_reason":"max_tokens"',
+    "gemini": b'"finishReason":"OTHER"',
+    "ollama": b'"done_reason":"length"',
+}
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_done_without_a_reason_is_no_finished_answer(front: str) -> None:
+    async def work() -> None:
+        here = Sweep()
+        delta = {"index": 0, "delta": {"role": "assistant", "content": "half a"}}
+        wire = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [delta]}
+        data = f"data: {json.dumps(wire)}\n\ndata: [DONE]\n\n".encode()
+        here.provider.next = Cut(data, "end")
+        path = FRONTS[front].replace("back-gemini", "back-openai-chat")
+        status, told = await post(here.app, path, body_of(front, "openai-chat"))
+        assert status == 200, told
+        assert WITHOUT_REASON[front] in told
+        for word in (b"response.completed", b'"STOP"', b'"end_turn"', b'"stop"'):
+            assert word not in told
+        assert here.noted.last is not None
+        assert here.noted.last.stop_reason is StopReason.OTHER
 
     asyncio.run(work())
 

@@ -709,3 +709,38 @@ def test_every_recorded_stream_goes_home() -> None:
         assert list(report) == [], record
         folded = il.fold(events)
         assert DIALECT.read_response(DIALECT.write_response(folded).wire) == folded, record
+
+
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_frames_that_are_delivered_twice_say_nothing_twice(count: int) -> None:
+    metadata = il.MessageMetadata(response_id="r", stop_reason=il.StopReason.END_TURN)
+    call = il.ToolUseBlock("call_1", "f", {"a": 1})
+    said = il.Response(il.Message.assistant((il.TextBlock("one two"), call), metadata))
+    writer = il.dialect("openai-responses").stream_writer()
+    frames = [f for event in il.unfold(said) for f in writer.feed(event)] + writer.close()
+    for at in range(1, len(frames)):
+        twice = [*frames[:at], *frames[max(at - count, 0) : at], *frames[at:]]
+        reader = il.dialect("openai-responses").stream_reader()
+        events = [event for frame in twice for event in reader.feed(frame)] + reader.close()
+        message = il.fold(events).message
+        assert (message.text, [each.id for each in message.tool_calls]) == ("one two", ["call_1"])
+        home = il.dialect("openai-responses").stream_writer()
+        back = [f for event in events for f in home.feed(event)] + home.close()
+        assert [json.loads(f.data) for f in back] == [json.loads(f.data) for f in twice]
+
+
+def test_frames_whose_numbers_tell_nothing_are_all_told() -> None:
+    metadata = il.MessageMetadata(response_id="r", stop_reason=il.StopReason.END_TURN)
+    said = il.Response(il.Message.assistant((il.TextBlock("a"),), metadata))
+    writer = il.dialect("openai-responses").stream_writer()
+    frames = [f for event in il.unfold(said) for f in writer.feed(event)] + writer.close()
+    for number in (0, None):
+        reader = il.dialect("openai-responses").stream_reader()
+        events: list[il.Event] = []
+        for each in frames:
+            wire = {**json.loads(each.data), "sequence_number": number}
+            pieces = 3 if wire["type"].endswith(".delta") else 1
+            for _ in range(pieces):
+                events += reader.feed(il.Frame(each.event, json.dumps(wire)))
+        kinds = [event.type for event in events]
+        assert kinds.count("text_delta") == 3, number

@@ -71,6 +71,8 @@ class StreamReader(Told):
         self._name: str | None = None
         self._ending: Ending | None = None
         self._over = False
+        self._numbered: dict[int, int] = {}
+        """Digests of the frames that came, but for those of single pieces, by their numbers."""
 
     def feed(self, frame: Frame) -> list[Event]:
         self._number += 1
@@ -130,9 +132,12 @@ class StreamReader(Told):
             elif kind == CREATED:
                 events += self.close()
                 self._over = False
+                self._numbered.clear()
             else:
                 return self._late(frame)
         if type(wire) is not dict:
+            return [*events, Other(frame=self._mark({"$data": frame.data}, frame.event))]
+        if self._is_repeated(wire, frame.data):
             return [*events, Other(frame=self._mark({"$data": frame.data}, frame.event))]
         self._name = None if frame.event in (kind, None) else frame.event
         step = _STEPS.get(kind) if type(kind) is str else None
@@ -148,6 +153,19 @@ class StreamReader(Told):
         if isinstance(events[-1], MessageComplete | StreamError):
             self._end(events, wire, frame.event is None)
         return events
+
+    def _is_repeated(self, wire: Wire, data: str) -> bool:
+        """Whether a frame was delivered before: frames are numbered, so that it can be known. Some
+        servers begin again with each item, others number nothing, or all with 0."""
+        number, kind = wire.get("sequence_number"), wire.get("type")
+        if type(number) is not int or number <= 0:
+            return False
+        if type(kind) is str and kind.endswith(".delta"):
+            after = self._sketch.number
+            return type(after) is int and number < after
+        before, digest = self._numbered.get(number), hash(data)
+        self._numbered[number] = digest
+        return before == digest
 
     def _tell(self, events: list[Event], wire: Wire) -> list[Event]:
         """The events with their marks: what the sketch does not know of the frame is kept."""

@@ -34,6 +34,7 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
+from interlingua.model.metadata import StopReason
 from interlingua.streams.convert import StreamConverter
 from interlingua.streams.framing import encoder
 
@@ -200,6 +201,8 @@ class PassingOn:
         """What is known of the exchange so far."""
         exchange, passing = self._exchange, self._passing
         exchange.usage, exchange.stop_reason = passing.usage, passing.stop_reason
+        if passing.end.is_last and passing.stop_reason is None and passing.error is None:
+            exchange.stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
         usage = passing.usage
         if self._hearing is not None and (usage is None or exchange.error is not None):
             exchange.heard = self._hearing.count()
