@@ -187,6 +187,9 @@ def test_a_task_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
                 ({"model": "no-such-model"}, 400, "unknown_model"),
                 ({"cwd": str(tmp_path / "missing")}, 400, "invalid_request"),
                 ({"cwd": "\x00"}, 400, "invalid_request"),
+                ({"cwd": "~nobody-of-this-name/x"}, 400, "invalid_request"),
+                ({"cwd": "x" * 5000}, 400, "invalid_request"),
+                ({"cwd": str(tmp_path / "providers.toml")}, 400, "invalid_request"),
                 ({"name": ""}, 400, "invalid_request"),
             ):
                 reply = await gateway.ask("POST", "/task", {**body, **more}, some)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from interlingua.gateway.keys.keys import is_loopback
@@ -19,11 +20,11 @@ def folder_of(said: str | None, principal: Principal, settings: Settings) -> str
     gateway was started in, where none is named."""
     own = principal.workspace_path
     home = _real("." if own in _EVERYWHERE else str(own))
-    path = home if said is None else _real(home / Path(text_of(said, "cwd")).expanduser())
+    path = home if said is None else _real(text_of(said, "cwd"), home)
     roots = _roots(principal, settings)
     if roots and not any(path == root or root in path.parents for root in roots):
         raise ApiError(403, "workspace_not_allowed", "cwd: tasks of this caller are elsewhere")
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise ApiError(400, "invalid_request", "cwd: there is no such folder on this machine")
     return str(path)
 
@@ -34,7 +35,7 @@ def _roots(principal: Principal, settings: Settings) -> list[Path]:
     A key is for its workspace. One that is for no folder in particular can be used from other
     machines where the gateway listens to them: then the gateway's own folder, or those that its
     settings name, are as far as it goes."""
-    named = [_real(Path(folder).expanduser()) for folder in settings.tasks.folders]
+    named = [_real(folder) for folder in settings.tasks.folders]
     if principal.key_id is None:
         return named
     if principal.workspace_path not in _EVERYWHERE:
@@ -42,8 +43,9 @@ def _roots(principal: Principal, settings: Settings) -> list[Path]:
     return named if is_loopback(settings.listen.host) else named or [_real(".")]
 
 
-def _real(path: str | Path) -> Path:
+def _real(path: str, base: Path | None = None) -> Path:
+    """A folder in the one spelling that it has."""
     try:
-        return Path(path).resolve()
+        return ((base or Path()) / Path(path).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError):
         raise ApiError(400, "invalid_request", "cwd: expected the path of a folder") from None
