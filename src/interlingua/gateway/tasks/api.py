@@ -25,7 +25,7 @@ from interlingua.ids import is_ulid
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import Queueing, TaskRow
+from interlingua.store.task_rows import Decision, Queueing, TaskRow
 from interlingua.tasks import events
 from interlingua.tasks.core import new_message_id
 
@@ -189,9 +189,9 @@ async def confirm(service: Service, request: Request, principal: Principal) -> R
     """The first answer counts, if it comes in time."""
     row = await _row(service, request, principal)
     said = await new_answer(request, service.limits)
-    decision = "approved" if said.approved else "denied"
+    decision: Decision = "approved" if said.approved else "denied"
     try:
-        asked, counts = await service.store.answer_confirmation(row.id, said.id, decision)  # type: ignore[arg-type]
+        asked, counts = await service.store.answer_confirmation(row.id, said.id, decision)
     except NotFoundError:
         raise ApiError(404, "confirmation_not_found", "nothing of this id was asked") from None
     if not counts:

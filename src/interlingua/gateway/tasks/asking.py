@@ -11,6 +11,7 @@ from contextlib import suppress
 from interlingua.chat.chat import to_the_end
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
+from interlingua.store.task_rows import Decision
 from interlingua.tools.confirm import Confirmation
 
 POLL = 0.5
@@ -71,6 +72,6 @@ class Asking:
     async def _over(self, task_id: str, call: str, late: bool) -> None:
         """Whoever answers from now on is too late."""
         with suppress(StoreError):
-            decision = "timeout" if late else "cancelled"
-            await self._store.answer_confirmation(task_id, call, decision)  # type: ignore[arg-type]
+            decision: Decision = "timeout" if late else "cancelled"
+            await self._store.answer_confirmation(task_id, call, decision)
         self._changed(task_id)
