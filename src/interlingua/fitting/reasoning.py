@@ -97,6 +97,9 @@ def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:
 def _off(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning:
     if rules.off is False or _knows_no_none(rules):
         return _nearly_off(fitter, wanted, rules)
+    if wanted.effort is not None and rules.efforts is not None and not rules.efforts:
+        fitter.lost("reasoning.effort", "reasoning.efforts", "takes no effort", "dropped")
+        return wanted.replace(effort=None)
     if wanted.effort is not None and rules.off_to is not None:
         most = EFFORTS.index(rules.off_to)
         if EFFORTS.index(wanted.effort) > most:
@@ -298,7 +301,7 @@ def _switched_on(fitter: Fitter, wanted: Reasoning) -> Reasoning:
 def _beside_tools(fitter: Fitter) -> None:
     """Some models take function tools in Chat only while they are told not to think."""
     beside = fitter.profile.tools.effort
-    if beside is None or not any(tool.kind == "function" for tool in fitter.tools):
+    if beside is None or all(tool.executor == "provider" for tool in fitter.tools):
         return
     wanted: Reasoning | None = fitter.now("reasoning")
     if wanted is not None and wanted.mode == "off" and wanted.effort is None:
