@@ -41,7 +41,6 @@ def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
     assert "dropped at $.options.seed" in printed
 
 
-@pytest.mark.requirement("S002-117")
 def test_every_decision_page_has_its_parts() -> None:
     pages = sorted((DOCS / "decisions").glob("0*.md"))
     assert len(pages) >= 7

@@ -37,7 +37,7 @@ ID = "An id, the beginning of one, or `last`."
 TARGETS = "jsonl, which can be imported; markdown; canonical; a dialect; a view."
 
 
-@click.group("sessions", help="List, show, search, fork, export and delete sessions.")
+@click.group("sessions", help="List, show, search, fork, export, prune and delete sessions.")
 def command() -> None:
     pass
 
@@ -207,3 +207,41 @@ def delete(ids: tuple[str, ...], yes: bool, as_json: bool, address: str | None) 
                 click.echo(f"deleted {what}", err=True)
     if as_json:
         put_json({"deleted": list(rows)})
+
+
+@command.command("prune", help="Remove old or large provider data that is kept with messages.")
+@click.argument("id", required=False)
+@click.option("--older-than", type=click.IntRange(0), metavar="DAYS", help="Of older messages.")
+@click.option("--larger-than", type=click.IntRange(0), metavar="BYTES", help="Larger than this.")
+@click.option("--dry-run", is_flag=True, help="Tell what would go, and change nothing.")
+@json_option
+@store_option
+def prune_(
+    id: str | None,
+    older_than: int | None,
+    larger_than: int | None,
+    dry_run: bool,
+    as_json: bool,
+    address: str | None,
+) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from interlingua.sessions.pruning import prune
+
+    if older_than is None and larger_than is None:
+        raise click.UsageError("say --older-than, --larger-than, or both")
+    before = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
+    with opened(address) as store:
+        session_id = None if id is None else find_session(store, id).id
+        done = prune(
+            store,
+            before=before,
+            larger_than=larger_than,
+            session_id=session_id,
+            dry_run=dry_run,
+        )
+    if as_json:
+        put_json({"messages": done.messages, "bytes": done.bytes, "dry_run": dry_run})
+        return
+    verb = "would lose" if dry_run else "lost"
+    click.echo(f"{counted(done.messages, 'message')} {verb} {done.bytes:,} bytes", err=True)

@@ -33,6 +33,7 @@ from interlingua.retell import Retold
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.files import with_files
 from interlingua.sessions.plans import tokens_said
+from interlingua.sessions.pruning import limited
 from interlingua.sessions.steps import Steps
 from interlingua.sessions.turn import Reason, TurnCore
 from interlingua.store.errors import StoreError
@@ -202,6 +203,7 @@ class CallCore:
 
     def _store(self, message: Message) -> Steps[Message]:
         core = self.turn.core
+        message = limited(message, core.setting.most_raw)
         if self.message is None:
             new = message.replace(id=None, session_id=None)
             hold = self.turn.hold(firm=False)

@@ -36,6 +36,7 @@ from interlingua.sessions.files import with_files
 from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, tried
 from interlingua.sessions.prices import kept_prices
 from interlingua.sessions.prompts import compose, is_composed, parts_of
+from interlingua.sessions.pruning import MOST_BYTES
 from interlingua.sessions.recorder import Recorder
 from interlingua.sessions.steps import Steps, ask
 from interlingua.store.base import Store
@@ -64,6 +65,8 @@ class Setting:
     user_id: str | None = None
     team_id: str | None = None
     gateway_key_id: str | None = None
+    most_raw: int | None = MOST_BYTES
+    """Bytes of `provider_raw` that are kept of one answer; None is all."""
     alone: bool = False
     """Nobody else appends to the session while it is open here. Who finds that somebody did has
     lost it, and appends nothing (`ConflictError`)."""
