@@ -59,7 +59,7 @@ def test_streams_of_several_workers_outlive_reloads_and_are_never_merely_cut(
         begun = threading.Semaphore(0)
 
         def read(number: int) -> None:
-            body = asked("slow", stream=True)
+            body = asked("slow", stream=True, max_tokens=50)
             with process.open("POST", "/v1/chat/completions", body) as (_, reply):
                 data = reply.read(64)
                 begun.release()

@@ -107,7 +107,7 @@ class Process:
             pipe.close()
 
 
-SLOW = asked("slow", stream=True)
+SLOW = asked("slow", stream=True, max_tokens=50)
 FILE = """
 default_model = "{model}"
 [listen]
@@ -271,7 +271,10 @@ def test_several_workers_share_a_port_and_their_numbers(tmp_path: Path) -> None:
                     break
             time.sleep(0.1)
         for n in range(24):
-            assert process.ask("POST", "/v1/chat/completions", asked(f"number {n}"))[0] == 200
+            assert (
+                process.ask("POST", "/v1/chat/completions", asked(f"number {n}", max_tokens=9))[0]
+                == 200
+            )
         end, found, told = time.monotonic() + 20, 0.0, 0
         while told < 8 and time.monotonic() < end:  # numbers are put together a little later
             _, text = process.ask("GET", "/metrics")

@@ -124,10 +124,14 @@ def test_an_answer_says_what_it_cost_and_a_shutdown_is_no_success(
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
-            _, _, headers = await gateway.ask("POST", "/v1/chat/completions", asked("hello"))
+            _, _, headers = await gateway.ask(
+                "POST", "/v1/chat/completions", asked("hello", max_tokens=50)
+            )
             assert headers["x-interlingua-cost-usd"] == "0.0006"
             stream = asyncio.ensure_future(
-                gateway.ask("POST", "/v1/chat/completions", asked("slow", stream=True))
+                gateway.ask(
+                    "POST", "/v1/chat/completions", asked("slow", stream=True, max_tokens=50)
+                )
             )
             while not gateway.server.under_way:
                 await asyncio.sleep(0.01)
