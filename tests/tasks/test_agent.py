@@ -384,3 +384,29 @@ def test_a_model_that_takes_no_tools_is_asked_without(address: str, tmp_path: Pa
         await store.close()
 
     asyncio.run(main())
+
+
+def test_who_wanted_a_run_stopped_does_not_stop_what_came_since(address: str) -> None:
+    async def main() -> None:
+        agent = await opened(address)
+        model: Any = Model()
+        await agent.queue_message(agent.user_message("hold on"))
+        runner = Runner(agent, model)
+        await runner.claim()
+        running = asyncio.ensure_future(runner.run())
+        await model.holding.wait()
+        meant = runner.stops
+        await agent.queue_message(agent.user_message("hold this"))
+        model.holding.clear()
+        runner.stop(meant)
+        await model.holding.wait()
+        runner.stop(meant)  # the same wish, heard late
+        model.let_go.set()
+        await running
+        assert model.asked == ["hold on", "hold this"]
+        names = told(await agent.events())
+        assert names.count("Cancelled") == 1
+        assert names[-1] == "PostConversation"
+        await agent.store.close()
+
+    asyncio.run(main())

@@ -63,6 +63,8 @@ class Runner:
         self.options = options
         self.begun = asyncio.Event()
         self.lease_until = 0.0
+        self.stops = 0
+        """How often it was stopped and went on: who means to stop it means what it did then."""
         self._seen = seen
         self._changed = changed
         self._work: asyncio.Future[None] | None = None
@@ -103,9 +105,10 @@ class Runner:
             hold = turn._core.hold(firm=False)
             await self.agent.store.hold_turn(self.id, hold)
 
-    def stop(self) -> None:
-        """Somebody wants no more of it; what arrived is kept."""
-        if self._work is not None:
+    def stop(self, stops: int | None = None) -> None:
+        """Somebody wants no more of it; what arrived is kept. With `stops`, only if it was not
+        stopped since."""
+        if self._work is not None and stops in (None, self.stops):
             self._work.cancel()
 
     def leave(self) -> None:
@@ -257,6 +260,7 @@ class Runner:
         if await run(store, self.core.finish(events.CANCELLED, anyway=anyway)):
             return True
         await run(store, self.core.tell(events.CANCELLED, goes_on=True))
+        self.stops += 1
         return False
 
     async def _failed(self, odd: BaseException) -> None:

@@ -59,8 +59,9 @@ class Tender:
         runners = dict(self._runners)
         if not runners:
             return
+        stops = {id: runner.stops for id, runner in runners.items()}
         for id in await self._store.stopping_tasks(list(runners)):
-            runners[id].stop()
+            runners[id].stop(stops[id])
         began = time.monotonic()
         if began - self._renewed < RENEW:
             return

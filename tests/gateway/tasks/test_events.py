@@ -431,3 +431,48 @@ def test_nothing_that_is_said_forges_an_event(tmp_path: Path) -> None:
             assert b"\r" not in raw
 
     run(work)
+
+
+def test_who_leaves_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path))["id"]
+            tasks = gateway.service.tasks
+            for path in ("/events", f"/task/{id}/events"):
+                for _ in range(5):
+                    async for _frame in read(gateway, path):
+                        break
+            async with asyncio.timeout(PATIENCE):
+                while len(tasks.feeds) or len(tasks.overview):
+                    await asyncio.sleep(0.02)
+            assert tasks.feeds._feeds == {}
+            assert tasks.feeds._lives == {}
+
+    run(work)
+
+
+def test_a_gateway_that_goes_sends_its_readers_away(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            id = (await new(gateway, tmp_path))["id"]
+            reading = [
+                asyncio.ensure_future(_all(gateway, path))
+                for path in ("/events", f"/task/{id}/events")
+            ]
+            tasks = gateway.service.tasks
+            while not (len(tasks.feeds) and len(tasks.overview)):
+                await asyncio.sleep(0.01)
+            gateway.service.going()
+            async with asyncio.timeout(PATIENCE):
+                ended = await asyncio.gather(*reading)
+            assert [len(frames) for frames in ended] == [1, 2]
+            status, told, _ = await gateway.ask("POST", f"/task/{id}/message", user("hi"))
+            assert (status, told["error"]["code"]) == (503, "shutting_down")
+
+    run(work)
+
+
+async def _all(gateway: Served, path: str) -> list[Frame]:
+    return [frame async for frame in read(gateway, path)]

@@ -243,13 +243,14 @@ class TaskRuns:
     async def stop(self, row: TaskRow) -> list[QueuedRow] | None:
         """Stop the run, in whichever process it is, and empty the queue; None if nothing runs.
         Waits until it has stopped."""
+        run = self._running.get(row.id)
+        stops = 0 if run is None else run.runner.stops
         pending = await self.store.stop_task(row.id, events.dropped)
         if pending is None:
             return None
         self.changed(row.id)
-        run = self._running.get(row.id)
         if run is not None and run.runner.holder == row.holder:
-            run.runner.stop()
+            run.runner.stop(stops)
         await self._stopped(row)
         return pending
 
