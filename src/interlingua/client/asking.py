@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer
+from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.failures import placed
 from interlingua.client.middleware import Call
@@ -75,7 +76,8 @@ class Asker:
         else:
             if response.error is None:
                 response = stamped(response, target)
-                return Answer(response, prepared.report, target.model, failures.request_id(headers))
+                report = told(response, call.request, prepared.http, prepared.report)
+                return Answer(response, report, target.model, failures.request_id(headers))
             failed = failures.of_provider(response.error, headers, secrets)
         raise placed(failed, target)  # outside, since a `ReadError` knows what it read
 

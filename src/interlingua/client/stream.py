@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt
+from interlingua.client.bound import told
 from interlingua.client.errors import (
     CallCancelledError,
     CallError,
@@ -52,6 +53,7 @@ class AsyncStream:
         self._events: list[Event] = []
         self._next = 0
         self._final: Response | None = None
+        self._report: Report | None = None
         self._error: CallError | None = None
         self._folder = Folder()
 
@@ -141,8 +143,8 @@ class AsyncStream:
 
     @property
     def report(self) -> Report:
-        """What the request could not say."""
-        return self._opened().prepared.report
+        """What the request could not say; at the end also what the provider left out of it."""
+        return self._opened().prepared.report if self._report is None else self._report
 
     @property
     def model(self) -> str:
@@ -244,6 +246,8 @@ class AsyncStream:
 
     async def _finish(self) -> None:
         self._final = self._folder.response()
+        prepared = self._opened().prepared
+        self._report = told(self._final, self.call.request, prepared.http, prepared.report)
         self.latency_ms = self._clock.passed_ms()
         if self._error is not None:
             self._fail(self._error)

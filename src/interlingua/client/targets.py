@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from interlingua.client.bound import lenient
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.betas import HEADER, betas_of
 from interlingua.dialects.base import Dialect, Wire, Written, encode
@@ -154,6 +155,7 @@ class Targets:
         `source` is the dialect it was read from, where that is known."""
         written = write(request, target, stream, source)
         wire = fit_body(written.wire, target.provider, target.dialect.name)
+        wire = lenient(wire, target.provider.key, target.dialect.name, target.name)
         asked = self.address(target, wire, "request", stream)
         betas = betas_of(wire) if target.dialect.name == "anthropic" else []
         if betas:

@@ -11,8 +11,11 @@ HEADER = "anthropic-beta"
 
 
 def betas_of(wire: Wire) -> list[str]:
-    """The names of the betas that the turns of a request need, each once."""
+    """The names of the betas that a request needs, each once."""
     found: dict[str, None] = {}
+    thinking = wire.get("thinking")
+    if type(thinking) is dict and "block_binding" in thinking:
+        found[BETAS["binding"]] = None
     for turn in wire.get("messages") or ():
         if type(turn) is dict and turn.get("role") != "user":
             found.update(dict.fromkeys(_betas(turn)))

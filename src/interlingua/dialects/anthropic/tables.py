@@ -152,8 +152,9 @@ BETAS: dict[str, str] = {
     "clear_at": "mid-conversation-system-clear-at-2026-08-21",
     "compaction": "compact-2026-01-12",
     "signed": "compact-2026-09-04",
+    "binding": "thinking-binding-controls-2026-08-01",
 }
-"""The betas that what turns say needs (`anthropic` 2.8.0, read 2026-11)."""
+"""The betas that what a request says needs (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
 """How a tool is named there, and by which key."""
 
