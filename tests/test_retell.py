@@ -416,8 +416,8 @@ def test_what_the_provider_keeps_is_known_by_the_value_itself() -> None:
 # -- what is refused for its form ------------------------------------------------------------------
 
 
-def test_a_history_that_begins_with_a_call_is_opened_where_that_is_refused() -> None:
-    gemini = target("gemini", family="google", begins_with_calls=False)
+def test_a_history_that_begins_with_the_model_is_opened_where_that_is_refused() -> None:
+    gemini = target("gemini", family="google", begins_with_model=False)
     system = il.Message.system("be kind")
     history = [system, assistant(il.TextBlock("I look.")), assistant(call()), result()]
     out = told(history, gemini)
@@ -425,6 +425,7 @@ def test_a_history_that_begins_with_a_call_is_opened_where_that_is_refused() -> 
     assert out.value[1].text == EARLIER
     assert losses(out) == [("approximated", "$.messages[1]")]
     assert told(history, target()).value == tuple(history)
+    assert told(history[:2], gemini).value == out.value[:3], "and so it stays when it grows"
     spoken = [USER, *history[1:]]
     assert told(spoken, gemini).value == tuple(spoken)
 

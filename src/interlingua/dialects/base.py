@@ -48,7 +48,7 @@ SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 EARLIER = "[earlier turns are not shown]"
-"""What the user says before a history that begins with a call, where that is refused."""
+"""What the user says before a history that begins with the model, where that is refused."""
 
 NO_REASON = "stop_reason_missing"
 """The diagnostic of a message that ended without a word why."""
@@ -97,8 +97,8 @@ class Traits(NamedTuple):
     """What it calls the caller's own words about a request; None where it has no place for them."""
     texts: Literal["any", "answers", "visible"] = "any"
     """The texts that a request may hold: any, no empty one of a model, or none that is blank."""
-    begins_with_calls: bool = True
-    """A history may begin with a model's call."""
+    begins_with_model: bool = True
+    """A history may begin with the model's turn."""
     text_behind_calls: bool = True
     """In a turn of the model text may stand behind its last call."""
     continues: frozenset[str] = frozenset()

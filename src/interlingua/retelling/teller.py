@@ -163,7 +163,7 @@ class Teller:
 
     def is_clean(self, messages: tuple[Message, ...]) -> bool:
         """Whether there is nothing to repair: the usual history, found out in one go."""
-        if self.traits.call_signature is not None or not self.traits.begins_with_calls:
+        if self.traits.call_signature is not None or not self.traits.begins_with_model:
             return False
         legal, ordered = self.target.legal_id, self.traits.ordered_results
         is_fine = self.wording.is_fine

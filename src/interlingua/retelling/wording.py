@@ -1,5 +1,5 @@
-"""What a target refuses for its form alone, made acceptable: texts that say nothing, a call before
-anybody spoke, text behind the calls, and lines that one service writes to itself.
+"""What a target refuses for its form alone, made acceptable: texts that say nothing, a model that
+speaks before anybody else, text behind the calls, and lines that one service writes to itself.
 
 Which target refuses what is in its dialect's traits; a turn that the target made itself is left as
 it made it."""
@@ -158,13 +158,12 @@ class Wording:
     # -- calls ------------------------------------------------------------------------------------
 
     def opened(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """With somebody who speaks before the first call, where that is asked for."""
-        if self.traits.begins_with_calls:
-            return messages
-        first = _opening_call(messages)
+        """With somebody who speaks before the model, where that is asked for. It is its call that
+        is refused, but what stands before one may be the beginning of its turn."""
+        first = None if self.traits.begins_with_model else _opening_turn(messages)
         if first is None:
             return messages
-        reason = f"{self.name} takes no call before the user spoke; a placeholder stands before it"
+        reason = f"{self.name} wants the user to speak first; a placeholder stands before it"
         self.scribe.lost(messages[first], None, reason, "approximated", "info")
         return (*messages[:first], Message.user(EARLIER), *messages[first:])
 
@@ -199,15 +198,9 @@ def _is_call(block: Any) -> bool:
     return type(block) is ToolUseBlock and block.executor == "client"
 
 
-def _opening_call(messages: tuple[Message, ...]) -> int | None:
-    """The first turn, if it is the model's and has a call."""
-    first: int | None = None
+def _opening_turn(messages: tuple[Message, ...]) -> int | None:
+    """The place of the first turn, if it is the model's."""
     for at, message in enumerate(messages):
-        if message.role in INSTRUCTS and first is None:
-            continue
-        if message.role is not _ASSISTANT:
-            return None
-        first = at if first is None else first
-        if any(map(_is_call, message.content)):
-            return first
+        if message.role not in INSTRUCTS:
+            return at if message.role is _ASSISTANT else None
     return None

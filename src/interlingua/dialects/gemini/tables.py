@@ -320,6 +320,6 @@ TRAITS = Traits(
     metadata="labels",
     # The instructions and the user may say nothing (recorded with status 200).
     texts="answers",
-    begins_with_calls=False,
+    begins_with_model=False,
     continues=frozenset({"token"}),
 )
