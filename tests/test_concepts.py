@@ -4,6 +4,7 @@ text is for. Between those who have a word for it, and for those who have none."
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -341,3 +342,44 @@ def test_what_a_text_is_for_is_told_where_it_has_no_place(target: str) -> None:
     assert [path for _, _, path in told(request.report, ".phase")] == [
         "$.messages[1].content[0].phase"
     ]
+
+
+# -- views, and what is kept ----------------------------------------------------------------------
+
+VIEWS = ["flat", "parts", "camel", "openai-ui"]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_tell_compacted_history_and_what_they_have_no_place_for(name: str) -> None:
+    summary = il.Message.assistant(
+        [il.CompactionBlock(SUMMED), il.TextBlock("a", phase="commentary")]
+    )
+    changed = il.Message.user("Hi").replace(changes=il.Changes(effort="low"))
+    sealed = il.Message.assistant([il.CompactionBlock(data="gAAA"), il.TextBlock("b")])
+    written = il.view(name).write([changed, summary, sealed])
+    assert SUMMED in json.dumps(written.wire)
+    assert "gAAA" not in json.dumps(written.wire)
+    found = {(loss.kind, loss.severity, loss.path) for loss in written.report}
+    assert found >= {
+        ("downgraded", "warning", "$[1].content[0]"),
+        ("dropped", "error", "$[2].content[0]"),
+        ("dropped", "warning", "$[1].content[1].phase"),
+        ("dropped", "warning", "$[0].changes"),
+    }
+
+
+def test_a_store_keeps_changes_compacted_history_and_phases(tmp_path: Path) -> None:
+    store = il.open_store(f"sqlite:///{tmp_path}/a.db")
+    session = store.create_session("demo")
+    changes = il.Changes(("late",), ("old",), "low", il.ResponseFormat("json"), "never")
+    given = il.MessageMetadata(provider_raw={"openai-responses": {"$form": {}}})
+    messages = [
+        il.Message(il.Role.SYSTEM, changes=changes),
+        il.Message(il.Role.SYSTEM, metadata=il.MessageMetadata(), changes=changes),
+        il.Message(il.Role.SYSTEM, metadata=given, changes=changes),
+        il.Message.user([il.CompactionBlock(SUMMED, replaces=3), il.TextBlock("a", phase="x")]),
+    ]
+    kept = store.append(session.id, messages).messages
+    assert [il.dumps(each) for each in store.messages(session.id)] == [*map(il.dumps, kept)]
+    assert [each.changes for each in kept] == [changes, changes, changes, None]
+    store.close()

@@ -15,6 +15,7 @@ from interlingua.ids import IdGrammar
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model import codec
 from interlingua.model.base import Raw, Value, _defaults, same
+from interlingua.model.blocks import SUMMARY as SUMMARY
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
@@ -43,8 +44,6 @@ ERROR_MARK = "[tool error] "
 """Stands before a failed result's text where the wire has no flag; readers take it off."""
 SYSTEM_MARK = "[system] "
 """Stands before instructions in mid-conversation that had to become user text."""
-SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
-"""Compacted history that had to become text; it may be joined with what stands beside it."""
 PLACEHOLDER = "[nothing that can be shown here]"
 """The text of a message whose every block had to be left out."""
 EARLIER = "[earlier turns are not shown]"

@@ -175,6 +175,10 @@ class CompactionBlock(Value, frozen=True, tag="compaction"):
     raw: Raw | None = None
 
 
+SUMMARY = "[summary of the conversation so far]\n{}\n[end of the summary]"
+"""Compacted history that had to become text; it may be joined with what stands beside it."""
+
+
 class UnknownBlock(Value, frozen=True, tag="unknown"):
     """What a reader did not know. `raw` is all it has, so `raw` is what it is compared by."""
 

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from interlingua.errors import LossError
 from interlingua.losses import Loss, LossKind, Report, Severity
 from interlingua.model.base import Raw, Value, _defaults, same
-from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock
+from interlingua.model.blocks import (
+    SUMMARY,
+    TYPE_OF,
+    Block,
+    CompactionBlock,
+    TextBlock,
+    ToolResultBlock,
+)
 from interlingua.model.exchange import Request
 from interlingua.model.message import NO_METADATA, Message
 from interlingua.model.metadata import Diagnostic
@@ -63,6 +70,19 @@ class Account:
             raise LossError(f"{self.report.target} view", Report(self.report.target, [loss]))
         session_id = self.owner.session_id if self.owner is not None else None
         self.report.dropped_block(path, word, reason, severity, self._message_id(), session_id)
+
+    def summary(self, path: str, block: CompactionBlock) -> TextBlock | None:
+        """Compacted history as labelled text; None where only its issuer could read it."""
+        if not block.text:
+            if block.data is None:
+                self.lost(path, "a compaction that failed says nothing", "info", block=block)
+            else:
+                self.block(path, block, "history that only its issuer can read")
+            return None
+        self.lost(path, "compacted history as labelled text", kind="downgraded", block=block)
+        if block.raw is not None:
+            self.raw(block.raw, f"{path}.raw")
+        return TextBlock(SUMMARY.format(block.text))
 
     def fields(self, value: Value, path: str, *held: str, severity: Severity | None = None) -> None:
         """Every field that says something and is not among those held."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     ImageBlock,
     RedactedThinkingBlock,
     RefusalBlock,
@@ -86,6 +87,9 @@ _WORDS: Mapping[type[Block], str] = {
 
 
 def _write_block(block: Block, role: Role, path: str, account: Account) -> JsonObject | None:
+    if type(block) is CompactionBlock:
+        text = account.summary(path, block)
+        return None if text is None else {"type": "text", "text": text.text}
     if _WORDS.get(type(block)) not in PLACEMENT[role]:
         account.block(path, block, f"{NAME} has no such block in a {role} message")
         return None

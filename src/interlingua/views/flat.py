@@ -14,6 +14,7 @@ from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     RefusalBlock,
     TextBlock,
@@ -262,6 +263,10 @@ class _Blocks:
             case ThinkingBlock() | RedactedThinkingBlock():
                 self.account.fields(block, path, "text", "data", "signature")
                 self.keep(block, "reasoning", _write_thinking(block))
+            case CompactionBlock():
+                text = self.account.summary(path, block)
+                if text is not None:
+                    self.keep(text, "content", text_part(text))
             case RefusalBlock():
                 self.account.fields(block, path, "text")
                 self.keep(block, "refusal", text_part(block))

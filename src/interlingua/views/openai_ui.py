@@ -13,6 +13,7 @@ from interlingua.losses import Report
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import (
     Block,
+    CompactionBlock,
     RefusalBlock,
     TextBlock,
     ToolResultBlock,
@@ -242,6 +243,11 @@ def _sorted(message: Message, account: Account) -> tuple[list[JsonObject], list[
         if isinstance(block, (TextBlock, RefusalBlock)):
             texts.append(_write_text(block, path, account))
             moved = moved or bool(calls)
+        elif isinstance(block, CompactionBlock):
+            summary = account.summary(path, block)
+            if summary is not None:
+                texts.append({"type": "text", "text": summary.text})
+                moved = moved or bool(calls)
         elif _is_client_call(block) and message.role is Role.ASSISTANT:
             _account_for_call(block, path, account)
             calls.append(block)

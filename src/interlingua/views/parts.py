@@ -15,6 +15,7 @@ from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     Executor,
     ImageBlock,
@@ -256,6 +257,9 @@ def _write_part(block: Block, path: str, account: Account) -> JsonObject | None:
     match block:
         case TextBlock() | RefusalBlock():
             return _write_text(block, path, account)
+        case CompactionBlock():
+            text = account.summary(path, block)
+            return None if text is None else _part("TEXT", text, text.text)
         case ThinkingBlock():
             return _write_thinking(block, path, account)
         case RedactedThinkingBlock():
