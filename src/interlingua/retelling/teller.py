@@ -314,8 +314,10 @@ class Teller:
         return None
 
     def compaction(self, block: CompactionBlock, message: Message) -> Block | None:
-        """Compacted history goes back to its issuer; others are told what can be read of it."""
-        if self.traits.compactions and self.listener.can_read(message, block):
+        """Compacted history goes back to the service that made it; others are told what can be read
+        of it, and so is everybody of a summary that somebody else wrote."""
+        made = block.signature or block.data or message.metadata.protocol or self.listener.source
+        if self.traits.compactions and made and self.listener.can_read(message, block):
             return block
         return compaction_as_text(block, self.scribe)
 

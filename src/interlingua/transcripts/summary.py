@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from interlingua.model.blocks import TextBlock
+from interlingua.model.blocks import CompactionBlock
 from interlingua.model.message import Message, Role
 
 _NAME = "compaction"
+"""The name of such messages as earlier versions of this package stored them."""
 
 
 def summary_message(text: str, role: Role = Role.SYSTEM) -> Message:
-    return Message(role, (TextBlock(text),), _NAME)
+    return Message(role, (CompactionBlock(text),))
 
 
 def is_summary(message: Message) -> bool:
-    return message.name == _NAME
+    """Whether a message is nothing but a summary of what came before it."""
+    if message.name == _NAME:
+        return True
+    return len(message.content) == 1 and bool(_summaries(message))
 
 
 def summary_text(message: Message) -> str:
-    return message.text
+    return message.text if message.name == _NAME else "".join(_summaries(message))
+
+
+def _summaries(message: Message) -> list[str]:
+    texts = [block.text for block in message.content if type(block) is CompactionBlock]
+    return [text for text in texts if text is not None]

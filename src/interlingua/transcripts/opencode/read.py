@@ -152,6 +152,7 @@ def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
     content = tuple(read_parts(parts, metadata.protocol))
     if info.get("summary") is True:
         text = "".join(block.text for block in content if isinstance(block, TextBlock))
+        metadata = metadata.replace(protocol=None)  # the agent wrote it, not the service
         return replace(summary_message(text, Role.ASSISTANT), metadata=metadata)
     return Message(Role.ASSISTANT, content, metadata=metadata)
 
