@@ -59,6 +59,7 @@ SUMMARISED = anthropic(
 )
 
 
+@pytest.mark.requirement("S002-115")
 @pytest.mark.parametrize("target", [*WITHOUT, "openai-responses"])
 def test_compacted_history_is_told_abroad_and_nothing_before_it_is_erased(target: str) -> None:
     done = il.convert(SUMMARISED, "anthropic", target)
@@ -98,6 +99,7 @@ def test_compacted_history_goes_back_to_the_model_that_made_it_and_to_no_other()
         assert written["messages"][0]["content"][0]["type"] == kind
 
 
+@pytest.mark.requirement("S002-115")
 def test_compacted_history_is_as_it_was_after_other_dialects_were_spoken() -> None:
     request = il.dialect("anthropic").read_request(SUMMARISED)
     before = il.dumps(request)

@@ -152,6 +152,14 @@ CASES = [
         0,
     ),
     Case(
+        "compaction_stands_for_messages",
+        ("S002-115",),
+        Message.user(CompactionBlock("x", replaces=0)),
+        Message.user(CompactionBlock("x", replaces=1)),
+        "$.content[0].replaces",
+        0,
+    ),
+    Case(
         "source_fits_its_kind",
         ("S002-24",),
         Message.user(ImageBlock(Source("url"))),

@@ -19,6 +19,7 @@ from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
     Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
     Source,
@@ -343,6 +344,15 @@ def tool_result_content(message: Message, history: History) -> Sequence[Finding]
                     path = f".content[{index}].content[{inner}]"
                     odd.append((index, path, f"{_name(part)} has no place in a tool_result"))
     return odd
+
+
+@_rule("S002-115", blocks=(CompactionBlock,))
+def compaction_stands_for_messages(message: Message, history: History) -> Sequence[Finding]:
+    return [
+        (index, f".content[{index}].replaces", "compacted history stands for one message or more")
+        for index, block in enumerate(message.content)
+        if type(block) is CompactionBlock and block.replaces is not None and block.replaces < 1
+    ]
 
 
 @_rule("S002-24", blocks=_HOLDERS)
