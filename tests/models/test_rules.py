@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.model.exchange import EFFORTS
-from interlingua.models.capabilities import known_models
+from interlingua.models.capabilities import capabilities, known_models
 from interlingua.models.names import model_name
 from interlingua.models.profile import GROUPS, bundled, profile_of
 
@@ -218,3 +218,10 @@ def test_what_a_fold_says_goes_together() -> None:
                 assert said.off_as in (*(said.efforts or ()), "lowest", "between_tools"), id
             if said.carrier == "budget" or said.budget_too:
                 assert said.budget is not None, id
+
+
+def test_a_model_that_cannot_be_told_how_to_think_may_think_all_the_same() -> None:
+    found = profile_of("grok-4-1-fast-reasoning", "xai", "openai-responses")
+    assert found.reasoning.carrier == "none"
+    assert capabilities("xai:grok-4-1-fast-reasoning").supports_thinking
+    assert not capabilities("gemini:gemini-2.0-flash").supports_thinking

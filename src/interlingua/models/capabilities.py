@@ -211,11 +211,17 @@ def _by_rule(profile: Profile, dialect: str) -> dict[str, Any]:
         "supports_parallel_tool_calls": profile.tools.parallel,
         "supports_structured_output": True if profile.output.schema == "native" else None,
         "supports_prompt_caching": profile.cache.prompts,
-        "supports_thinking": False if profile.reasoning.carrier == "none" else None,
+        "supports_thinking": _thinks(profile),
         "max_context_tokens": profile.limits.context,
         "max_output_tokens": profile.limits.output,
     }
     return {name: answer for name, answer in answers.items() if answer is not None}
+
+
+def _thinks(profile: Profile) -> bool | None:
+    """False of a model that cannot be asked to, and does not by itself."""
+    reasoning = profile.reasoning
+    return False if reasoning.carrier == "none" and reasoning.default == "off" else None
 
 
 def _calls(profile: Profile, dialect: str) -> bool | None:

@@ -20,7 +20,6 @@ from msgspec import UNSET
 from interlingua.client.targets import Target
 from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.hidden import (
     Turn,
@@ -35,7 +34,7 @@ from interlingua.gateway.memory.hidden import (
 from interlingua.gateway.state import Exchange
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.models.capabilities import capabilities
+from interlingua.models.capabilities import expected_capabilities
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.remembered import Place, RememberedRow
@@ -217,10 +216,7 @@ def asking(request: Request, target: Target) -> Request:
 @lru_cache(maxsize=1000)
 def _thinks(model: str) -> bool:
     """Models that do not think refuse to be asked for their thinking."""
-    try:
-        return capabilities(model, RESPONSES).supports_thinking
-    except InterlinguaError:
-        return False
+    return expected_capabilities(model, RESPONSES).supports_thinking
 
 
 def _place(exchange: Exchange) -> Place | None:
