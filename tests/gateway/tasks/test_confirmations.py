@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from interlingua.gateway.config import ConfigError, read
 from interlingua.gateway.settings import Tasks
+from interlingua.gateway.tasks.equipment import servers_path
 from tests.gateway.serving import Served, Upstream, key, served, settings_in
 from tests.gateway.tasks.asking import PATIENCE, idle, new, page, say, shown, until
 
@@ -159,3 +161,18 @@ def test_a_file_of_servers_that_cannot_be_read_keeps_nobody_from_working(tmp_pat
             assert (await page(gateway, id))[-1]["msg"] == "PostConversation"
 
     run(work)
+
+
+def test_servers_are_named_beside_the_file_that_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLINGUA_HOME", str(tmp_path))
+    file = tmp_path / "folder" / "gateway.toml"
+    named = read(b'[tasks]\nservers = "mine.json"\nfolders = ["/srv"]\nrounds = 3\n', file)
+    assert (named.tasks.folders, named.tasks.rounds) == (("/srv",), 3)
+    assert servers_path(named) == tmp_path / "folder" / "mine.json"
+    assert servers_path(read(b"", file)) == tmp_path / "mcp.json"
+    assert servers_path(read(b'[tasks]\nservers = ""\n', file)) is None
+    for wrong in (b"rounds = 0", b"confirm_seconds = -1", b"folders = 7", b"shell = true"):
+        with pytest.raises(ConfigError, match=r"tasks\."):
+            read(b"[tasks]\n" + wrong, file)

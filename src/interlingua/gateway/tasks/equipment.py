@@ -10,7 +10,7 @@ from pathlib import Path
 from interlingua import config
 from interlingua.chat.files import register_files
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.settings import Tasks
+from interlingua.gateway.settings import Settings
 from interlingua.tools.mcp import McpServers, read_servers
 from interlingua.tools.registry import ToolRegistry
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 class Equipment:
     """Servers are started when the first task runs, and stay until the gateway goes."""
 
-    def __init__(self, settings: Tasks) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.registry = ToolRegistry()
         register_files(self.registry)
         self._path = servers_path(settings)
@@ -52,10 +52,11 @@ class Equipment:
             await asyncio.to_thread(self._servers.close)
 
 
-def servers_path(settings: Tasks) -> Path | None:
-    """The file of MCP servers: the one that is named, else the user's, which `chat` has too."""
-    if settings.servers == "":
-        return None
-    if settings.servers is None:
+def servers_path(settings: Settings) -> Path | None:
+    """The file of MCP servers: the one that is named, beside the file that names it; else the
+    user's, which `chat` has too."""
+    named = settings.tasks.servers
+    if named is None:
         return config.config_folder() / "mcp.json"
-    return Path(settings.servers).expanduser()
+    beside = Path() if settings.path is None else settings.path.parent
+    return beside / Path(named).expanduser() if named else None

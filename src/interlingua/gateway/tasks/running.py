@@ -67,7 +67,7 @@ class TaskRuns:
         self.feeds.is_local = self._running_here
         self.overview = Overview(store)
         self.asking = Asking(store, self.changed)
-        self.equipment = Equipment(gateway.settings.tasks)
+        self.equipment = Equipment(gateway.settings)
         self._tender = Tender(store)
         self._running: dict[str, Run] = {}
         self._sweeping: asyncio.Task[None] | None = None
