@@ -419,7 +419,7 @@ def lone_surrogate() -> list[str]:
 
 @case("what comes behind the end goes home too")
 def behind_the_end() -> list[str]:
-    message = {"id": "msg_7", "type": "message", "role": "assistant", "model": "m-7"}
+    message = {"id": "gen-7", "type": "message", "role": "assistant", "model": "m-7"}
     message |= {"content": [], "stop_reason": None, "stop_sequence": None}
     message["usage"] = {"input_tokens": 9, "output_tokens": 1}
     ended = {"stop_reason": "end_turn", "stop_sequence": None}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Wire = dict[str, Any]
 W = TypeVar("W")
 V = TypeVar("V")
+T = TypeVar("T")
 
 ERROR_MARK = "[tool error] "
 """Stands before a failed result's text where the wire has no flag; readers take it off."""
@@ -389,6 +390,14 @@ class Scribe(msgspec.Struct, eq=False):
     _critical: list[int] | None = None
     _told: dict[tuple[int, str | None], int] | None = None
     _calls: dict[str, str] | None = None
+    _made: dict[int, Any] | None = None
+
+    def made(self, value: T) -> T:
+        """A value that nobody said: why it is there was told, and nothing of it can be lost."""
+        if self._made is None:
+            self._made = {}
+        self._made[id(value)] = value
+        return value
 
     def called(self, result: ToolResultBlock) -> str | None:
         """The name of the tool whose call a result answers, where the call is there to say it."""
@@ -459,6 +468,8 @@ class Scribe(msgspec.Struct, eq=False):
     ) -> None:
         """A loss at a value, or at one of its fields, unless that says what is done anyway."""
         if field is not None and says_nothing(value, field):
+            return
+        if self._made is not None and id(self.original(value)) in self._made:
             return
         path, message = self.path(value, field)
         self.report.add(

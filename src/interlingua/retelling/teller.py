@@ -380,7 +380,9 @@ class Teller:
     def missing_result(self, block: ToolUseBlock) -> Message:
         reason = "the call has no result; an error result stands in for it"
         self.scribe.lost(block, None, reason, kind="approximated", severity="info")
-        return Message.tool_result(block.id, NO_RESULT, is_error=True, tool_name=block.name)
+        result = Message.tool_result(block.id, NO_RESULT, is_error=True, tool_name=block.name)
+        self.scribe.made(result.content[0])
+        return result
 
     def result_as_text(self, message: Message) -> Message:
         """A result whose call is not there, as user text."""
@@ -446,13 +448,13 @@ class Teller:
         waiting: list[Block] = []
         for message in messages:
             if message.role is not _TOOL and waiting:
-                out.append(Message(_USER, tuple(waiting)))
+                out.append(self.scribe.made(Message(_USER, tuple(waiting))))
                 waiting = []
             if message.role is _TOOL and has_other_media(message, allowed):
                 message = self.without_media(message, waiting)
             out.append(message)
         if waiting:
-            out.append(Message(_USER, tuple(waiting)))
+            out.append(self.scribe.made(Message(_USER, tuple(waiting))))
         return tuple(out) if len(out) != len(messages) else messages
 
     def without_media(self, message: Message, waiting: list[Block]) -> Message:

@@ -28,7 +28,7 @@ STOPS = {
     "STOP": "end_turn",
     "MAX_TOKENS": "max_tokens",
     "CONTINUATION": "pause",
-    "OTHER": "other",
+    "OTHER": "error",
     **dict.fromkeys(FILTERS, "content_filter"),
 }
 NUMBERED = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -150,7 +151,7 @@ def _content(content: Any, role: str) -> list[Piece]:
     if isinstance(content, str):
         return [Piece("text", role, content)] if content else []
     if isinstance(content, dict):
-        return [Piece("text", role, data=content)]
+        return [Piece("text", role, json.dumps(content, ensure_ascii=False, separators=(",", ":")))]
     return [_part(part, role) for part in content or ()]
 
 

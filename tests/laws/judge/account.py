@@ -23,7 +23,7 @@ FIELDS = {
     "arguments": ("raw_arguments", "input"),
     "custom": ("call_type",),
     "function": ("name",),
-    "text": ("text", "content"),
+    "text": ("text", "content", "raw"),
     "words": ("content", "is_error"),
     "document": ("source",),
     "change": ("tools_added", "tools_removed", "effort", "response_format", "clear_at"),
@@ -48,6 +48,8 @@ USAGE = {
     "output": ("output_tokens",),
     "reasoning": ("reasoning_tokens",),
 }
+BILLING = "x-anthropic-billing-header:"
+"""Claude Code's first words, which are meant for Anthropic's counting alone."""
 WORTH = {"info": 0, "warning": 1, "error": 2}
 _MESSAGE = re.compile(r"\$\.(messages\[\d+\]|message|alternatives\[\d+\])")
 
@@ -187,6 +189,8 @@ def least(each: Difference) -> str:
 def _least_of_a_piece(each: Difference) -> str:
     piece = each.piece
     assert piece is not None
+    if piece.text.startswith(BILLING):
+        return "info"
     if each.what == "lost" and each.aspect == "compaction":
         return "error"
     if each.aspect == "kind" and piece.kind == "result":
