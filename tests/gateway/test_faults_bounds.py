@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import interlingua as il
+from interlingua.gateway.relay.unbounded import MEMBERS, unbounded
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 from tests.gateway.spellings import run
 
@@ -223,3 +226,56 @@ def test_no_way_to_spell_json_passes_a_cap(tmp_path: Path) -> None:
     counts, wrong = asyncio.run(run(tmp_path, 300, 5))
     assert wrong == []
     assert sum(counts.values()) == 300
+
+
+MEMBER_VALUES: dict[str, Any] = {
+    "mcp_servers": [{"type": "url", "url": "https://m.example", "name": "m"}],
+    "container": "container_1",
+    "speed": "fast",
+    "inference_geo": "us",
+    "fallbacks": [{"model": "claude-opus-4-8"}],
+    "thread": {"type": "continue", "previous_message_id": "msg_1"},
+    "compaction": {"type": "summarize"},
+    "context_management": {"edits": [{"type": "compact_20260112"}]},
+    "web_search_options": {},
+    "prediction": {"type": "content", "content": "hi"},
+    "audio": {"voice": "alloy", "format": "wav"},
+    "plugins": [{"id": "web"}],
+    "models": ["a/b"],
+    "background": True,
+    "cachedContent": "cachedContents/1",
+    "cached_content": "cachedContents/1",
+    "continuationToken": "t",
+    "continuation_token": "t",
+}
+BODIES: dict[str, dict[str, Any]] = {
+    "anthropic": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+    "openai-chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+    "openai-responses": {"model": "m", "input": "hi"},
+    "gemini": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"), [(dialect, name) for dialect in MEMBERS for name in MEMBERS[dialect]]
+)
+def test_every_member_that_may_cost_more_is_found_wherever_its_reader_puts_it(
+    dialect: str, name: str
+) -> None:
+    def found(**more: Any) -> tuple[str, ...]:
+        wire = {**BODIES[dialect], **more}
+        request = il.dialect(dialect).read_request(wire, "m", False)
+        return unbounded(request, dialect, json.dumps(wire).encode())
+
+    value = MEMBER_VALUES[name]
+    if dialect == "openai-responses" and name == "context_management":
+        value = [{"type": "compaction", "compact_threshold": 1000}]
+    assert found(**{name: value}), name
+    assert not found()
+
+
+def test_what_only_makes_a_context_smaller_may_be_asked_for() -> None:
+    clears = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+    wire = {**BODIES["anthropic"], "context_management": clears, "speed": "standard"}
+    request = il.dialect("anthropic").read_request(wire)
+    assert unbounded(request, "anthropic") == ()

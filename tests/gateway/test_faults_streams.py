@@ -20,9 +20,13 @@ from interlingua.gateway.relay.ends import End
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
+from tests.gateway.clients import CLIENTS
 from tests.gateway.cuts import BACKS, FRONTS, Case, Cut, Sweep, body_of, stream_of, sweep
 from tests.gateway.deaths import death
 from tests.gateway.loops import post
+from tests.gateway.standing import standing
+from tests.gateway.upstream import Upstream, settings, targets
+from tests.replay import faults
 from tests.store.places import ask
 
 KEY = "k-of-the-provider-0123456789"
@@ -59,6 +63,23 @@ def test_an_empty_answer_is_an_error(front: str) -> None:
         assert b"ended before the message did" in told
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("front", CLIENTS)
+def test_an_sdk_raises_for_a_stream_that_ends_in_good_order_and_too_early(
+    tmp_path: Path, front: str
+) -> None:
+    with (
+        Upstream() as upstream,
+        standing(settings(store=str(tmp_path / "g.db")), targets(upstream.url)) as here,
+    ):
+        for fault in (faults.cut(-450, "end"), faults.cut(-450, "fin"), faults.cut(0, "end")):
+            client = CLIENTS[front](here.url, f"back-{front}")
+            client.say("Hello")
+            upstream.stage(fault)
+            with pytest.raises((client.Broken, client.Server)):
+                client.hear(stream=True)
+            client.close()
 
 
 def test_done_alone_is_no_answer() -> None:

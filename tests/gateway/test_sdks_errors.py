@@ -99,6 +99,7 @@ def test_noise_in_place_of_an_answer_is_an_error(
 BREAKS = {
     "early": lambda: faults.cut(-450, "rst"),
     "late": lambda: faults.cut(-40, "rst"),
+    "ended": lambda: faults.cut(-450, "end"),
     "told": lambda: faults.error_event(3),
 }
 

@@ -142,7 +142,7 @@ def most_of(
     """What a request asks for that was read from `body`, or has more in it than that. One that is
     `retold` may be given a higher limit, so that its budget for thinking has room in it."""
     options = request.options
-    found = unbounded(request, dialect)
+    found = unbounded(request, dialect, body)
     tokens = _input(request, targets[0].model, body)
     if found:
         tokens = max(tokens, *[window(target.model) for target in targets])

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from interlingua.model.blocks import AudioBlock, Block, DocumentBlock, UnknownBlock, VideoBlock
 from interlingua.model.exchange import Request
 from interlingua.model.walk import walk
@@ -20,6 +22,7 @@ MEMBERS: dict[str, dict[str, str]] = {
         "mcp_servers": "MCP servers",
         "container": "a container",
         "speed": "a dearer speed",
+        "inference_geo": "a region that may cost more",
         "fallbacks": "models that the provider falls back to",
         "thread": "a conversation that the provider keeps",
         "compaction": "summaries that the provider makes",
@@ -53,18 +56,27 @@ TWINS = frozenset(
 )
 """Members of Gemini's requests that are read in either spelling: what is left of them when they
 were read had the other one beside it."""
-_HARMLESS: tuple[Any, ...] = (None, False, [], "standard")
+_HARMLESS: tuple[Any, ...] = (None, False, [], "standard", "global")
 _NAMES = ("url", "uri", "file")
 
 
-def unbounded(request: Request, dialect: str) -> tuple[str, ...]:
-    """What the request asks for that cannot be limited, in words for people."""
-    return tuple(dict.fromkeys(_found(request, dialect)))
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_value = msgspec.json.Decoder().decode
 
 
-def _found(request: Request, dialect: str) -> Iterator[str]:
+def unbounded(request: Request, dialect: str, body: bytes = b"") -> tuple[str, ...]:
+    """What the request asks for that cannot be limited, in words for people. `body` is what it was
+    read from, if it is at hand: members may have become fields."""
+    return tuple(dict.fromkeys(_found(request, dialect, body)))
+
+
+def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
     raw = (request.raw or {}).get(dialect)
-    yield from _of_members(raw, MEMBERS.get(dialect, {}))
+    words = MEMBERS.get(dialect, {})
+    yield from _of_members(raw, words)
+    if body and words:
+        said = {name: value for name, value in _members(body).items() if name in words}
+        yield from _of_members({name: _value(value) for name, value in said.items()}, words)
     if dialect == "gemini" and _says_twice(raw):
         yield "limits that are said twice"
     if request.continues is not None:
