@@ -192,6 +192,9 @@ def test_gemini_by_version(
         ("xai", "openai-chat", "grok-4.6", "sampling.penalties", "never"),
         ("openrouter", "openrouter", "anthropic/claude-opus-4.8", "sampling.temperature", None),
         ("openrouter", "openrouter", "openai/gpt-6.1-sol", "reasoning.efforts", None),
+        ("ollama", "ollama", "llama3.2:3b", "reasoning.carrier", "none"),
+        ("ollama", "ollama", "qwen3:8b", "reasoning.carrier", None),
+        ("ollama", "ollama", "somebodys-own", "reasoning.carrier", None),
         ("somebody", "openai-chat", "gpt-6.1-sol", "reasoning.efforts", None),
     ],
 )

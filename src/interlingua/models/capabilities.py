@@ -159,7 +159,13 @@ def _usual(model: str, said: dict[str, Any]) -> str:
 
 def known_rule(model: str, provider: str | None) -> Rule | None:
     """What the list knows of a model, as the first rule of its profile; `model` is its name."""
-    from interlingua.models.fields import CacheRules, Limits, MediaRules, ToolRules
+    from interlingua.models.fields import (
+        CacheRules,
+        Limits,
+        MediaRules,
+        ReasoningRules,
+        ToolRules,
+    )
     from interlingua.models.profile import Rule
 
     id = _listed(f"{provider}:{model}") if provider else None
@@ -168,9 +174,13 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
     data = _load()
     said = {**data.providers[str(provider)], **data.models[id]}
     images = said["supports_images"]
+    reasoning = None
     if provider == "ollama":
-        # A model without eyes is given its text, and nobody complains (recorded, 2026-11).
+        # A model without eyes is given its text, and nobody complains (recorded, 2026-11). One that
+        # does not think refuses to be asked to: "does not support thinking" (Ollama 0.12).
         images = images or None
+        if not said["supports_thinking"]:
+            reasoning = ReasoningRules(carrier="none", default="off")
     types = tuple(said["accepted_image_media_types"]) if images else None
     return Rule(
         id="known-models",
@@ -180,6 +190,7 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
         tools=ToolRules(
             calls=said["supports_tools"], parallel=said["supports_parallel_tool_calls"]
         ),
+        reasoning=reasoning,
         cache=CacheRules(prompts=said["supports_prompt_caching"]),
         limits=Limits(
             context=data.models[id].get("max_context_tokens"), output=said["max_output_tokens"]
