@@ -137,6 +137,8 @@ class MessageMetadata(Value, frozen=True):
     usage: Usage | None = None
     stop_reason: StopReason | None = None
     raw_stop_reason: str | int | float | bool | None = None
+    logprobs: tuple[JsonObject, ...] = ()
+    """How probable each token of the text was: `token`, `logprob`, `bytes`, `top_logprobs`."""
     status: MessageStatus = MessageStatus.COMPLETE
     parent_tool_use_id: str | None = None
     error_message: str | None = None

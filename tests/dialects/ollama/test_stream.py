@@ -233,7 +233,7 @@ def test_what_a_whole_answer_has_beside_its_message_outlives_the_stream() -> Non
     ]
     response = il.fold(goes_home(wires))
     kept = response.raw["ollama"] if response.raw is not None else {}
-    assert kept["logprobs"] == [*one, *two]
+    assert response.message.metadata.logprobs == (*one, *two)
     assert (kept["remote_model"], kept["remote_host"], kept["total_duration"]) == ("m", "h", 5)
 
 
@@ -431,8 +431,7 @@ def test_many_pieces_take_time_by_their_number() -> None:
     lines = [{**each, "logprobs": [{"token": "a"}]} for each in words(*pieces)]
     response = fold(talk(lines))
     assert response.message.text == "".join(pieces)
-    assert response.raw is not None
-    assert len(response.raw["ollama"]["logprobs"]) == len(pieces)
+    assert len(response.message.metadata.logprobs) == len(pieces)
 
 
 def test_every_recorded_stream_goes_home_and_folds() -> None:

@@ -124,6 +124,8 @@ def write_response(response: Response, scribe: Scribe) -> Wire:
     }
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, scribe)
+    if metadata.logprobs:
+        scribe.lost(message, "metadata.logprobs", severity="info")
     _report(message, scribe)
     if response.raw is not None or metadata.provider_raw is not None:
         _put_rest(out, response, scribe)

@@ -110,6 +110,8 @@ def write_response(response: Response, scribe: Scribe) -> Wire:
         out["usage"] = write_usage(metadata.usage, scribe)
     elif "usage" not in missing:
         out["usage"] = NO_USAGE
+    if metadata.logprobs:
+        scribe.lost(response.message, "metadata.logprobs", severity="info")
     if "metrics" not in missing and "metrics" not in mine:
         out["metrics"] = DEFAULT_METRICS
     for other in response.alternatives:

@@ -188,6 +188,8 @@ def _write_candidate(message: Message, position: int, scribe: Scribe) -> Wire:
     turn = Turn(scribe, model=True, cites=True)
     parts: list[Wire] = []
     write_parts(message, turn, parts)
+    if message.metadata.logprobs:
+        scribe.lost(message, "metadata.logprobs", severity="info")
     candidate = {"index": position, **rest}
     _put_content(candidate, parts, form)
     if (word := _finish_word(message, scribe)) is not None:

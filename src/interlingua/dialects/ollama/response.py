@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
+from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.ollama.content import (
     SAYING,
     leave_out,
@@ -77,10 +78,12 @@ def _read_answer(wire: Wire) -> Response:
     elif "done_reason" in wire:
         kept.spelled["done_reason"] = None
     fields["usage"] = read_usage(wire, kept, odd)
+    fields["logprobs"] = read_tokens(wire.get("logprobs"))
     if odd:
         fields["diagnostics"] = tuple(odd)
     message = Message(Role.ASSISTANT, content, metadata=MessageMetadata(**fields))
-    return Response(message, raw=spare(wire, _BODY, kept.spelled, kept.form))
+    known = _BODY | {"logprobs"} if fields["logprobs"] else _BODY
+    return Response(message, raw=spare(wire, known, kept.spelled, kept.form))
 
 
 def _read_message(wire: Wire, fields: Wire, kept: Kept, odd: list[Diagnostic]) -> tuple[Block, ...]:
@@ -150,6 +153,8 @@ def write_response(response: Response, scribe: Scribe) -> Wire:
     _put_reason(out, message, metadata, scribe)
     if metadata.usage is not None:
         _put_usage(out, metadata.usage, scribe)
+    if metadata.logprobs:
+        out["logprobs"] = write_tokens(metadata, NAME)
     for other in response.alternatives:
         scribe.lost(other, None, "there is one answer only")
     return out if response.raw is None else put_back(out, response, scribe, response.raw)

@@ -146,6 +146,8 @@ class StreamReader:
             form["events"] = count
         if form:
             kept["$form"] = form
+        if told.logprobs:
+            kept["logprobs"] = list(told.logprobs)
         if told.provider_raw is not None:
             kept["message"] = told.provider_raw[NAME]
         return FrameMark(self._number, {NAME: kept})

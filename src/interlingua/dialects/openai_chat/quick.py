@@ -29,7 +29,11 @@ def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | No
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
-    if metadata.status is not _COMPLETE or own_word(metadata, t.name) in t.stops.words:
+    if (
+        metadata.logprobs
+        or metadata.status is not _COMPLETE
+        or own_word(metadata, t.name) in t.stops.words
+    ):
         return None
     said = _write_plainly(message, t, scribe)
     if said is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_chat.assistant import Said, read_assistant
 from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.quick import write_assistant, write_plain_choice
@@ -14,6 +15,7 @@ from interlingua.dialects.openai_chat.stops import read_stop, write_stop
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
 from interlingua.dialects.shape import ShapeError, each
+from interlingua.model.base import JsonObject
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
@@ -93,6 +95,7 @@ def _read_choice(
         word = None
     if type(choice.get("index")) is int and choice["index"] == index:
         taken.add("index")
+    tokens = _read_logprobs(choice, aside, taken)
     aside.leave(choice, taken, CHOICE_KEYS)
     aside.absent(choice, ("index", "finish_reason"))
     if aside.rest:
@@ -103,10 +106,20 @@ def _read_choice(
         protocol=said.protocol,
         stop_reason=None if word is None else read_stop(word, said.content),
         raw_stop_reason=word,
+        logprobs=tokens,
         provider_raw=note.raw(t.name),
         **{**about, "diagnostics": (*about.get("diagnostics", ()), *said.diagnostics)},
     )
     return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
+
+
+def _read_logprobs(choice: Wire, aside: Note, taken: set[str]) -> tuple[JsonObject, ...]:
+    given = choice.get("logprobs")
+    tokens = read_tokens(given.get("content")) if type(given) is dict else ()
+    if tokens:
+        taken.add("logprobs")
+        aside.leave_inner(choice, "logprobs", {"content"})
+    return tokens
 
 
 def _read_message(wire: Any, t: Tables, origin: int | str) -> Said:
@@ -162,6 +175,8 @@ def _write_choice(index: int, message: Message, t: Tables, scribe: Scribe) -> Wi
     else:
         choice["message"] = write_assistant(message, t, scribe)
     choice["finish_reason"] = word
+    if message.metadata.logprobs:
+        choice["logprobs"] = {"content": write_tokens(message.metadata, t.name)}
     if index and message.metadata.usage is not None:
         scribe.lost(message, "metadata.usage", "usage is said once for all choices")
     if message.metadata.status is not MessageStatus.COMPLETE:

@@ -12,6 +12,7 @@ from interlingua.dialects.openai_responses.failures import (
     write_failed,
     write_failure,
 )
+from interlingua.dialects.openai_responses.logprobs import put_logprobs, take_logprobs
 from interlingua.dialects.openai_responses.reading import ItemReader
 from interlingua.dialects.openai_responses.spelling import (
     about,
@@ -62,9 +63,12 @@ def _read(wire: Any) -> Response:
     items.read(output, "$.output")
     items.flush()
     message = items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=MADE)
+    message, tokens = take_logprobs(message)
     known = {"output"} if "output" in wire and wire["output"] is not None else set()
     error = _read_error_of(wire, known)
     metadata = _metadata(wire, message, error, known)
+    if tokens:
+        metadata = metadata.replace(logprobs=tokens)
     return Response(
         message.replace(metadata=metadata), error=error, raw=_raw(wire, message.content, known)
     )
@@ -203,7 +207,7 @@ def _write(
         wire["model"] = metadata.response_model
     _write_ending(wire, response, message, scribe)
     writer = ItemWriter(scribe, whole=True, seed=metadata.response_id)
-    writer.message(message)
+    writer.message(put_logprobs(message, scribe) if metadata.logprobs else message)
     if writer.items or not is_kept(response.raw, "output"):
         wire["output"] = writer.items
     if error is not None:

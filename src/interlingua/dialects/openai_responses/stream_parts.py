@@ -9,6 +9,7 @@ from typing import Any
 from interlingua.arguments import to_text
 from interlingua.dialects.base import Wire
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.logprobs import without_tokens
 from interlingua.dialects.openai_responses.reading import ItemReader
 from interlingua.dialects.openai_responses.response import read_response
 from interlingua.dialects.openai_responses.stream_frames import (
@@ -65,6 +66,7 @@ def start_of(block: ToolUseBlock, index: int) -> ToolUseStart:
 
 def whole(block: Block, index: int) -> list[Event]:
     """The events of a block that came in one piece."""
+    block = without_tokens(block)
     if type(block) is ToolUseBlock:
         return [start_of(block, index), *_end_call(block, index, "")]
     start: Block = block
@@ -82,7 +84,7 @@ def end(part: Part, block: Block) -> list[Event]:
     """The events of its end, and what no piece has told by then."""
     if type(block) is ToolUseBlock:
         return _end_call(block, part.index, "" if part.piece is CODE else part.text())
-    events: list[Event] = [BlockEnd(part.index, block)]
+    events: list[Event] = [BlockEnd(part.index, without_tokens(block))]
     if type(block) in (TextBlock, ThinkingBlock, RefusalBlock) and part.piece is not None:
         told = part.whole()[part.piece.whole]
         text: str = block.text  # type: ignore[union-attr, assignment]  # all three have it

@@ -1,0 +1,166 @@
+"""How probable each token was, between the wires that say so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageMetadata
+from tests.laws import laws
+
+Json = dict[str, Any]
+
+
+def token(text: str, logprob: float, *others: Json) -> Json:
+    return {
+        "token": text,
+        "logprob": logprob,
+        "bytes": list(text.encode()),
+        "top_logprobs": list(others),
+    }
+
+
+OTHER = {"token": "Ho", "logprob": -2.5, "bytes": [72, 111]}
+TOKENS = [token("Hi", -0.1, OTHER), token("!", -0.5)]
+PART = {"type": "output_text", "text": "Hi!", "annotations": [], "logprobs": TOKENS}
+ITEM = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+ANSWERS: dict[str, Json] = {
+    "openai-chat": {
+        "id": "c_1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "Hi!"},
+                "finish_reason": "stop",
+                "logprobs": {"content": TOKENS, "refusal": None},
+            }
+        ],
+    },
+    "openai-responses": {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": "m",
+        "output": [{**ITEM, "content": [PART]}],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    },
+    "ollama": {
+        "model": "m",
+        "created_at": "2026-11-01T00:00:00Z",
+        "message": {"role": "assistant", "content": "Hi!"},
+        "done": True,
+        "done_reason": "stop",
+        "logprobs": TOKENS,
+    },
+}
+ANSWERS["openrouter"] = {**ANSWERS["openai-chat"], "provider": "X"}
+
+
+def tokens_in(name: str, wire: Any) -> Any:
+    if name == "ollama":
+        return wire["logprobs"]
+    if name == "openai-responses":
+        return wire["output"][0]["content"][0]["logprobs"]
+    return wire["choices"][0]["logprobs"]["content"]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_tokens_are_read_and_go_home(name: str) -> None:
+    dialect = il.dialect(name)
+    assert laws.home(dialect, "response", ANSWERS[name]) == []
+    message = dialect.read_response(ANSWERS[name]).message
+    assert message.metadata.logprobs == tuple(TOKENS)
+    edited = message.replace(metadata=message.metadata.replace(logprobs=(TOKENS[1],)))
+    assert tokens_in(name, dialect.write_response(Response(edited)).wire) == [TOKENS[1]]
+
+
+@pytest.mark.parametrize("source", ANSWERS)
+@pytest.mark.parametrize("target", ANSWERS)
+def test_tokens_cross_between_those_who_have_them(source: str, target: str) -> None:
+    done = il.convert(ANSWERS[source], source, target, "response")
+    assert tokens_in(target, done.wire) == TOKENS
+    assert not [loss for loss in done.report if "logprobs" in loss.path]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock", "gemini"])
+def test_tokens_are_reported_where_they_have_no_place(target: str) -> None:
+    report = il.convert(ANSWERS["openai-chat"], "openai-chat", target, "response").report
+    assert "$.message.metadata.logprobs" in [loss.path for loss in report]
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "openai-responses"])
+def test_what_a_server_leaves_out_of_a_token_is_filled_in_for_others(name: str) -> None:
+    metadata = MessageMetadata(protocol="ollama", logprobs=({"token": "é", "logprob": -0.1},))
+    wire = il.dialect(name).write_response(Response(Message.assistant("é", metadata))).wire
+    assert tokens_in(name, wire) == [
+        {"token": "é", "logprob": -0.1, "bytes": [195, 169], "top_logprobs": []}
+    ]
+
+
+def test_each_text_of_a_response_keeps_its_own_tokens() -> None:
+    parts = [{**PART, "logprobs": [each]} for each in TOKENS]
+    bare = {"type": "output_text", "text": "none", "annotations": [], "logprobs": []}
+    wire = {
+        **ANSWERS["openai-responses"],
+        "output": [{**ITEM, "content": [parts[0], bare, parts[1]]}],
+    }
+    assert laws.home(il.dialect("openai-responses"), "response", wire) == []
+    response = il.dialect("openai-responses").read_response(wire)
+    assert response.message.metadata.logprobs == tuple(TOKENS)
+
+
+def test_tokens_without_a_text_are_reported() -> None:
+    metadata = MessageMetadata(logprobs=tuple(TOKENS))
+    answer = Response(Message.assistant(il.ToolUseBlock("c_1", "f", {}), metadata))
+    report = il.dialect("openai-responses").write_response(answer).report
+    assert "$.message.metadata.logprobs" in [loss.path for loss in report]
+
+
+def test_tokens_of_a_stream_are_those_of_the_whole_answer() -> None:
+    head = {"id": "c_1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    chunks = [
+        {"index": 0, "delta": {"content": each["token"]}, "logprobs": {"content": [each]}}
+        for each in TOKENS
+    ]
+    chunks.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    lines = [f"data: {json.dumps({**head, 'choices': [each]})}\n\n" for each in chunks]
+    raw = [*[line.encode() for line in lines], b"data: [DONE]\n\n"]
+    for target in ("ollama", "openai-responses", "openrouter"):
+        out = il.stream_convert(raw, "openai-chat", target)
+        frames = [*(decoder := _decoder(target)).feed(b"".join(out)), *decoder.close()]
+        reader = il.dialect(target).stream_reader()
+        events = [event for each in frames for event in reader.feed(each)] + reader.close()
+        assert il.fold(events).message.metadata.logprobs == tuple(TOKENS)
+        assert not [loss for loss in out.report if "logprobs" in loss.path]
+
+
+def _decoder(name: str) -> Any:
+    from interlingua.streams.framing import decoder
+
+    return decoder(name)
+
+
+def test_lines_of_ollama_with_tokens_go_home() -> None:
+    head = {"model": "m", "created_at": "2026-11-01T00:00:00Z"}
+    lines = [
+        {**head, "message": {"role": "assistant", "content": each["token"]}, "done": False}
+        | {"logprobs": [each]}
+        for each in TOKENS
+    ]
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, "done": True})
+    reader, writer = il.dialect("ollama").stream_reader(), il.dialect("ollama").stream_writer()
+    events = [e for line in lines for e in reader.feed(il.Frame(None, json.dumps(line)))]
+    written = [frame for event in [*events, *reader.close()] for frame in writer.feed(event)]
+    assert [json.loads(frame.data) for frame in [*written, *writer.close()]] == lines
+    assert il.fold(events).message.metadata.logprobs == tuple(TOKENS)
