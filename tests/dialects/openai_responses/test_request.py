@@ -71,8 +71,10 @@ def test_system_text_becomes_instructions() -> None:
     assert read(wire).messages[0] == Message.system("Be brief.")
 
 
-@pytest.mark.requirement("S000-14", "S001-6")
+@pytest.mark.requirement("S000-14")
 def test_every_role_has_its_place() -> None:
+    """Only a first system text is `instructions`. Joining several into that one string would lose
+    where each begins, and the wire has a role for the others."""
     messages = (
         Message.developer("a"),
         Message.system("b"),
