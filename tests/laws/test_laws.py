@@ -31,15 +31,16 @@ def told(value: Any, name: str) -> Any:
 def from_elsewhere(value: Any, name: str) -> Any:
     """The value with no turn that this dialect made itself: what a host said, ids and all, goes
     back to it as it is."""
-    if not isinstance(value, il.Request):
-        return value
-    turns = [
-        each.replace(metadata=each.metadata.replace(protocol=None))
-        if each.metadata.protocol == name
-        else each
-        for each in value.messages
-    ]
-    return value.replace(messages=tuple(turns))
+
+    def other(message: il.Message) -> il.Message:
+        if message.metadata.protocol != name:
+            return message
+        return message.replace(metadata=message.metadata.replace(protocol=None))
+
+    if isinstance(value, il.Request):
+        return value.replace(messages=tuple(map(other, value.messages)))
+    others = tuple(map(other, value.alternatives))
+    return value.replace(message=other(value.message), alternatives=others)
 
 
 EXCHANGES = strategies.requests() | strategies.responses()
