@@ -142,6 +142,17 @@ def test_an_edited_citation_moves_to_a_chunk_of_its_own() -> None:
     rewritten(response, 0, 2, title="C", cited_text="Föhn")
 
 
+@pytest.mark.parametrize("chunks", [[], WEB])
+def test_neighbours_of_an_edited_citation_name_no_other_chunk(chunks: list[Wire]) -> None:
+    """Also those that name chunks which are not there."""
+    missing = len(chunks)
+    supports = [support(0, 3, missing), support(4, 9, missing + 1), support(10, 13, missing)]
+    response = grounded(*supports, chunks=chunks)
+    assert [each.url for each in citations(response)] == [None] * 3
+    back = rewritten(response, 0, 1, url="https://c.example")
+    assert [each.url for each in citations(back)] == [None, "https://c.example", None]
+
+
 def test_an_edited_text_takes_its_offsets_along() -> None:
     response = grounded(support(4, 9, 0))
     block = response.message.content[0]

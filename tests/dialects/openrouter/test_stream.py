@@ -74,6 +74,14 @@ def thought(text: str | None = None, index: int = 0, **more: Any) -> dict[str, A
 # -- reading --------------------------------------------------------------------------------------
 
 
+def test_the_name_of_a_chat_answer_is_in_its_stream() -> None:
+    begun = streaming.chunk({"role": "assistant", "name": "bob", "content": "Hi"})
+    wires = [json.dumps(each) for each in (begun, streaming.chunk({}, "stop"))]
+    raw = [f"data: {wire}\n\n".encode() for wire in (*wires, "[DONE]")]
+    done = il.stream_convert(raw, "openai-chat", "openrouter")
+    assert b'"name":"bob"' in b"".join(done)
+
+
 def test_thinking_that_is_said_twice_is_told_once_and_signed_late() -> None:
     told = [
         thought("", signature=""),

@@ -18,17 +18,20 @@ _NUMBERS = ("startIndex", "endIndex", "partIndex")
 
 class _Chunks:
     """The chunks of a candidate: those kept, filled in by the citations that name them, and new
-    ones for citations that rest on something else."""
+    ones for citations that rest on something else. Those stand behind every place that a citation
+    names, also where there is no chunk."""
 
-    def __init__(self, kept: list[Any]) -> None:
+    def __init__(self, kept: list[Any], named: int) -> None:
         self.chunks = list(kept)
+        self._kept = len(kept)
+        self._named = named
         self._filled: dict[int, tuple[str | None, str | None]] = {}
         self._made: dict[tuple[str | None, str | None], int] = {}
 
     def index(self, citation: Citation, index: Any) -> int | None:
         wanted = (citation.url, citation.title)
         if type(index) is int:
-            if not 0 <= index < len(self.chunks):
+            if not 0 <= index < self._kept:
                 if wanted == (None, None):
                     return index
             elif self._filled.get(index, wanted) == wanted and self._fill(index, wanted):
@@ -36,6 +39,7 @@ class _Chunks:
         if wanted == (None, None):
             return None
         if wanted not in self._made:
+            self.chunks += [{} for _ in range(len(self.chunks), self._named)]
             self._made[wanted] = len(self.chunks)
             self.chunks.append({"web": {}})
             self._fill(len(self.chunks) - 1, wanted)
@@ -60,13 +64,13 @@ class _Chunks:
 class Citing:
     """The citations of one candidate, block by block."""
 
-    def __init__(self, parts: list[Wire], kept: Wire, scribe: Scribe) -> None:
+    def __init__(self, parts: list[Wire], kept: Wire, named: int, scribe: Scribe) -> None:
         self.spots = spots_of(parts)
         self.scribe = scribe
         self.supports: list[tuple[Wire, Wire]] = []
         self.sources: list[tuple[Wire, Wire]] = []
         chunks = kept.get("groundingChunks")
-        self.chunks = _Chunks(chunks if type(chunks) is list else [])
+        self.chunks = _Chunks(chunks if type(chunks) is list else [], named)
 
     def add(self, block: TextBlock, part: int) -> None:
         spot = next((spot for spot in self.spots if spot.part == part), None)
@@ -189,7 +193,8 @@ def write_citations(
     """Put the citations of all blocks into the candidate, beside what was kept there. `placed` is
     the part of each block, -1 for one that was left out."""
     grounding = candidate.get("groundingMetadata")
-    citing = Citing(parts, grounding if type(grounding) is dict else {}, scribe)
+    kept = grounding if type(grounding) is dict else {}
+    citing = Citing(parts, kept, _named(blocks), scribe)
     for block, part in zip(blocks, placed, strict=True):
         if type(block) is TextBlock and block.citations:
             citing.add(block, part)
@@ -203,6 +208,17 @@ def write_citations(
         name = inner.get("sources") or "citations"
         out = {**(candidate.get("citationMetadata") or {}), name: _ordered(citing.sources)}
         candidate["citationMetadata"] = spell(out, inner)
+
+
+def _named(blocks: tuple[Block, ...]) -> int:
+    """How many chunks there would be if each that a citation names were there."""
+    notes = [note for block in blocks if type(block) is TextBlock for note in block.citations]
+    named = [mine(note.raw)[1].get("chunk") for note in notes]
+    return max([index + 1 for index in named if type(index) is int and index < _MOST], default=0)
+
+
+_MOST = 1000
+"""So many chunks may be named; nobody sends as many."""
 
 
 def _ordered(found: list[tuple[Wire, Wire]]) -> list[Wire]:
