@@ -15,6 +15,7 @@ from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
+from interlingua.say import Fitting, named, profile_for, say
 
 CANONICAL = "canonical"
 VIEW_NAMES = ("flat", "parts", "camel", "openai-ui")
@@ -64,11 +65,16 @@ def _read_canonical(data: Any, kind: str) -> Request | Response:
 
 
 def write(
-    value: Request | Response, target: str, source: str | None = None, model: str | None = None
+    value: Request | Response,
+    target: str,
+    source: str | None = None,
+    model: str | None = None,
+    profile: Fitting = None,
 ) -> Written:
-    """A request or response in any format, retold first where that is another dialect."""
+    """A request or response in any format, retold first where that is another dialect, and fitted
+    to the model."""
     if target in dialects():
-        return _write_dialect(value, dialect(target), source, model)
+        return _write_dialect(value, dialect(target), source, model, profile)
     if target in VIEW_NAMES:
         return _write_view(value, target, source)
     if target == CANONICAL:
@@ -77,18 +83,25 @@ def write(
 
 
 def _write_dialect(
-    value: Request | Response, writer: Dialect, source: str | None, model: str | None
+    value: Request | Response,
+    writer: Dialect,
+    source: str | None,
+    model: str | None,
+    profile: Fitting,
 ) -> Written:
-    if isinstance(value, Request) and model is not None and value.model != model:
-        value = value.replace(model=model)
-    scribe = None
-    if source != writer.name:
-        known = None if source == CANONICAL else source
-        told = retell(value, writer, model, source=known)
-        value, scribe = told.value, told.scribe
+    known = None if source == CANONICAL else source
+    provider, name = (None, None) if model is None else named(model)
     if isinstance(value, Request):
-        return writer.write_request(value, scribe)
-    return writer.write_response(value, scribe)
+        if name is not None and value.model != name:
+            value = value.replace(model=name)
+        if source == writer.name:
+            return writer.write_request(value)
+        fitted = profile_for(model or value.model, writer.name, profile)
+        return say(value, writer, fitted, source=known, host=provider)
+    if source == writer.name:
+        return writer.write_response(value)
+    told = retell(value, writer, name, source=known)
+    return writer.write_response(told.value, told.scribe)
 
 
 def _write_view(value: Request | Response, target: str, source: str | None) -> Written:

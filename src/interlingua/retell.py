@@ -6,7 +6,7 @@ its own; every change is in the report, at its place in the value that was given
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from interlingua.losses import Loss, Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+from interlingua.retelling.instructions import in_front
 from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.teller import Teller
 from interlingua.retelling.wording import Wording
@@ -42,6 +43,7 @@ def retell(
     source: str | None = None,
     strict_issuer: bool = False,
     images: bool = True,
+    instructions: Literal["place", "hoist"] = "place",
 ) -> Retold:
     """Say a request, a response, or messages so that `target` (and its `model`) can take them.
 
@@ -49,7 +51,8 @@ def retell(
     host. `source` is the dialect they were read from, for messages that do not say it. With
     `strict_issuer` signatures go back only through the very dialect that they came by, not to their
     whole signing family. Without `images`, the model takes none, and a placeholder stands for each
-    run of them."""
+    run of them. Instructions in mid-conversation stay in their `place`, unless all are to be
+    `hoist`ed to the front."""
     to = dialect_of(target) if isinstance(target, str) else target
     if not images:
         pass  # somebody has to look for them
@@ -75,9 +78,12 @@ def retell(
             source=source,
             strict_issuer=strict_issuer,
             images=images,
+            instructions=instructions,
         )
         return Retold(told.value.messages, told.report, told.scribe)
     teller = Teller(value, _listener(value, to, model, provider, strict_issuer, source), images)
+    if instructions == "hoist" and isinstance(value, Request):
+        value = in_front(value, teller.scribe)
     told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)
     return Retold(told_value, teller.scribe.report, teller.scribe)
 

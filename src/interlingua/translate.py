@@ -12,6 +12,7 @@ from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.retell import retell
+from interlingua.say import Fitting, named, profile_for, say
 
 Kind = Literal["request", "response"]
 
@@ -23,50 +24,72 @@ def convert(
     kind: Kind = "request",
     model: str | None = None,
     stream: bool | None = None,
+    *,
+    profile: Fitting = None,
+    instructions: Literal["place", "hoist"] = "place",
 ) -> Written:
     """Say a request or a response of one dialect in another, and tell what could not be said.
     Views, and the `canonical` form, are formats like dialects here.
 
     `data` is parsed JSON, bytes or text. `model` is the target's name for the model where that
-    differs; for dialects that say the model in the URL it is what the URL said."""
+    differs, or `<provider>:<name>`; for dialects that say the model in the URL it is what the URL
+    said. A request is fitted to the model by its `profile`, unless that is False. `instructions`
+    in mid-conversation stay in their place, or are put in front (`hoist`)."""
     reader, writer = _LOADED.get(source), _LOADED.get(target)
     if reader is None or writer is None:
         if not {source, target} <= set(dialects()):
-            return _between(data, source, target, kind, model, stream)
+            return _between(data, source, target, kind, model, stream, profile)
         reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request":
-        request = reader.read_request(data, model, stream)
-        if model is not None and request.model != model:
-            request = request.replace(model=model)
-        if reader is writer:
+        provider, name = (None, None) if model is None else named(model)
+        request = reader.read_request(data, name, stream)
+        if name is not None and request.model != name:
+            request = request.replace(model=name)
+        if reader is writer and instructions == "place":
             return writer.write_request(request)
-        told = retell(request, writer, model, source=source)
-        return writer.write_request(told.value, told.scribe)
+        fitted = profile_for(model or request.model, writer.name, profile)
+        if reader is writer:
+            fitted = None
+        return say(request, writer, fitted, source=source, host=provider, instructions=instructions)
     response = reader.read_response(data)
     if reader is writer:
         return writer.write_response(response)
-    told = retell(response, writer, model, source=source)
+    told = retell(response, writer, None if model is None else named(model)[1], source=source)
     return writer.write_response(told.value, told.scribe)
 
 
 def _between(
-    data: Any, source: str, target: str, kind: Kind, model: str | None, stream: bool | None
+    data: Any,
+    source: str,
+    target: str,
+    kind: Kind,
+    model: str | None,
+    stream: bool | None,
+    profile: Fitting,
 ) -> Written:
     """The same where one side is no dialect."""
     from interlingua import formats
 
-    value = formats.read(data, source, kind, model, stream)
-    return formats.write(value, target, source, model)
+    name = None if model is None else named(model)[1]
+    value = formats.read(data, source, kind, name, stream)
+    return formats.write(value, target, source, model, profile)
 
 
 def plan(
-    messages: Request | Sequence[Message], target: str | Dialect, model: str | None = None
+    messages: Request | Sequence[Message],
+    target: str | Dialect,
+    model: str | None = None,
+    *,
+    profile: Fitting = None,
 ) -> Report:
     """What saying this history to `target` would lose, without doing it. Of messages alone, only
     what is lost of them is told."""
     writer = target if isinstance(target, Dialect) else dialect_of(target)
     request = messages if isinstance(messages, Request) else Request(tuple(messages), model)
+    provider, name = (None, request.model) if model is None else named(model)
+    if request.model != name:
+        request = request.replace(model=name)
+    fitted = profile_for(model or request.model, writer.name, profile)
     with planning():
-        told = retell(request, writer, model)
-        report = writer.write_request(told.value, told.scribe).report
-    return report if request is messages else report.of_history()
+        report = say(request, writer, fitted, host=provider).report
+    return report if isinstance(messages, Request) else report.of_history()

@@ -19,6 +19,7 @@ from interlingua.fitting.marks import fit_marks
 from interlingua.fitting.media import fit_media
 from interlingua.fitting.names import fit_names
 from interlingua.fitting.output import fit_output
+from interlingua.fitting.quick import fits, quick_of
 from interlingua.fitting.reasoning import fit_reasoning
 from interlingua.fitting.sampling import fit_sampling
 from interlingua.fitting.tools import fit_tools
@@ -66,7 +67,7 @@ def fit(
     if scribe is None:
         name = dialect or profile.dialect or ""
         scribe = Scribe(name, request, Report(name))
-    if not profile.rules:
+    if not profile.rules or fits(request, quick_of(profile, scribe.dialect)):
         return Fitted(request, scribe.report, scribe)
     fitter = Fitter(request, profile, scribe)
     for step in _STEPS:

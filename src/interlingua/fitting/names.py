@@ -26,6 +26,7 @@ def _pattern(grammar: Grammar) -> re.Pattern[str]:
     return re.compile(f"(?=.{{{grammar.least},{grammar.most}}}\\Z){first}{grammar.letters}*")
 
 
+@lru_cache(4096)
 def legal(name: str, grammar: Grammar) -> bool:
     return _pattern(grammar).fullmatch(name) is not None
 

@@ -1,0 +1,151 @@
+"""Whether there is anything to fit: the usual request to a model that takes it as it is, found out
+in one go. What is not plainly usual is left to the steps."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from msgspec.structs import astuple
+
+from interlingua.fitting.names import legal
+from interlingua.fitting.schemas import is_rooted
+from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from interlingua.model.exchange import Options, Request
+from interlingua.model.message import Role
+from interlingua.model.tools import ToolDefinition
+from interlingua.models.fields import Grammar
+from interlingua.models.profile import Profile
+
+# Bound once: looking up an enum's member costs as much as a whole step.
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_NOTHING = tuple([astuple(Options(stream=stream))[1:] for stream in (None, True, False)])
+"""All options but the first, which is the limit of tokens, where they say nothing."""
+_NO_END = 2**62
+
+
+class Quick(NamedTuple):
+    """What a profile asks of a request without options, media, marks and odd names."""
+
+    least: int
+    most: int
+    limit_needed: bool
+    mid: bool
+    """Instructions may stand anywhere."""
+    prefill: bool
+    names: Grammar | None
+    tools: bool
+    """Tools with plain schemas are taken without a look at the options."""
+    most_tools: int
+
+
+@lru_cache(512)
+def quick_of(profile: Profile, dialect: str) -> Quick:
+    limits, tools = profile.limits, profile.tools
+    return Quick(
+        limits.min_output or 0,
+        limits.output or _NO_END,
+        dialect == "anthropic",
+        profile.instructions.mid in (None, "any"),
+        profile.turns.prefill in (None, "yes"),
+        tools.names,
+        tools.calls is not False and tools.effort is None,
+        limits.tools or _NO_END,
+    )
+
+
+def is_simple(request: Request, quick: Quick) -> bool:
+    """Whether a user says something, after the instructions, and no more: nothing to retell, and
+    nothing to fit."""
+    if request.tools or request.continues is not None:
+        return False
+    options = request.options
+    most = options.max_output_tokens
+    if most is None:
+        if quick.limit_needed:
+            return False
+    elif most > quick.most or most < quick.least:
+        return False
+    if astuple(options)[1:] not in _NOTHING:
+        return False
+    leading = True
+    content: Any
+    for message in request.messages:
+        role = message.role
+        if role is _USER:
+            leading = False
+        elif role is _ASSISTANT or role is _TOOL or not leading:
+            return False
+        content = message.content
+        for block in content:
+            # A text that begins with a letter is none that has to be replaced.
+            if type(block) is not TextBlock or block.cache is not None or not block.text[:1] > " ":
+                return False
+        if not content:
+            return False
+    return not leading
+
+
+def fits(request: Request, quick: Quick) -> bool:
+    """Whether nothing has to be done."""
+    options = request.options
+    most = options.max_output_tokens
+    if most is None:
+        if quick.limit_needed:
+            return False
+    elif most > quick.most or most < quick.least:
+        return False
+    if astuple(options)[1:] not in _NOTHING:
+        return False
+    if request.tools and not _plain_tools(request.tools, quick):
+        return False
+    mid, names = quick.mid, quick.names
+    known: set[str] = set()
+    leading = True
+    role = _USER
+    content: Any
+    for message in request.messages:
+        role = message.role
+        content = message.content
+        if role is _USER or role is _ASSISTANT or role is _TOOL:
+            leading = False
+        elif not leading and not mid:
+            return False
+        for block in content:
+            if block.cache is not None:
+                return False
+            kind = type(block)
+            if kind is TextBlock or kind is ThinkingBlock:
+                continue
+            if kind is ToolResultBlock:
+                if not _plain_result(block, names):
+                    return False
+            elif kind is not ToolUseBlock:
+                return False
+            elif block.name not in known:
+                if names is not None and not legal(block.name, names):
+                    return False
+                known.add(block.name)
+    return quick.prefill or role is not _ASSISTANT
+
+
+def _plain_result(block: ToolResultBlock, names: Grammar | None) -> bool:
+    for part in block.content:
+        if type(part) is not TextBlock or part.cache is not None:
+            return False
+    name = block.tool_name
+    return name is None or names is None or legal(name, names)
+
+
+def _plain_tools(tools: tuple[ToolDefinition, ...], quick: Quick) -> bool:
+    if not quick.tools or len(tools) > quick.most_tools:
+        return False
+    return all([_is_plain(tool, quick.names) for tool in tools])
+
+
+def _is_plain(tool: ToolDefinition, names: Grammar | None) -> bool:
+    if tool.kind != "function" or tool.executor != "client" or tool.strict or tool.cache:
+        return False
+    if names is not None and not legal(tool.name, names):
+        return False
+    return tool.input_schema is None or is_rooted(tool.input_schema)
