@@ -63,7 +63,7 @@ INSIDE: dict[str, set[str]] = {
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},
     "adapters": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "models", "prices", "retell", "streams", "tools"},
+    | {"dialects", "estimate", "fitting", "models", "prices", "retell", "say", "streams", "tools"},
     "sessions": MODEL_AND_ERRORS
     | {"adapters", "bus", "dialects", "estimate", "models", "prices", "retell", "routing"}
     | {"store", "tools"},
@@ -71,7 +71,9 @@ INSIDE: dict[str, set[str]] = {
     "local": MODEL_AND_ERRORS
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
     "client": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "local", "models", "providers", "retell", "streams", "tools"},
+    | {"dialects", "estimate", "fitting", "local", "models", "providers", "say", "streams"}
+    | {"tools"},
+    "fitting": MODEL_AND_ERRORS | {"dialects", "models", "schemas", "streams"},
     "tasks": MODEL_AND_ERRORS
     | {"chat", "client", "routing", "sessions", "store", "tools", "views"},  # no HTTP of its own
 }

@@ -15,7 +15,7 @@ from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
-from interlingua.say import Fitting, named, profile_for, say
+from interlingua.say import Fitting, host_of, named, profile_for, say
 
 CANONICAL = "canonical"
 VIEW_NAMES = ("flat", "parts", "camel", "openai-ui")
@@ -97,7 +97,7 @@ def _write_dialect(
         if source == writer.name:
             return writer.write_request(value)
         fitted = profile_for(model or value.model, writer.name, profile)
-        return say(value, writer, fitted, source=known, host=provider)
+        return say(value, writer, fitted, provider=provider, source=known, host=host_of(provider))
     if source == writer.name:
         return writer.write_response(value)
     told = retell(value, writer, name, source=known)

@@ -6,7 +6,7 @@ its own; every change is in the report, at its place in the value that was given
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -23,15 +23,20 @@ from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.teller import Teller
 from interlingua.retelling.wording import Wording
 
+if TYPE_CHECKING:
+    from interlingua.fitting.back import Back
+
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 
 
 class Retold(msgspec.Struct, frozen=True):
-    """`value` is what to write; `scribe` knows which original stands behind each part of it."""
+    """`value` is what to write; `scribe` knows which original stands behind each part of it. `back`
+    reads the answer, where the model has to be asked in another way."""
 
     value: Any
     report: Report
     scribe: Scribe
+    back: Back | None = None
 
 
 def retell(

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 from typing import Literal
 
-from interlingua.dialects.base import Dialect, Wire, Written
+from msgspec.structs import replace
+
+from interlingua.dialects.base import Dialect, Written
 from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.fitting.fit import fit
 from interlingua.fitting.quick import fits, is_simple, quick_of
+from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.models.profile import Profile, bundled
 from interlingua.retell import Retold, retell
+from interlingua.retelling.images import NO_IMAGES
 
+CHAT = "openai-chat"
 Fitting = Profile | Literal[False] | None
 """Which profile to fit a request to: one that is given, that of the model (None), or none at all
 (False)."""
+Instructions = Literal["place", "hoist"]
 
 
 def say(
@@ -23,41 +29,86 @@ def say(
     dialect: Dialect,
     profile: Profile | None,
     *,
+    provider: str | None = None,
     source: str | None = None,
     images: bool = True,
     host: str | None = None,
-    instructions: Literal["place", "hoist"] = "place",
+    instructions: Instructions = "place",
 ) -> Written:
-    """The request in a dialect, as the model of the profile takes it. `host` is the service that
-    speaks `openai-chat` with words of its own; `images` whether the model takes any, where the
-    profile does not say."""
-    if profile is not None and host is None:
-        if is_simple(request, quick_of(profile, dialect.name)):
+    """The request in a dialect, as the model of the profile takes it.
+
+    `provider` serves the model; `host` is its name among those that speak Chat with words of their
+    own. `images` says whether the model takes any, where the profile does not."""
+    if profile is not None and is_simple(request, quick_of(profile, dialect.name)):
+        if host is None:
             return dialect.write_request(request)
-        if profile.media.image is not None:
-            images = True  # the rule decides, and is named
-    told = retell(
-        request, dialect, request.model, source=source, images=images, instructions=instructions
+        return dialect.write_request(request, None, host)
+    told = fitted(
+        request,
+        dialect,
+        profile,
+        provider=provider,
+        source=source,
+        images=images,
+        instructions=instructions,
     )
-    value, scribe, back = told.value, told.scribe, None
-    if profile is not None and not fits(value, quick_of(profile, dialect.name)):
-        fitted = fit(value, profile, scribe)
-        value, back = fitted.value, fitted.back
-    if host in HOSTS and dialect.name == "openai-chat":
-        wire = _at_host(value, told, host)
-        return Written(wire, told.report, value.model, value.options.stream, back)
-    written = dialect.write_request(value, scribe)
-    if back is None:
-        return written
-    return Written(written.wire, written.report, written.model, written.stream, back)
+    return written(told, dialect, host)
 
 
-def _at_host(value: Request, told: Retold, host: str | None) -> Wire:
-    from interlingua.dialects.openai_chat.request import write_request
+def fitted(
+    request: Request,
+    dialect: Dialect,
+    profile: Profile | None,
+    *,
+    provider: str | None = None,
+    source: str | None = None,
+    images: bool = True,
+    instructions: Instructions = "place",
+) -> Retold:
+    """The request retold and fitted, with nothing left to do but to write it."""
+    if profile is not None and profile.media.image is not None:
+        images = profile.media.image
+    told = retell(
+        request,
+        dialect,
+        request.model,
+        provider=provider,
+        source=source,
+        images=images,
+        instructions=instructions,
+    )
+    if profile is not None and profile.media.image is False:
+        _name_rule(told.report, profile)
+    if profile is None or fits(told.value, quick_of(profile, dialect.name)):
+        return told
+    done = fit(told.value, profile, told.scribe)
+    return Retold(done.value, done.report, done.scribe, done.back)
 
-    wire = write_request(value, told.scribe, host)
-    told.scribe.refuse_critical()
-    return wire
+
+def _name_rule(report: Report, profile: Profile) -> None:
+    """Images are left out before anything is moved, so that a place is left where each was; the
+    rule that says so is named afterwards."""
+    rule = profile.rule("media.image")
+    for index, loss in enumerate(report.losses):
+        if loss.reason == NO_IMAGES and rule is not None:
+            reason = f"{profile.name} takes no images ({rule})"
+            report.losses[index] = replace(loss, reason=reason, rule=rule.id)
+
+
+def written(told: Retold, dialect: Dialect, host: str | None = None) -> Written:
+    """What was retold, on the wire."""
+    if host is None or dialect.name != CHAT:
+        done = dialect.write_request(told.value, told.scribe)
+    else:
+        done = dialect.write_request(told.value, told.scribe, host)
+    if told.back is None:
+        return done
+    return Written(done.wire, done.report, done.model, done.stream, told.back)
+
+
+def host_of(provider: str | None) -> str | None:
+    """The provider's name among those that speak Chat with words of their own."""
+    return provider if provider in HOSTS else None
 
 
 def profile_for(model: str | None, dialect: str, profile: Fitting = None) -> Profile | None:

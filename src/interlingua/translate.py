@@ -12,7 +12,7 @@ from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 from interlingua.retell import retell
-from interlingua.say import Fitting, named, profile_for, say
+from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
 
 Kind = Literal["request", "response"]
 
@@ -26,7 +26,7 @@ def convert(
     stream: bool | None = None,
     *,
     profile: Fitting = None,
-    instructions: Literal["place", "hoist"] = "place",
+    instructions: Instructions = "place",
 ) -> Written:
     """Say a request or a response of one dialect in another, and tell what could not be said.
     Views, and the `canonical` form, are formats like dialects here.
@@ -91,5 +91,5 @@ def plan(
         request = request.replace(model=name)
     fitted = profile_for(model or request.model, writer.name, profile)
     with planning():
-        report = say(request, writer, fitted, host=provider).report
+        report = say(request, writer, fitted, provider=provider, host=host_of(provider)).report
     return report if isinstance(messages, Request) else report.of_history()

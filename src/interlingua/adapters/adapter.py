@@ -9,20 +9,21 @@ from interlingua.adapters.assemble import RequestContext, assemble
 from interlingua.adapters.ids import IdMap
 from interlingua.adapters.stream import Incoming
 from interlingua.dialects.base import Written
-from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.dialects.registry import dialects
 from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.fitting.spoken import dialect_for_tools
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.aliases import resolve
 from interlingua.models.capabilities import expected_capabilities, usual_dialect
-from interlingua.models.names import model_name
+from interlingua.models.names import UnknownModelError, model_name
 from interlingua.prices.table import PriceTable
-from interlingua.retell import Retold, retell
+from interlingua.retell import Retold
+from interlingua.say import Fitting, fitted, host_of, profile_for, written
 
-CHAT = "openai-chat"
 _NO_CONTEXT = RequestContext()
 
 
@@ -38,13 +39,17 @@ class Adapter:
         ids: IdMap | None = None,
         prices: PriceTable | None = None,
         wire_name: str | None = None,
+        profile: Fitting = None,
     ) -> None:
         """`model` is `<provider>:<name>` or an alias; `dialect` is the provider's usual one unless
-        given; `wire_name` what the wire calls the model, where that is not its name."""
+        given; `wire_name` what the wire calls the model, where that is not its name. `profile` is
+        what the model takes, where that is not as our rules say; False fits requests to none."""
         self.model = resolve(model)
         self.provider, name = model_name(self.model)
         self.dialect = dialect_of(dialect or usual_dialect(self.model))
+        self._usual = dialect is None or _is_usual(self.model, dialect)
         self.wire_name = wire_name or name
+        self.profile = profile_for(self.model, self.dialect.name, profile)
         self.ids = ids if ids is not None else IdMap()
         self.prices = prices
         self.capabilities = expected_capabilities(self.model, self.dialect.name)
@@ -64,20 +69,30 @@ class Adapter:
         offered = tuple([_offered(tool) for tool in tools])
         return Request(spoken, self.wire_name, offered, options or Options())
 
+    def speaking(self, tools: Iterable[ToolDefinition]) -> Adapter:
+        """The same model in the dialect that requests with these tools need, where it is another
+        one and nobody asked for this."""
+        if not self._usual or self.profile is None:
+            return self
+        other = dialect_for_tools(self.profile, tools, dialects())
+        if other is None:
+            return self
+        ids, prices, name = self.ids, self.prices, self.wire_name
+        return Adapter(self.model, other, ids=ids, prices=prices, wire_name=name)
+
     def retold(self, request: Request) -> Retold:
         """The same in a form that this model can take."""
-        return retell(
+        return fitted(
             request,
             self.dialect,
-            self.wire_name,
+            self.profile,
             provider=self.provider,
             images=self.capabilities.supports_images,
         )
 
     def written(self, told: Retold) -> Written:
         """What was retold, on the wire, in the words of who serves the model."""
-        host = self.provider if self.dialect.name == CHAT and self.provider in HOSTS else None
-        return self.dialect.write_request(told.value, told.scribe, host)
+        return written(told, self.dialect, host_of(self.provider))
 
     def to_wire(
         self,
@@ -97,6 +112,8 @@ class Adapter:
 
     def take(self, response: Response, context: RequestContext = _NO_CONTEXT) -> Message:
         """The same for an answer that was read already."""
+        if context.back is not None:
+            response = context.back.response(response)
         message = self.ids.adopt(response.message, self.provider)
         name = self.dialect.name
         return assemble(message, self.model, name, context, self.prices, response.error)
@@ -132,6 +149,13 @@ class Adapter:
     ) -> int:
         """About how many tokens the prompt has, counted here and now."""
         return estimate_input_tokens(messages, tools, self.model, options)
+
+
+def _is_usual(model: str, dialect: str) -> bool:
+    try:
+        return usual_dialect(model) == dialect
+    except UnknownModelError:
+        return False
 
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.fitting.back import Back
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message
@@ -51,6 +52,8 @@ class RequestContext:
     team_id: str | None = None
     tools: ToolRegistry | None = None
     """Checks the input of calls to our own tools as they come in."""
+    back: Back | None = None
+    """How to read the answer, where the model had to be asked in another way."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 

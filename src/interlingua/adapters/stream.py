@@ -50,7 +50,8 @@ class Incoming:
         self._ids = ids
         self._prices = prices
         self._decoder = decoder(dialect.name)
-        self._reader = dialect.stream_reader()
+        reader = dialect.stream_reader()
+        self._reader = reader if context.back is None else context.back.reader(reader)
         self._reader.marks = False
         self._folder = Folder()
         self._names: dict[str, list[str]] = {}

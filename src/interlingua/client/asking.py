@@ -65,6 +65,7 @@ class Asker:
         """One answer that comes whole."""
         target = self.target(model, call)
         prepared = await self.prepare(call, target)
+        target = prepared.target
         reply, total = await self.open(prepared, clock, stream=False)
         headers = reply.headers
         body = await self._body(reply, prepared, total)
@@ -75,6 +76,8 @@ class Asker:
             failed: CallError = failures.unreadable(odd, headers, secrets)
         else:
             if response.error is None:
+                if prepared.back is not None:
+                    response = prepared.back.response(response)
                 response = stamped(response, target)
                 report = told(response, call.request, prepared.http, prepared.report)
                 return Answer(response, report, target.model, failures.request_id(headers))

@@ -34,7 +34,9 @@ class Incoming:
         self._left = limit
         self._limit = limit
         self._decoder = decoder(self.target.dialect.name)
-        self._reader = self.target.dialect.stream_reader()
+        self._back = prepared.back
+        reader = self.target.dialect.stream_reader()
+        self._reader = reader if self._back is None else self._back.reader(reader)
         self._reader.marks = marks
         self._is_over = False
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -80,7 +82,7 @@ class Incoming:
         except ReadError as odd:
             failed = failures.unreadable(odd, self.reply.headers, self.secrets)
         else:
-            return unfold(response)
+            return unfold(response if self._back is None else self._back.response(response))
         raise failed
 
     def _array(self, body: bytes) -> list[Event]:

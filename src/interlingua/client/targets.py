@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from functools import cached_property
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -14,11 +15,15 @@ from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.betas import HEADER, betas_of
 from interlingua.dialects.base import Dialect, Wire, Written, encode
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.fitting.back import Back
+from interlingua.fitting.spoken import dialect_for_tools
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.models.aliases import resolve
 from interlingua.models.capabilities import expected_capabilities
 from interlingua.models.names import model_name, unknown
+from interlingua.models.overlay import Given, profile_at, profiles_from
+from interlingua.models.profile import Profile, Profiles
 from interlingua.providers.credentials import Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint, fit_body
 from interlingua.providers.errors import UnknownProviderError
@@ -26,7 +31,7 @@ from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 from interlingua.providers.secret import Secret
-from interlingua.retell import retell
+from interlingua.say import CHAT, say
 
 _MOST = 1000
 """Models whose address is kept."""
@@ -61,6 +66,10 @@ class Target(msgspec.Struct, frozen=True, eq=False):
     dialect: Dialect
     images: bool = True
     """Whether the model takes any."""
+    profile: Profile | None = None
+    """What it takes; None: a request is said as it is."""
+    usual: bool = False
+    """Nobody asked for this dialect: another may be spoken where a request needs it."""
 
     def near(self) -> tuple[str, ...]:
         """Models of this provider that look like this one."""
@@ -77,6 +86,8 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     target: Target
     http: HttpRequest
     report: Report
+    back: Back | None = None
+    """How to read the answer, where the model had to be asked in another way."""
 
 
 class Targets:
@@ -91,7 +102,11 @@ class Targets:
         environ: Mapping[str, str] | None = None,
         keys: Mapping[str, Key] | None = None,
         base_urls: Mapping[str, Place] | None = None,
+        profiles: Given | Literal[False] = None,
     ) -> None:
+        """`profiles` are rules of what models take, laid over the package's; without them, those of
+        this machine's user. With False, requests are not fitted to any model."""
+        self._given_profiles = profiles
         if providers is None:
             providers = known_providers(own_path())
         elif not isinstance(providers, Mapping):
@@ -116,12 +131,29 @@ class Targets:
             if provider is None:
                 raise UnknownProviderError(key, self.providers)
             spoken = dialect_of(dialect or dialect_for(id, provider))
-            found = Target(
-                id, name, provider, spoken, expected_capabilities(id, spoken.name).supports_images
-            )
+            images = expected_capabilities(id, spoken.name).supports_images
+            profile = self._profile(name, provider, spoken.name)
+            found = Target(id, name, provider, spoken, images, profile, dialect is None)
             if len(self._found) < _MOST:
                 self._found[model, dialect] = found
         return found
+
+    def _profile(self, name: str, provider: Provider, dialect: str) -> Profile | None:
+        if self._given_profiles is False:
+            return None
+        return profile_at(self._profiles, name, provider.key, dialect, provider.profile)
+
+    @cached_property
+    def _profiles(self) -> Profiles:
+        return profiles_from(self._given_profiles or None)
+
+    def for_request(self, target: Target, request: Request) -> Target:
+        """The same model, in the dialect that this request needs."""
+        if not target.usual or not request.tools or target.profile is None:
+            return target
+        speaks = target.provider.dialects
+        other = dialect_for_tools(target.profile, request.tools, speaks)
+        return target if other is None else self.find(target.model, other)
 
     def starts(self, target: Target) -> bool:
         """Whether its server may have to be started."""
@@ -153,14 +185,18 @@ class Targets:
     ) -> Prepared:
         """Say the request in the target's dialect: retold, since history may be from anywhere.
         `source` is the dialect it was read from, where that is known."""
-        written = write(request, target, stream, source)
+        target = self.for_request(target, request)
+        return self.ready(write(request, target, stream, source), target, stream)
+
+    def ready(self, written: Written, target: Target, stream: bool) -> Prepared:
+        """What is written, with everything that its provider wants to be sent along."""
         wire = fit_body(written.wire, target.provider, target.dialect.name)
         wire = lenient(wire, target.provider.key, target.dialect.name, target.name)
         asked = self.address(target, wire, "request", stream)
         betas = betas_of(wire) if target.dialect.name == "anthropic" else []
         if betas:
             asked = _with_betas(asked, betas)
-        return Prepared(target, asked, written.report)
+        return Prepared(target, asked, written.report, written.back)
 
     def address(self, target: Target, wire: Wire, kind: Kind, stream: bool = False) -> HttpRequest:
         """The request for a wire, with who is asking on it."""
@@ -221,16 +257,15 @@ def write(
     request = Request(
         request.messages, target.name, request.tools, options, request.continues, request.raw
     )
-    told = retell(
+    return say(
         request,
         target.dialect,
-        target.name,
+        target.profile,
         provider=target.provider.key,
         source=source,
         images=target.images,
+        host=target.provider.switches.host if target.dialect.name == CHAT else None,
     )
-    host = target.provider.switches.host if target.dialect.name == "openai-chat" else None
-    return target.dialect.write_request(told.value, told.scribe, host)
 
 
 def _with_betas(asked: HttpRequest, betas: list[str]) -> HttpRequest:

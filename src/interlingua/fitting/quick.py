@@ -140,7 +140,7 @@ def _plain_result(block: ToolResultBlock, names: Grammar | None) -> bool:
 def _plain_tools(tools: tuple[ToolDefinition, ...], quick: Quick) -> bool:
     if not quick.tools or len(tools) > quick.most_tools:
         return False
-    return all([_is_plain(tool, quick.names) for tool in tools])
+    return all(_is_plain(tool, quick.names) for tool in tools)
 
 
 def _is_plain(tool: ToolDefinition, names: Grammar | None) -> bool:

@@ -10,6 +10,8 @@ from interlingua.dialects.base import Scribe
 from interlingua.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock
 from interlingua.model.message import Message
 
+NO_IMAGES = "the model takes no images"
+"""Why they are left out."""
 NO_IMAGE = "[image left out: this model takes no images]"
 """Stands for a run of images where the model takes none, and within a result:"""
 NO_RESULT_IMAGE = "[image of the result left out: this model takes no images]"
@@ -44,7 +46,7 @@ def _placeheld(blocks: Sequence[Any], placeholder: str, scribe: Scribe) -> list[
     for block in blocks:
         is_image = type(block) is ImageBlock
         if is_image:
-            scribe.dropped(block, "the model takes no images", severity="error")
+            scribe.dropped(block, NO_IMAGES, severity="error")
         if not (is_image and in_run):
             out.append(TextBlock(placeholder) if is_image else block)
         in_run = is_image

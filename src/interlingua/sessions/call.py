@@ -86,7 +86,7 @@ class CallCore:
     ) -> None:
         self.turn = turn
         self.id = _IDS.new()
-        self.adapter = turn.core.adapter(turn.model)
+        self.adapter = turn.core.adapter(turn.model).speaking(turn.core.tools)
         self.message: Message | None = None
         """The answer as it is stored, once something of it is."""
         self.ended = False
@@ -292,6 +292,7 @@ class CallCore:
             user_id=setting.user_id,
             team_id=setting.team_id,
             tools=setting.tools,
+            back=self.retold.back if "retold" in self.__dict__ else None,
         )
         if self.message is None:
             return known
