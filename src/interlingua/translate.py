@@ -10,7 +10,7 @@ from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.retell import retell
 from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
 
@@ -85,11 +85,18 @@ def plan(
     """What saying this history to `target` would lose, without doing it. Of messages alone, only
     what is lost of them is told."""
     writer = target if isinstance(target, Dialect) else dialect_of(target)
-    request = messages if isinstance(messages, Request) else Request(tuple(messages), model)
+    alone = not isinstance(messages, Request)
+    request = messages if isinstance(messages, Request) else Request(_going_on(messages), model)
     provider, name = (None, request.model) if model is None else named(model)
     if request.model != name:
         request = request.replace(model=name)
     fitted = profile_for(model or request.model, writer.name, profile)
     with planning():
         report = say(request, writer, fitted, provider=provider, host=host_of(provider)).report
-    return report if isinstance(messages, Request) else report.of_history()
+    return report.of_history() if alone else report
+
+
+def _going_on(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A history as it will be said: with a turn of the user's behind the model's last."""
+    ends = bool(messages) and messages[-1].role is Role.ASSISTANT
+    return (*messages, Message.user("?")) if ends else tuple(messages)

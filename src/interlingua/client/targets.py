@@ -117,13 +117,15 @@ class Targets:
         self._keys = keys or {}
         self._places = dict(base_urls or {})
         self._started: dict[str, tuple[str, Secret | None]] = {}
-        self._found: dict[tuple[str, str | None], Target] = {}
+        self._found: dict[tuple[str, str | None, bool], Target] = {}
         self._ready: dict[tuple[str, str, Kind, bool], HttpRequest] = {}
         self._credentials: dict[str, Credentials] = {}
 
-    def find(self, model: str, dialect: str | None = None) -> Target:
-        """The target of a model id or an alias."""
-        found = self._found.get((model, dialect))
+    def find(self, model: str, dialect: str | None = None, *, usual: bool = False) -> Target:
+        """The target of a model id or an alias. A dialect that is only the `usual` one may be
+        another for requests that need it."""
+        usual = usual or dialect is None
+        found = self._found.get((model, dialect, usual))
         if found is None:
             id = resolve(model, self._aliases)
             key, name = model_name(id)
@@ -133,9 +135,9 @@ class Targets:
             spoken = dialect_of(dialect or dialect_for(id, provider))
             images = expected_capabilities(id, spoken.name).supports_images
             profile = self._profile(name, provider, spoken.name)
-            found = Target(id, name, provider, spoken, images, profile, dialect is None)
+            found = Target(id, name, provider, spoken, images, profile, usual)
             if len(self._found) < _MOST:
-                self._found[model, dialect] = found
+                self._found[model, dialect, usual] = found
         return found
 
     def _profile(self, name: str, provider: Provider, dialect: str) -> Profile | None:

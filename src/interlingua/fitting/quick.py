@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from interlingua.fitting.names import legal
 from interlingua.fitting.schemas import is_rooted
+from interlingua.fitting.tools import refuses_tools
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Role
@@ -49,7 +50,7 @@ def quick_of(profile: Profile, dialect: str) -> Quick:
         profile.instructions.mid in (None, "any"),
         profile.turns.prefill in (None, "yes"),
         tools.names,
-        tools.calls is not False and tools.effort is None,
+        not refuses_tools(profile) and tools.effort is None,
         limits.tools or _NO_END,
     )
 
@@ -77,12 +78,12 @@ def is_simple(request: Request, quick: Quick) -> bool:
         elif role is _ASSISTANT or role is _TOOL or not leading:
             return False
         content = message.content
+        if not content or message.changes is not None:
+            return False
         for block in content:
             # A text that begins with a letter is none that has to be replaced.
             if type(block) is not TextBlock or block.cache is not None or not block.text[:1] > " ":
                 return False
-        if not content:
-            return False
     return not leading
 
 
@@ -110,6 +111,8 @@ def fits(request: Request, quick: Quick) -> bool:
         if role is _USER or role is _ASSISTANT or role is _TOOL:
             leading = False
         elif not leading and not mid:
+            return False
+        if message.changes is not None:
             return False
         for block in content:
             if block.cache is not None:

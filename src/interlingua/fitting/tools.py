@@ -10,11 +10,15 @@ from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
+from interlingua.models.profile import Profile
 from interlingua.schemas import inside, is_closed, optional_in, unions_in
+
+KNOWN = "known-models"
+"""The rule that is made of the list of capabilities."""
 
 
 def fit_tools(fitter: Fitter) -> None:
-    if fitter.profile.tools.calls is False:
+    if refuses_tools(fitter.profile):
         _without_tools(fitter)
         return
     if not fitter.tools:
@@ -28,6 +32,13 @@ def fit_tools(fitter: Fitter) -> None:
             fitter.lost_at(tool, None, "limits.tools", reason, "dropped", "error")
         fitter.tools = fitter.tools[:most]
     _fit_schemas(fitter)
+
+
+def refuses_tools(profile: Profile) -> bool:
+    """Whether a rule says so. A list that calls a model poor at them does not: it may still take
+    them, as the model in the box does."""
+    rule = profile.rule("tools.calls")
+    return profile.tools.calls is False and rule is not None and rule.id != KNOWN
 
 
 def _without_server_tools(fitter: Fitter) -> None:

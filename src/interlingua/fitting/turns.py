@@ -6,8 +6,9 @@ from typing import Any
 
 from interlingua.dialects.base import SYSTEM_MARK
 from interlingua.fitting.fitter import Fitter
-from interlingua.model.blocks import Block, TextBlock
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason
 from interlingua.retelling.changes import has_changes, settle_all
 
 GO_ON = "Continue."
@@ -129,7 +130,7 @@ def _last(fitter: Fitter) -> None:
     if rule in (None, "yes") or not fitter.messages:
         return
     last = fitter.messages[-1]
-    if last.role is not Role.ASSISTANT:
+    if last.role is not Role.ASSISTANT or _is_paused(last):
         return
     if rule == "prefix":
         fitter.messages = (*fitter.messages[:-1], _to_go_on(fitter, last))
@@ -137,6 +138,17 @@ def _last(fitter: Fitter) -> None:
     reason = "does not go on with a turn of its own; a user's turn asks it to"
     fitter.lost_at(last, None, "turns.prefill", reason)
     fitter.messages = (*fitter.messages, Message.user(GO_ON))
+
+
+def _is_paused(last: Message) -> bool:
+    """Whether it is a turn in which the provider itself was at work: that may be gone on with."""
+    if last.metadata.stop_reason is StopReason.PAUSE:
+        return True
+    return any(
+        type(block) is ToolResultBlock
+        or (type(block) is ToolUseBlock and block.executor == "provider")
+        for block in last.content
+    )
 
 
 def _to_go_on(fitter: Fitter, last: Message) -> Message:

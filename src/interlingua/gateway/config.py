@@ -163,7 +163,7 @@ class _Reader:
             if not isinstance(said, dict):
                 self._add(place, f"expected a table, found {found(said)}")
                 continue
-            self._known(said, f"{place}.", ("model", "fallbacks", "dialect"))
+            self._known(said, f"{place}.", ("model", "fallbacks", "dialect", "passthrough"))
             if "model" not in said:
                 self._add(f"{place}.model", "missing")
             dialect = self._value(said, "dialect", str, None, f"{place}.")
@@ -174,6 +174,7 @@ class _Reader:
                 self._value(said, "model", str, "", f"{place}."),
                 tuple(self._value(said, "fallbacks", list[str], [], f"{place}.")),
                 dialect,
+                self._value(said, "passthrough", bool, False, f"{place}."),
             )
         return routes
 

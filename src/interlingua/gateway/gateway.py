@@ -42,12 +42,15 @@ class Way(NamedTuple):
     models: tuple[str, ...]
     spoken: str | None
     """The dialect that all of them speak, if it is one."""
+    passthrough: bool = False
+    """Whether a body in the target's own dialect goes on as it is, whatever the model takes."""
 
     @classmethod
-    def to(cls, targets: Sequence[Target]) -> Way:
+    def to(cls, targets: Sequence[Target], passthrough: bool = False) -> Way:
         dialects = {target.dialect.name for target in targets}
         spoken = dialects.pop() if len(dialects) == 1 else None
-        return cls(tuple(targets), tuple([target.model for target in targets]), spoken)
+        models = tuple([target.model for target in targets])
+        return cls(tuple(targets), models, spoken, passthrough)
 
     def target(self, model: str) -> Target:
         first = self.targets[0]
@@ -124,8 +127,10 @@ class Gateway:
         route = self.settings.routes.get(name)
         if route is None:
             route = Route(name if self._is_whole(name, front) else f"{front.provider}:{name}")
-        first = self.targets.find(route.model, route.dialect or self._spoken(route.model, front))
-        return Way.to([first, *[self.targets.find(model) for model in route.fallbacks]])
+        spoken = route.dialect or self._spoken(route.model, front)
+        first = self.targets.find(route.model, spoken, usual=route.dialect is None)
+        rest = [self.targets.find(model) for model in route.fallbacks]
+        return Way.to([first, *rest], route.passthrough)
 
     def _is_whole(self, name: str, front: Front) -> bool:
         """Whether a name has its provider in it. A colon alone does not say so: Ollama's names have
@@ -154,4 +159,4 @@ class Gateway:
             model = way.targets[0].model
             text = f"this key may not use {model}"
             raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
-        return way if len(open) == len(way.targets) else Way.to(open)
+        return way if len(open) == len(way.targets) else Way.to(open, way.passthrough)

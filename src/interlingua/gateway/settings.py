@@ -42,6 +42,8 @@ class Route:
     model: str
     fallbacks: tuple[str, ...] = ()
     dialect: str | None = None
+    passthrough: bool = False
+    """Bodies in the model's own dialect go on as they are, whatever it takes."""
 
 
 @dataclass(frozen=True)

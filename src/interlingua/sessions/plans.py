@@ -10,7 +10,7 @@ from interlingua.adapters.adapter import Adapter
 from interlingua.errors import LossError
 from interlingua.losses import Report, planning
 from interlingua.model.exchange import Options, Request
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.names import UnknownModelError
@@ -64,10 +64,16 @@ def tried(
     """What saying all of this would lose, and whether that is forbidden."""
     with planning():
         try:
-            report = adapter.to_wire(messages, tools, options).report
+            report = adapter.to_wire(_going_on(messages), tools, options).report
             return report.of_history() if options is None else report, False
         except LossError as refused:
             return refused.report, True
+
+
+def _going_on(messages: Sequence[Message]) -> Sequence[Message]:
+    """The history as it will be said: with a turn of the user's behind the model's last."""
+    ends = bool(messages) and messages[-1].role is Role.ASSISTANT
+    return [*messages, Message.user("?")] if ends else messages
 
 
 def tokens_said(

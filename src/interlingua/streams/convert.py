@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
@@ -13,6 +13,9 @@ from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
 from interlingua.streams.framing import decoder, encoder
 from interlingua.streams.retell import PIECES, StreamTeller
+
+if TYPE_CHECKING:
+    from interlingua.fitting.back import Back
 
 
 class StreamConverter:
@@ -27,11 +30,16 @@ class StreamConverter:
         target: str,
         model: str | None = None,
         watch: Callable[[Event], Event | None] | None = None,
+        back: Back | None = None,
     ) -> None:
+        """`back` reads an answer for which the model had to be asked in another way."""
         reader, writer = dialect_of(source), dialect_of(target)
         self._decoder, self._encode = decoder(source), encoder(target)
         self._reader, self._writer = reader.stream_reader(), writer.stream_writer()
-        self._teller = None if reader is writer else StreamTeller(source, writer, model)
+        if back is not None:
+            self._reader = back.reader(self._reader)
+        is_home = reader is writer and back is None
+        self._teller = None if is_home else StreamTeller(source, writer, model)
         self._reader.marks = self._teller is None
         self._ways = (
             self._decoder.feed,

@@ -16,7 +16,10 @@ from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
 from interlingua.client.transport import Limits as HttpLimits
 from interlingua.client.tries import Clock, tried
+from interlingua.dialects.base import Written
 from interlingua.errors import LossError, WriteError
+from interlingua.fitting.fit import fit
+from interlingua.fitting.keys import touches
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, read_request
 from interlingua.gateway.relay.errors_down import body_down, headers_down
@@ -64,16 +67,47 @@ async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Ta
     exchange.target = target
     if gateway.targets.starts(target):
         await gateway.targets.start(target)
-    extra = forwarded(asked.headers, asked.front.dialect, target.dialect.name)
+    prepared = None
     if target.dialect.name == asked.front.dialect and not asked.ours:
-        prepared = untouched(gateway, exchange, asked, target)
-    else:
+        if _may_need_fitting(asked, target):
+            prepared = await _fitted(gateway, exchange, asked, target)
+        else:
+            prepared = untouched(gateway, exchange, asked, target)
+    if prepared is None:
         prepared = await translated(gateway, exchange, asked, target)
+    exchange.target = prepared.target
+    extra = forwarded(asked.headers, asked.front.dialect, prepared.target.dialect.name)
     if not extra:
         return prepared
     http = prepared.http
     headers = {**http.headers, **extra}
-    return Prepared(target, msgspec.structs.replace(http, headers=headers), prepared.report)
+    return msgspec.structs.replace(prepared, http=msgspec.structs.replace(http, headers=headers))
+
+
+def _may_need_fitting(asked: Asked, target: Target) -> bool:
+    """Whether a body of the target's own dialect has something in it that a rule speaks of."""
+    if target.profile is None or asked.way.passthrough:
+        return False
+    return touches(target.profile, target.dialect.name, asked.body)
+
+
+async def _fitted(
+    gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
+) -> Prepared | None:
+    """A body of the target's own dialect as the model takes it: the client's own bytes where that
+    changes nothing, and None where the model wants to be asked in another dialect."""
+    request = asked.request or read_request(asked.match, asked.body)
+    if gateway.targets.for_request(target, request) is not target or target.profile is None:
+        return None
+    request = request.replace(model=target.name)
+    fitted = fit(request, target.profile, dialect=target.dialect.name)
+    if fitted.value is request:
+        return untouched(gateway, exchange, asked, target)
+    done = target.dialect.write_request(fitted.value, fitted.scribe)
+    told = Written(done.wire, done.report, done.model, done.stream, fitted.back)
+    exchange.report = done.report
+    _refuse_losses(exchange)
+    return gateway.targets.ready(told, target, exchange.stream)
 
 
 async def translated(
@@ -90,10 +124,14 @@ async def translated(
     except WriteError as odd:
         raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
     exchange.report = prepared.report
-    if exchange.principal.refuse_losses and prepared.report:
-        text = f"this key takes no losses: {prepared.report.losses[0]}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+    _refuse_losses(exchange)
     return prepared
+
+
+def _refuse_losses(exchange: Exchange) -> None:
+    if exchange.principal.refuse_losses and exchange.report:
+        text = f"this key takes no losses: {exchange.report.losses[0]}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
 
 
 def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:

@@ -9,7 +9,7 @@ from interlingua.client import failures
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
-from interlingua.client.targets import Target
+from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
 from interlingua.errors import ReadError
@@ -55,7 +55,7 @@ class Translating:
     def __init__(
         self,
         exchange: Exchange,
-        target: Target,
+        prepared: Prepared,
         front: Front,
         tells_usage: bool,
         asked: bytes,
@@ -72,7 +72,8 @@ class Translating:
         self._exchange = exchange
         self._tells_usage = tells_usage
         self._filler = Filler(front.dialect, asked) if front.dialect in FRAMES else None
-        self._converter = StreamConverter(target.dialect.name, front.dialect, None, self._watch)
+        spoken, back = prepared.target.dialect.name, prepared.back
+        self._converter = StreamConverter(spoken, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
         kind = type(event)
@@ -243,7 +244,8 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
         reply = await send(gateway, prepared, clock, stream=True, raw=raw)
         secrets = tuple(prepared.http.secrets)
         exchange.upstream_id = failures.request_id(reply.headers, secrets)
-        way = way_of(exchange, asked, target, secrets)
+        target = prepared.target
+        way = way_of(exchange, asked, prepared, secrets)
         try:
             first = b""
             while not first:
@@ -277,10 +279,10 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
 
 
 def way_of(
-    exchange: Exchange, asked: Asked, target: Target, secrets: tuple[str, ...] = ()
+    exchange: Exchange, asked: Asked, prepared: Prepared, secrets: tuple[str, ...] = ()
 ) -> Translating | PassingOn:
-    front = asked.front
-    if target.dialect.name == front.dialect and not asked.ours:
+    front, target, back = asked.front, prepared.target, prepared.back
+    if target.dialect.name == front.dialect and not asked.ours and back is None:
         said = asked.envelope.model
         renamed = said is not None and said != target.name and asked.match.model is None
         echo = Echo(said, target.name) if renamed and said is not None else None
@@ -288,7 +290,7 @@ def way_of(
         passing = Passing(target.dialect, asks_usage(asked), answers, secrets)
         return PassingOn(exchange, front, passing, echo, secrets)
     tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
-    return Translating(exchange, target, front, tells_usage, asked.body, secrets)
+    return Translating(exchange, prepared, front, tells_usage, asked.body, secrets)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | None:

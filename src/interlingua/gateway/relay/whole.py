@@ -40,7 +40,7 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
         reply = await send(gateway, prepared, clock, stream=False, raw=raw)
-        body = await whole(gateway, reply, target)
+        body = await whole(gateway, reply, prepared.target)
         exchange.upstream_id = failures.request_id(reply.headers, prepared.http.secrets)
         return await answered(gateway, exchange, asked, prepared, body, reply.headers)
 
@@ -78,7 +78,8 @@ async def answered(
 ) -> Told:
     """A provider's answer as one for the client."""
     target, front = prepared.target, asked.front
-    same = target.dialect.name == front.dialect and not asked.ours
+    back = prepared.back
+    same = target.dialect.name == front.dialect and not asked.ours and back is None
     seen = glance(front.dialect, body) if same and not exchange.principal.keep_content else None
     if seen is not None:
         _note_usage(gateway, exchange, target, *seen)
@@ -90,6 +91,8 @@ async def answered(
     if response.error is not None:
         error = failures.of_provider(response.error, upstream, prepared.http.secrets)
         raise placed(error, target)
+    if back is not None:
+        response = back.response(response)
     metadata = response.message.metadata
     if exchange.principal.metered:
         exchange.heard = len(body)

@@ -1,0 +1,163 @@
+"""Whether a body may have to be fitted, told from its keys: what goes through a gateway in its own
+dialect is not read unless a rule speaks of something that is there."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.models.profile import Profile
+
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "logit_bias")
+_REASONING = ("carrier", "efforts", "budget", "off", "off_to")
+_CHOICE = ("choice", "thinking_choice", "budget_choice")
+_OUTPUT = ("schema", "json", "closed", "without", "strict_closed", "const_as_enum", "formats")
+
+# Fields of a profile, and the keys of a body that they speak of.
+_KEYS: dict[str, dict[str, tuple[str, ...]]] = {
+    "openai-chat": {
+        **{f"sampling.{name}": (name,) for name in _SAMPLING},
+        "sampling.penalties": ("frequency_penalty", "presence_penalty"),
+        "sampling.repetition_penalty": ("repetition_penalty",),
+        "sampling.logprobs": ("logprobs",),
+        "sampling.n": ("n",),
+        **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("reasoning_effort",)),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("tool_choice",)),
+        **dict.fromkeys([f"output.{name}" for name in _OUTPUT], ("response_format",)),
+        "output.verbosity": ("verbosity",),
+        "limits.stop": ("stop",),
+        "tools.effort": ("tools",),
+        "tools.calls": ("tools",),
+        "tools.parallel_switch": ("parallel_tool_calls",),
+        "speaks.tools_dialect": ("tools",),
+        "limits.output": ("max_tokens", "max_completion_tokens"),
+    },
+    "openai-responses": {
+        **{f"sampling.{name}": (name,) for name in ("temperature", "top_p")},
+        "sampling.logprobs": ("top_logprobs", "include"),
+        **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("reasoning",)),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("tool_choice",)),
+        **dict.fromkeys([f"output.{name}" for name in (*_OUTPUT, "verbosity")], ("text",)),
+        "limits.output": ("max_output_tokens",),
+    },
+    "anthropic": {
+        **{f"sampling.{name}": (name,) for name in ("temperature", "top_p", "top_k")},
+        **dict.fromkeys(
+            [f"reasoning.{name}" for name in _REASONING], ("thinking", "output_config")
+        ),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("tool_choice",)),
+        **dict.fromkeys([f"output.{name}" for name in _OUTPUT], ("output_config", "output_format")),
+        "limits.stop": ("stop_sequences",),
+        "limits.output": ("max_tokens",),
+    },
+    "gemini": {
+        **dict.fromkeys(
+            [f"sampling.{name}" for name in (*_SAMPLING, "penalties", "logprobs", "n")]
+            + [f"reasoning.{name}" for name in _REASONING]
+            + [f"output.{name}" for name in _OUTPUT]
+            + ["limits.output", "limits.stop", "sampling.temperature_range"],
+            ("generationConfig", "generation_config"),
+        ),
+        **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("toolConfig", "tool_config")),
+        "tools.with_server": ("tools",),
+    },
+    "ollama": {
+        **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("think",)),
+        "tools.calls": ("tools",),
+    },
+}
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
+"""Keys that as a rule are there, and only matter where their number does."""
+_MARKS = {"openai-chat": b'"prompt_cache_breakpoint"', "anthropic": b'"cache_control"'}
+_INSTRUCTIONS = re.compile(rb'"role"\s*:\s*"(?:system|developer)"')
+_ROLE = re.compile(rb'"role"\s*:\s*"([a-z]+)"')
+_STRICT = re.compile(rb'"strict"\s*:\s*true')
+_MEDIA = re.compile(rb'"(?:image|document|file|video|audio|input_[a-z]+|image_url|inlineData)"')
+
+
+class Watched(NamedTuple):
+    """What of a body a profile speaks of."""
+
+    keys: frozenset[str]
+    limits: frozenset[str]
+    least: int
+    most: int
+    mid: bool
+    prefill: bool
+    marks: tuple[bytes, int] | None
+    strict: bool
+    media: bool
+
+
+@lru_cache(512)
+def watched(profile: Profile, dialect: str) -> Watched:
+    table = _KEYS.get(dialect, {})
+    found = {key for field, keys in table.items() if _matters(profile, field) for key in keys}
+    limits, tools = profile.limits, profile.tools
+    mark = _MARKS.get(dialect)
+    marks = (mark, limits.cache_marks) if mark and limits.cache_marks is not None else None
+    kinds = (getattr(profile.media, kind) for kind in ("image", "pdf", "document", "audio"))
+    return Watched(
+        frozenset(found - _LIMITS),
+        frozenset(found & _LIMITS),
+        limits.min_output or 0,
+        limits.output or 2**62,
+        profile.instructions.mid not in (None, "any"),
+        profile.turns.prefill not in (None, "yes"),
+        marks,
+        bool(tools.strict_closed or tools.strict_tools),
+        False in kinds,
+    )
+
+
+def _matters(profile: Profile, field: str) -> bool:
+    """Whether a rule may change anything: those that allow all do not."""
+    if field not in profile.rules:
+        return False
+    group, _, name = field.partition(".")
+    return getattr(getattr(profile, group), name) not in (None, "always", "native", True)
+
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_number = msgspec.json.Decoder(Any)
+
+
+def touches(profile: Profile, dialect: str, body: bytes) -> bool:
+    """Whether a rule speaks of something in the body. What cannot be read is the provider's."""
+    rules = watched(profile, dialect)
+    try:
+        members = _members.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    if not rules.keys.isdisjoint(members):
+        return True
+    for key in rules.limits:
+        if key in members and not _is_within(members[key], rules):
+            return True
+    if rules.marks is not None and body.count(rules.marks[0]) > rules.marks[1]:
+        return True
+    if (rules.strict and _STRICT.search(body)) or (rules.media and _MEDIA.search(body)):
+        return True
+    turns = members.get("messages") or members.get("input") or b""
+    return _turns_matter(bytes(turns), rules)
+
+
+def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
+    number = _number.decode(value)
+    return not isinstance(number, (int, float)) or rules.least <= number <= rules.most
+
+
+def _turns_matter(turns: bytes, rules: Watched) -> bool:
+    if rules.mid and _INSTRUCTIONS.search(turns):
+        return True
+    if not rules.prefill:
+        return False
+    roles = _ROLE.findall(turns, max(0, len(turns) - _TAIL)) or _ROLE.findall(turns)
+    return bool(roles) and roles[-1] == b"assistant"
+
+
+_TAIL = 4096
+"""Bytes at the end in which the last role usually is."""
