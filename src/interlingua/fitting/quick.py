@@ -81,8 +81,12 @@ def is_simple(request: Request, quick: Quick) -> bool:
         if not content or message.changes is not None:
             return False
         for block in content:
-            # A text that begins with a letter is none that has to be replaced.
-            if type(block) is not TextBlock or block.cache is not None or not block.text[:1] > " ":
+            if type(block) is not TextBlock or block.cache is not None:
+                return False
+            # A text that begins with a letter is none that has to be replaced. With an x begins
+            # what a client writes to its own service.
+            first = block.text[:1]
+            if not first.isalnum() or first == "x":
                 return False
     return not leading
 
