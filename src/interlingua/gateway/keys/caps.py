@@ -142,10 +142,11 @@ class Caps:
         return self._today[1]
 
     async def settle(self, exchange: Exchange) -> None:
-        """What it did cost, once, whatever became of it. It is written when this returns."""
+        """What it did cost, once, whatever became of it. It is written when this returns, unless
+        the store takes long."""
         settle = self._settlement(exchange)
         if settle is not None:
-            self._tell_alerts(exchange, await self._desk.settle(settle))
+            await self._desk.settle(settle, partial(self._tell_alerts, exchange))
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same for who does not wait; it is written before anything is set aside for a request

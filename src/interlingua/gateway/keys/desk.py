@@ -23,6 +23,8 @@ MANY, ENOUGH, GATHERING = 8, 24, 0.006
 `ENOUGH`: most of a transaction's price is the same for one and for many."""
 PAUSE = 0.5
 """Seconds before a store that failed is asked again."""
+LONGEST = 2.0
+"""Seconds that the end of an answer waits until what it cost is written."""
 AWAY = frozenset({"busy", "full", "read_only", "io", "replaced", "unreachable", "closed"})
 """Why a store takes nothing at all, whatever it is given."""
 
@@ -64,12 +66,26 @@ class Desk:
             self.put(Settle(asked.id, 0, 0))
             raise
 
-    async def settle(self, settle: Settle) -> list[Alert]:
-        """What there is to tell. While the store is away it is tried again later, and the caller
-        goes on; until then what was set aside stays so."""
-        future: asyncio.Future[list[Alert]] = asyncio.get_running_loop().create_future()
-        self.put(settle, lambda told: None if future.done() else future.set_result(told))
-        return await future
+    async def settle(self, settle: Settle, hears: Hears = _nobody) -> None:
+        """Returns when it is written. A store that is away, or takes long, is not waited for: then
+        it is tried again later, and until that is done what was set aside stays so."""
+        loop = asyncio.get_running_loop()
+        written: asyncio.Future[None] = loop.create_future()
+
+        def go_on() -> None:
+            if not written.done():
+                written.set_result(None)
+
+        def heard(told: list[Alert]) -> None:
+            hears(told)
+            go_on()
+
+        timer = loop.call_later(LONGEST, go_on)
+        try:
+            self.put(settle, heard)
+            await written
+        finally:
+            timer.cancel()
 
     def put(self, settle: Settle, hears: Hears = _nobody) -> None:
         """The same for who does not wait: `hears` is called when it is written, before anything
@@ -104,6 +120,12 @@ class Desk:
                 logger.error("caps_not_written", extra={"why": odd.reason})
                 await asyncio.sleep(PAUSE)
                 continue
+            except BaseException:  # the loop ends, or we are at fault: nobody waits for ever
+                for _, future in reserves:
+                    future.cancel()
+                for _, hears in settles:
+                    hears([])
+                raise
             for (_, future), over in zip(reserves, overs, strict=True):
                 if future.done():
                     continue

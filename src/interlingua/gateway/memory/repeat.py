@@ -20,6 +20,8 @@ KEY = b"idempotency-key"
 LONGEST_KEY = 255
 RECORDING = 64 * 1024 * 1024
 """Bytes of answers that are under way, all together."""
+LONGEST = 2.0
+"""Seconds that the end of an answer waits until it is kept."""
 PIECE = 64 * 1024
 _LARGE = 256 * 1024
 """Bytes that are worked on in another thread."""
@@ -88,7 +90,7 @@ class Repeat:
         ):
             ending = self.end()
             if ending is not None:
-                await asyncio.shield(ending)
+                await asyncio.wait({ending}, timeout=LONGEST)
         await self._send(message)
 
     def end(self) -> asyncio.Task[None] | None:
