@@ -15,7 +15,7 @@ from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
-from interlingua.say import Fitting, host_of, named, profile_for, say
+from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
 
 CANONICAL = "canonical"
 VIEW_NAMES = ("flat", "parts", "camel", "openai-ui")
@@ -70,11 +70,12 @@ def write(
     source: str | None = None,
     model: str | None = None,
     profile: Fitting = None,
+    instructions: Instructions = "place",
 ) -> Written:
     """A request or response in any format, retold first where that is another dialect, and fitted
     to the model."""
     if target in dialects():
-        return _write_dialect(value, dialect(target), source, model, profile)
+        return _write_dialect(value, dialect(target), source, model, profile, instructions)
     if target in VIEW_NAMES:
         return _write_view(value, target, source)
     if target == CANONICAL:
@@ -88,6 +89,7 @@ def _write_dialect(
     source: str | None,
     model: str | None,
     profile: Fitting,
+    instructions: Instructions,
 ) -> Written:
     known = None if source == CANONICAL else source
     provider, name = (None, None) if model is None else named(model)
@@ -97,7 +99,15 @@ def _write_dialect(
         if source == writer.name:
             return writer.write_request(value)
         fitted = profile_for(model or value.model, writer.name, profile)
-        return say(value, writer, fitted, provider=provider, source=known, host=host_of(provider))
+        return say(
+            value,
+            writer,
+            fitted,
+            provider=provider,
+            source=known,
+            host=host_of(provider),
+            instructions=instructions,
+        )
     if source == writer.name:
         return writer.write_response(value)
     told = retell(value, writer, name, source=known)

@@ -38,7 +38,7 @@ def convert(
     reader, writer = _LOADED.get(source), _LOADED.get(target)
     if reader is None or writer is None:
         if not {source, target} <= set(dialects()):
-            return _between(data, source, target, kind, model, stream, profile)
+            return _between(data, source, target, kind, model, stream, profile, instructions)
         reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request":
         provider, name = (None, None) if model is None else named(model)
@@ -66,13 +66,14 @@ def _between(
     model: str | None,
     stream: bool | None,
     profile: Fitting,
+    instructions: Instructions,
 ) -> Written:
     """The same where one side is no dialect."""
     from interlingua import formats
 
     name = None if model is None else named(model)[1]
     value = formats.read(data, source, kind, name, stream)
-    return formats.write(value, target, source, model, profile)
+    return formats.write(value, target, source, model, profile, instructions)
 
 
 def plan(
