@@ -224,3 +224,22 @@ def test_a_call_whose_arguments_are_no_json_says_something_else(target: str) -> 
         done = il.convert(wire, "openai-chat", target, model="m")
         (loss,) = [each for each in done.report if each.path.endswith(".raw_arguments")]
         assert loss.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("dialect", "model"),
+    [
+        ("anthropic", "anthropic:claude-sonnet-4-6"),
+        ("gemini", "gemini:gemini-2.5-flash"),
+        ("openai-responses", "openai:gpt-5"),
+        ("openai-chat", "mistral:mistral-medium-3-5"),
+        ("openai-chat", "nobody:gpt-5"),
+        ("bedrock", "bedrock:us.amazon.nova-2-lite-v1:0"),
+    ],
+)
+@pytest.mark.parametrize("source", ["ollama", "canonical"])
+def test_a_model_may_be_named_with_its_provider(source: str, dialect: str, model: str) -> None:
+    wire = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "stream": False}
+    given = il.dumps(il.dialect("ollama").read_request(wire)) if source == "canonical" else wire
+    written = il.convert(given, source, dialect, model=model)
+    assert written.model == model.removeprefix(f"{model.partition(':')[0]}:") or "nobody" in model

@@ -50,7 +50,15 @@ def convert(
         fitted = profile_for(model or request.model, writer.name, profile)
         if reader is writer:
             fitted = None
-        return say(request, writer, fitted, source=source, host=provider, instructions=instructions)
+        return say(
+            request,
+            writer,
+            fitted,
+            provider=provider,
+            source=source,
+            host=host_of(provider),
+            instructions=instructions,
+        )
     response = reader.read_response(data)
     if reader is writer:
         return writer.write_response(response)
