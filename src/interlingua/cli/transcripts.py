@@ -55,7 +55,7 @@ def pieces(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Ite
         yield from _canonical(store, row, report)
     else:
         written = _as_request(store, row, wanted, report)
-        report.extend(written.report)
+        report.extend(written.report.of_history())
         yield formats.to_bytes(written.wire, pretty=False) + b"\n"
 
 
