@@ -31,7 +31,8 @@ def test_every_term_can_be_said(store: Store) -> None:
     team = ok("teams", "add", "Engines", "--monthly", "100").strip()
     user = ok("users", "add", "Ada", "--email", "ada@example.org").strip()
     arguments = "--daily 1.50 --monthly 20 --requests-per-minute 60 --tokens-per-minute 1000"
-    arguments += " --concurrent 4 --refuse-losses --keep-content --allow-unpriced --expires 90d"
+    arguments += " --concurrent 4 --refuse-losses --keep-content --allow-unpriced --allow-unbounded"
+    arguments += " --read-metrics --expires 90d"
     arguments += " --model openai:gpt-5 --model anthropic:claude-opus-5-5"
     told("keys", "issue", "k", "--user", "Ada", "--team", "Engines", *arguments.split())
     (key,) = store.keys()
@@ -41,6 +42,8 @@ def test_every_term_can_be_said(store: Store) -> None:
     assert key.refuse_losses
     assert key.keep_content
     assert key.allow_unpriced
+    assert key.allow_unbounded
+    assert key.read_metrics
     assert key.allowed_models == ("openai:gpt-5", "anthropic:claude-opus-5-5")
     assert key.expires_at is not None
     assert abs(key.expires_at - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=5)

@@ -19,6 +19,8 @@ from tests.gateway.outside import Serving
 from tests.gateway.scripted import Script, Scripted
 
 TOGETHER = 12
+PATIENCE = 60.0
+"""Seconds for which enough answers are waited for."""
 
 
 async def one(port: int, token: str, number: int, answered: list[str]) -> None:
@@ -51,7 +53,8 @@ async def death(home: Path, chance: random.Random) -> tuple[int, list[str]]:
                 for number in range(TOGETHER)
             ]
             enough = chance.randrange(5, 120)
-            while len(answered) < enough and not all(each.done() for each in work):
+            until = asyncio.get_running_loop().time() + PATIENCE
+            while len(answered) < enough and asyncio.get_running_loop().time() < until:
                 await asyncio.sleep(0.001)
             serving.process.send_signal(signal.SIGKILL)
             await asyncio.wait(work, timeout=20)
