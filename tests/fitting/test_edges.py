@@ -26,3 +26,10 @@ def test_an_image_at_s3_is_left_out_where_the_model_takes_none_from_there() -> N
     done = fitted("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", asked)
     assert ("dropped", "$.messages[0].content[1]", "claude-s3") in losses(done)
     assert fitted("bedrock:us.amazon.nova-2-lite-v1:0", asked).value == asked
+
+
+def test_thinking_that_is_to_be_hidden_goes_where_there_is_none() -> None:
+    asked = request(reasoning=Reasoning(visible=False))
+    done = fitted("anthropic:claude-sonnet-4-5", asked)
+    assert done.value.options.reasoning is None
+    assert ("dropped", "$.options.reasoning", "claude-budget") in losses(done)

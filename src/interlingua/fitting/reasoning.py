@@ -212,8 +212,12 @@ def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reas
         if rules.efforts and _is_alone(fitter):
             return _with_effort(fitter, wanted, rules)
         return _effort_as_budget(fitter, wanted, wanted.effort, rules)
-    if fitter.dialect == "gemini" or (wanted.mode is None and wanted.visible is False):
-        return wanted  # Gemini is told -1, and finds its own
+    if fitter.dialect == "gemini":
+        return wanted  # which is told -1, and finds its own
+    if wanted.mode is None and wanted.visible is False:
+        reason = "does not think unasked, so there is nothing to hide"
+        fitter.lost("reasoning", "reasoning.carrier", reason, "dropped", "info")
+        return None
     budget = _chosen(USUAL, rules, fitter.now(MAXIMUM))
     if budget is None:
         _too_short(fitter)
