@@ -20,7 +20,9 @@ from interlingua.gateway.memory.memory import LONGEST, Memory
 from interlingua.gateway.state import Exchange, NoMemory
 from interlingua.gateway.state import Memory as AnyMemory
 from interlingua.model.blocks import (
+    SUMMARY,
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -470,3 +472,15 @@ def test_the_rows_say_nothing_in_a_log(tmp_path: Path, caplog: pytest.LogCapture
     told = json.dumps([str(vars(record)) for record in caplog.records])
     for secret in ("c2lnLW9uZQ", "c2VhbGVk", "I look both up"):
         assert secret not in told
+
+
+def test_compacted_history_hides_nothing_else_of_a_turn() -> None:
+    """What can be read of it is the client's text from then on, what is sealed comes back."""
+    sealed, thought = CompactionBlock(data="gAAA"), ThinkingBlock("Hm.", "c2ln")
+    content = (sealed, CompactionBlock("So far."), thought, TextBlock("Yes"))
+    turn = turn_of(Message.assistant(content), dialect_of("openai-chat"))
+    assert turn is not None
+    told = SUMMARY.format("So far.")
+    back = merged(Message.assistant(f"{told}Yes"), turn, "anthropic")
+    assert back is not None
+    assert back.content == (sealed, TextBlock(told), thought, TextBlock("Yes"))

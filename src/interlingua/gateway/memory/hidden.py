@@ -16,7 +16,9 @@ import msgspec
 from interlingua.dialects.base import PLACEHOLDER, Dialect, form_of, keep
 from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import (
+    SUMMARY,
     Block,
+    CompactionBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
@@ -112,6 +114,9 @@ def _slot(block: Any, ids: Iterator[str]) -> Slot:
     if type(block) is TextBlock:
         bare = squeezed(block.text)
         return Slot("text", None, block.signature, digest(bare), len(bare))
+    if type(block) is CompactionBlock:
+        bare = squeezed(SUMMARY.format(block.text))
+        return Slot("text", None, None, digest(bare), len(bare))
     if type(block) is ToolUseBlock:
         id = next(ids)
         return Slot("call", None, block.signature, arguments(block), 0, id, block.name)
@@ -125,6 +130,8 @@ def _is_hidden(block: Block) -> bool:
         return not block.text and block.signature is not None
     if type(block) is ToolUseBlock:
         return block.executor == "provider"
+    if type(block) is CompactionBlock:
+        return not block.text
     return isinstance(block, _NEVER_SHOWN)
 
 
@@ -152,10 +159,17 @@ def said_in(content: Sequence[Block]) -> str:
 
 
 def texts_of(content: Sequence[Block]) -> list[TextBlock]:
-    """The texts that somebody said; what stood in for nothing is none."""
+    """The texts that somebody said, compacted history as it is told; what stood in for nothing is
+    none."""
+    told = [
+        TextBlock(SUMMARY.format(block.text))
+        if type(block) is CompactionBlock and block.text
+        else block
+        for block in content
+    ]
     return [
         block
-        for block in content
+        for block in told
         if type(block) is TextBlock and block.text and block.text != PLACEHOLDER
     ]
 
