@@ -262,7 +262,7 @@ def test_an_effort_from_a_message_on_crosses_between_those_who_have_it() -> None
 
 
 def test_settings_from_a_message_on_hold_for_all_of_it_elsewhere() -> None:
-    form = {"type": "json_schema", "name": "out", "schema": SCHEMA, "strict": True}
+    form = {"type": "json_schema", "name": "out", "schema": SCHEMA}
     first = {"type": "configuration_update", "reasoning": {"effort": "high"}}
     last = {
         "type": "configuration_update",

@@ -18,7 +18,7 @@ NOT_ON_A_WIRE = {
     "MessageMetadata": {
         *("model", "provider", "protocol", "routing", "status", "parent_tool_use_id", "user_id"),
         *("team_id", "critical", "diagnostics", "usage", "error_message", "raw_stop_reason"),
-        *("response_id", "response_model"),
+        *("response_id", "response_model", "logprobs"),
     },
     "RoutingRecord": set(metadata.RoutingRecord.__struct_fields__),
     "CostBreakdown": set(metadata.CostBreakdown.__struct_fields__),
