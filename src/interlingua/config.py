@@ -61,6 +61,11 @@ def told_path(provider: str) -> Path:
     return config_folder() / "profiles" / f"{provider}.toml"
 
 
+def learned_path() -> Path:
+    """What providers have refused, as a gateway of this machine noted it."""
+    return data_folder() / "learned.jsonl"
+
+
 def _folder(xdg: str, usual: tuple[str, ...], windows: str, windows_usual: str) -> Path:
     named = os.environ.get(HOME)
     if named:

@@ -38,6 +38,7 @@ def test_another_effort_is_the_next_lower_one_and_never_none() -> None:
         ("anthropic:claude-opus-4-6", R(budget_tokens=9000), R(budget_tokens=9000), None),
         ("anthropic:claude-haiku-4-5", R("medium"), R(budget_tokens=8192), "effort"),
         ("anthropic:claude-haiku-4-5", R(mode="adaptive"), R(budget_tokens=8192), "mode"),
+        ("anthropic:claude-haiku-4-5", R(visible=False), None, ""),
         ("anthropic:claude-3-5-haiku-latest", R("medium"), None, ""),
         ("anthropic:claude-3-5-haiku-latest", R(mode="off"), None, None),
         ("anthropic:claude-opus-4-8", R(mode="off"), R(mode="off"), None),

@@ -41,6 +41,7 @@ ABLE = {
     metavar="PROVIDER",
     help="Ask a provider what its models take, and keep that as rules of your own.",
 )
+@click.option("--learned", is_flag=True, help="What models refused through the gateway, as rules.")
 @json_option
 def command(
     name: str | None,
@@ -49,6 +50,7 @@ def command(
     profile: bool,
     dialect: str | None,
     refresh: str | None,
+    learned: bool,
     as_json: bool,
 ) -> None:
     """NAME is a part of the id, or an alias; with --profile the whole id."""
@@ -56,6 +58,11 @@ def command(
         from interlingua.cli.refresh import refreshed
 
         refreshed(refresh, as_json)
+        return
+    if learned:
+        from interlingua.cli.learned import show_learned
+
+        show_learned(as_json)
         return
     if profile:
         from interlingua.cli.profile import show_profile

@@ -43,7 +43,7 @@ _SECTIONS: dict[str, type] = {
     "telemetry": Telemetry,
     "tasks": Tasks,
 }
-_PLAIN = ("default_model", "store", "providers_file", "fallback_on", "routes")
+_PLAIN = ("default_model", "store", "providers_file", "fallback_on", "routes", "repair")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}")
 _MOST_WORKERS = 256
 
@@ -114,6 +114,7 @@ class _Reader:
             store=self._value(table, "store", str, None),
             providers_file=self._path(table),
             fallback_on=self._kinds(table),
+            repair=self._value(table, "repair", bool, True),
             path=self._file,
         )
 

@@ -10,6 +10,7 @@ from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.lessons import Lessons
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.fronts import RESPONSES, Front
 from interlingua.gateway.settings import Route, Settings
@@ -74,6 +75,7 @@ class Gateway:
         pricer: Pricer | None = None,
         budget: Budget | None = None,
         repeats: Repeats | None = None,
+        lessons: Lessons | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.targets = targets or Targets()
@@ -86,6 +88,7 @@ class Gateway:
         self.pricer = pricer
         self.budget = budget or SHARED
         self.repeats = repeats or Repeats()
+        self.lessons = lessons if lessons is not None else Lessons()
         self.draining = False
         self._ids = Ulids()
         self._ways: dict[tuple[str, str], Way] = {}

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from interlingua.client.targets import Targets
+from interlingua.config import learned_path
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.config import ConfigError, load
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
+from interlingua.gateway.lessons import Lessons
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.memory.responses import Responses
@@ -98,6 +100,7 @@ class Service:
             "trace": tracer,
             "responses": Responses(store),
             "repeats": Repeats(store),
+            "lessons": Lessons(learned_path()),
             "pricer": tracer.pricer,
         }
         gateway = Gateway(settings, targets=targets or targets_of(settings), **{**usual, **parts})

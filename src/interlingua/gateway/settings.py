@@ -106,6 +106,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_on: frozenset[ErrorKind] = RETRYABLE
+    repair: bool = True
+    """A refusal that names one parameter is answered by one more try without it, and remembered."""
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)

@@ -11,6 +11,7 @@ import msgspec
 from interlingua.client import failures
 from interlingua.client.answer import Attempt
 from interlingua.client.client import placed
+from interlingua.client.errors import CallError
 from interlingua.client.middleware import Call
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
@@ -160,6 +161,35 @@ def asks_usage(asked: Asked) -> bool:
     if asked.front.dialect != "openai-chat" or not asked.envelope.stream:
         return False
     return not (asked.envelope.stream_options or {}).get("include_usage")
+
+
+async def send_mended(
+    gateway: Gateway,
+    asked: Asked,
+    prepared: Prepared,
+    clock: Clock,
+    stream: bool,
+    raw: list[Told],
+) -> Reply:
+    """The same as `send`, but for a refusal that names one parameter: then once more without it."""
+    repairs = gateway.settings.repair and not asked.way.passthrough
+    if repairs and len(gateway.lessons):
+        prepared = gateway.lessons.applied(prepared, gateway.targets, stream)
+    try:
+        return await send(gateway, prepared, clock, stream, raw)
+    except CallError as odd:
+        lesson = None
+        if repairs:
+            lesson = gateway.lessons.from_refusal(prepared, odd, raw[0].body if raw else None)
+        again = None
+        if lesson is not None:
+            again = gateway.lessons.without(prepared, lesson, gateway.targets, stream)
+        if lesson is None or again is None:
+            raise
+    raw.clear()
+    reply = await send(gateway, again, clock, stream, raw)
+    gateway.lessons.learn(lesson)
+    return reply
 
 
 async def send(

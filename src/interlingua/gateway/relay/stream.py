@@ -20,7 +20,7 @@ from interlingua.gateway.relay.filled import FRAMES, Filler
 from interlingua.gateway.relay.fronts import Front
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.passing import Passing
-from interlingua.gateway.relay.sending import asks_usage, prepare, send, tries_of
+from interlingua.gateway.relay.sending import asks_usage, prepare, send_mended, tries_of
 from interlingua.gateway.relay.whole import echoed, given_id
 from interlingua.gateway.state import Exchange
 from interlingua.model.codec import dumps
@@ -241,7 +241,7 @@ async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[T
         target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
-        reply = await send(gateway, prepared, clock, stream=True, raw=raw)
+        reply = await send_mended(gateway, asked, prepared, clock, True, raw)
         secrets = tuple(prepared.http.secrets)
         exchange.upstream_id = failures.request_id(reply.headers, secrets)
         target = prepared.target

@@ -22,7 +22,7 @@ from interlingua.gateway.relay.fronts import GEMINI, RESPONSES, STATUSES, error_
 from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
-from interlingua.gateway.relay.sending import prepare, send, tries_of
+from interlingua.gateway.relay.sending import prepare, send_mended, tries_of
 from interlingua.gateway.state import Exchange
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
@@ -39,7 +39,7 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
         target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
-        reply = await send(gateway, prepared, clock, stream=False, raw=raw)
+        reply = await send_mended(gateway, asked, prepared, clock, False, raw)
         body = await whole(gateway, reply, prepared.target)
         exchange.upstream_id = failures.request_id(reply.headers, prepared.http.secrets)
         return await answered(gateway, exchange, asked, prepared, body, reply.headers)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlingua.errors import MissingExtraError
+from interlingua.fitting.learned import RULE as LEARNED
 from interlingua.gateway.state import Exchange
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import known_models
@@ -67,6 +68,10 @@ class Metrics:
         self.losses = Counter(
             "interlingua_losses", "Things that could not be said", by, registry=registry
         )
+        self.repairs = Counter(
+            "interlingua_repairs", "Requests sent without what their model refuses", ("provider",),
+            registry=registry,
+        )  # fmt: skip
         self.upstream_errors = Counter(
             "interlingua_upstream_errors", "Failures of providers", ("provider", "kind"),
             registry=registry,
@@ -93,6 +98,8 @@ class Metrics:
             series.first_byte(exchange.first_byte_ms / 1000)
         if exchange.report is not None:
             series.losses += len(exchange.report.losses)
+            if any(loss.rule == LEARNED for loss in exchange.report.losses):
+                self.repairs.labels(series.provider).inc()
         if exchange.error is not None and exchange.attempts:
             errors = self.upstream_errors.labels(series.provider, exchange.error.value)
             errors.inc()

@@ -1,0 +1,142 @@
+"""What providers have taught this process: parameters that a model refused are not sent to it
+again. A file keeps them for `interlingua models --learned`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path as File
+from typing import Any
+
+import msgspec
+
+from interlingua.client.errors import CallError
+from interlingua.client.targets import Prepared, Target, Targets
+from interlingua.fitting.learned import RULE, Lesson, named_in, place_of, without
+from interlingua.losses import Report
+from interlingua.model.exchange import ErrorKind
+
+logger = logging.getLogger(__name__)
+_MOST = 1000
+"""Lessons that are remembered."""
+_LONGEST = 300
+"""Characters of what a provider said."""
+
+
+class Lessons:
+    """Lessons by provider and model; `file` is where they are noted, if anywhere."""
+
+    def __init__(self, file: File | None = None) -> None:
+        self.count = 0
+        self._file = file
+        self._known: dict[tuple[str, str, str], list[Lesson]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._known.values()))
+
+    def of(self, target: Target) -> list[Lesson]:
+        return self._known.get((target.provider.key, target.name, target.dialect.name), [])
+
+    def applied(self, prepared: Prepared, targets: Targets, stream: bool) -> Prepared:
+        """The request without what its model has refused before."""
+        lessons = self.of(prepared.target)
+        for lesson in lessons:
+            again = _left_out(prepared, lesson, targets, stream)
+            prepared = again or prepared
+        return prepared
+
+    def from_refusal(
+        self, prepared: Prepared, error: CallError, raw: bytes | None
+    ) -> Lesson | None:
+        """What a refusal says about the one parameter that it names."""
+        if error.status != 400 and error.status != 422:
+            return None
+        if error.kind is not ErrorKind.INVALID_REQUEST:
+            return None
+        wire = _parsed(prepared.http.body)
+        if wire is None:
+            return None
+        path = named_in(error.problem, wire, _param(raw))
+        if path is None:
+            return None
+        target = prepared.target
+        said = error.problem[:_LONGEST]
+        return Lesson(target.provider.key, target.name, target.dialect.name, path, said)
+
+    def without(
+        self, prepared: Prepared, lesson: Lesson, targets: Targets, stream: bool
+    ) -> Prepared | None:
+        return _left_out(prepared, lesson, targets, stream)
+
+    def learn(self, lesson: Lesson) -> None:
+        """It was right: from now on the parameter is left out at once."""
+        self.count += 1
+        key = (lesson.provider, lesson.model, lesson.dialect)
+        known = self._known.setdefault(key, [])
+        if any(each.path == lesson.path for each in known) or len(self) >= _MOST:
+            return
+        known.append(lesson)
+        place = ".".join(lesson.path)
+        extra = {"provider": lesson.provider, "model": lesson.model, "parameter": place}
+        logger.warning("parameter_refused", extra=extra)
+        if self._file is not None:
+            _note(self._file, lesson)
+
+
+def _left_out(
+    prepared: Prepared, lesson: Lesson, targets: Targets, stream: bool
+) -> Prepared | None:
+    wire = _parsed(prepared.http.body)
+    left = None if wire is None else without(wire, lesson.path)
+    if left is None:
+        return None
+    old, target = prepared.http, prepared.target
+    new = targets.address(target, left, "request", stream)
+    http = msgspec.structs.replace(new, headers={**old.headers, **new.headers})
+    _tell(prepared.report, lesson)
+    return msgspec.structs.replace(prepared, http=http)
+
+
+def _tell(report: Report, lesson: Lesson) -> None:
+    reason = f"{lesson.model} refused it ({lesson.said}); asked without it (rule {RULE}, seen)"
+    report.add("approximated", place_of(lesson), reason, rule=RULE)
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    try:
+        wire = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return wire if isinstance(wire, dict) else None
+
+
+def _param(raw: bytes | None) -> str | None:
+    """The parameter that an error names in a field of its own, as OpenAI's do."""
+    body = None if raw is None else _parsed(raw)
+    error = (body or {}).get("error")
+    param = error.get("param") if isinstance(error, dict) else None
+    return param if isinstance(param, str) else None
+
+
+def _note(file: File, lesson: Lesson) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab") as notes:
+            notes.write(msgspec.json.encode(lesson) + b"\n")
+    except OSError as odd:
+        logger.warning("lesson_not_noted", extra={"reason": type(odd).__name__})
+
+
+def read_lessons(file: File) -> list[Lesson]:
+    """The lessons that a gateway of this machine has noted, each once."""
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError:
+        return []
+    found: dict[tuple[str, str, str, tuple[str, ...]], Lesson] = {}
+    for line in lines:
+        try:
+            each = msgspec.json.decode(line, type=Lesson)
+        except (msgspec.DecodeError, UnicodeError):
+            continue
+        found[each.provider, each.model, each.dialect, each.path] = each
+    return list(found.values())
