@@ -31,6 +31,7 @@ from interlingua.gateway.upstream.transport import Upstream
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.aliases import aliases
+from interlingua.providers.endpoint import speaks
 
 LONGEST_NAME = 1000
 """Of a model: names go into headers, addresses and a table of names that were seen."""
@@ -146,11 +147,15 @@ class Gateway:
 
     def _spoken(self, model: str, front: Front) -> str | None:
         """The client's own dialect, where the provider speaks it: then nothing is translated. The
-        model in the box has but the beginnings of the Responses API, and we say it better."""
+        model in the box has but the beginnings of the Responses API, and we say it better; what is
+        wrapped has to be taken apart anyway, so that only routes ask for it."""
         target = self.targets.find(model)
         if target.provider.key == LOCAL and front is RESPONSES:
             return None
-        return front.dialect if front.dialect in target.provider.dialects else None
+        if not speaks(target.provider, front.dialect, target.model):
+            return None
+        wrapped = target.provider.dialects[front.dialect].framing is not None
+        return None if wrapped else front.dialect
 
     def allow(self, exchange: Exchange, way: Way) -> Way:
         """The targets that the key may use."""

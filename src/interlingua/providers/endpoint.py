@@ -20,6 +20,7 @@ from interlingua.providers.registry import provider as find_provider
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")
+_AWS_STREAM = "application/vnd.amazon.eventstream"
 _DOTS = re.compile(r"\.+")
 
 
@@ -67,7 +68,7 @@ def endpoint(
     return Endpoint(
         method="GET" if kind == "models" else "POST",
         url=filled if filled.startswith("https://") else base.rstrip("/") + filled,
-        headers=_headers(provider, dialect, kind, stream),
+        headers=_headers(provider, dialect, kind, stream, paths.framing),
         provider=provider.key,
         dialect=dialect,
         model=None if kind == "models" else named.name,
@@ -88,12 +89,23 @@ def dialect_for(model: str, provider: Provider) -> str:
     return ruled if ruled in provider.dialects else provider.dialect
 
 
+def speaks(provider: Provider, dialect: str, model: str) -> bool:
+    """Whether a model may be spoken to in this dialect there."""
+    paths = provider.dialects.get(dialect)
+    if paths is None:
+        return False
+    name = model_name(model).name
+    return not paths.models or any(fnmatchcase(name, pattern) for pattern in paths.models)
+
+
 def fit_body(wire: Mapping[str, Any], provider: Provider, dialect: str) -> dict[str, Any]:
     """A request's wire as this provider takes it: a copy, with its switches applied."""
     paths = _paths(provider, dialect)
     fitted = {**wire, **paths.body}
     if not paths.model_in_body:
         fitted.pop("model", None)
+    if not paths.stream_in_body:
+        fitted.pop("stream", None)
     if dialect == "openai-chat":
         _fit_chat(fitted, provider)
     return fitted
@@ -199,14 +211,16 @@ def _wire_name(provider: Provider, dialect: str, name: str) -> str:
     return name
 
 
-def _headers(provider: Provider, dialect: str, kind: Kind, stream: bool) -> dict[str, str]:
+def _headers(
+    provider: Provider, dialect: str, kind: Kind, stream: bool, framing: str | None
+) -> dict[str, str]:
     accept = "application/json"
     if stream and kind == "request":
         special = {
-            "bedrock": "application/vnd.amazon.eventstream",
+            "bedrock": _AWS_STREAM,
             "ollama": "application/x-ndjson",
         }
-        accept = special.get(dialect, "text/event-stream")
+        accept = _AWS_STREAM if framing == "aws" else special.get(dialect, "text/event-stream")
     headers = {"accept": accept}
     if kind != "models":
         headers["content-type"] = "application/json"

@@ -59,6 +59,12 @@ class Paths(Part, frozen=True):
     """False: the address says the model, and the body may not."""
     body: dict[str, Any] = {}
     """What every request's body has beside what the dialect writes."""
+    stream_in_body: bool = True
+    """False: the address says whether to stream, and the body may not."""
+    models: tuple[str, ...] = ()
+    """Patterns of the models that are spoken to like this; none: all."""
+    framing: Literal["aws"] | None = None
+    """How its streams are framed, where that is not the dialect's own way."""
 
 
 class Elsewhere(Part, frozen=True):

@@ -69,7 +69,7 @@ async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Ta
     if gateway.targets.starts(target):
         await gateway.targets.start(target)
     prepared = None
-    if target.dialect.name == asked.front.dialect and not asked.ours:
+    if target.dialect.name == asked.front.dialect and not (asked.ours or is_wrapped(target)):
         if _may_need_fitting(asked, target):
             prepared = await _fitted(gateway, exchange, asked, target)
         else:
@@ -109,6 +109,11 @@ async def _fitted(
     exchange.report = done.report
     _refuse_losses(exchange)
     return gateway.targets.ready(told, target, exchange.stream)
+
+
+def is_wrapped(target: Target) -> bool:
+    """Whether it speaks a dialect in a wrapping of its own, which nobody's bytes fit."""
+    return target.provider.dialects[target.dialect.name].framing is not None
 
 
 async def translated(

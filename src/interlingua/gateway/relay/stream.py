@@ -20,7 +20,13 @@ from interlingua.gateway.relay.filled import FRAMES, Filler
 from interlingua.gateway.relay.fronts import Front
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.passing import Passing
-from interlingua.gateway.relay.sending import asks_usage, prepare, send_mended, tries_of
+from interlingua.gateway.relay.sending import (
+    asks_usage,
+    is_wrapped,
+    prepare,
+    send_mended,
+    tries_of,
+)
 from interlingua.gateway.relay.whole import echoed, given_id
 from interlingua.gateway.state import Exchange
 from interlingua.model.codec import dumps
@@ -282,7 +288,8 @@ def way_of(
     exchange: Exchange, asked: Asked, prepared: Prepared, secrets: tuple[str, ...] = ()
 ) -> Translating | PassingOn:
     front, target, back = asked.front, prepared.target, prepared.back
-    if target.dialect.name == front.dialect and not asked.ours and back is None:
+    plain = not (asked.ours or is_wrapped(target))
+    if target.dialect.name == front.dialect and plain and back is None:
         said = asked.envelope.model
         renamed = said is not None and said != target.name and asked.match.model is None
         echo = Echo(said, target.name) if renamed and said is not None else None
