@@ -21,7 +21,7 @@ from interlingua.gateway.relay.heard import Hearing
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.clients import CLIENTS
-from tests.gateway.cuts import BACKS, FRONTS, Case, Cut, Sweep, body_of, stream_of, sweep
+from tests.gateway.cuts import BACKS, FRONTS, Case, Cut, Sweep, body_of, has_error, stream_of, sweep
 from tests.gateway.deaths import death
 from tests.gateway.loops import post
 from tests.gateway.standing import standing
@@ -73,7 +73,7 @@ def test_an_sdk_raises_for_a_stream_that_ends_in_good_order_and_too_early(
         Upstream() as upstream,
         standing(settings(store=str(tmp_path / "g.db")), targets(upstream.url)) as here,
     ):
-        for fault in (faults.cut(-450, "end"), faults.cut(-450, "fin"), faults.cut(0, "end")):
+        for fault in (faults.cut(-450, "end"), faults.cut(-450, "fin")):
             client = CLIENTS[front](here.url, f"back-{front}")
             client.say("Hello")
             upstream.stage(fault)
@@ -90,6 +90,24 @@ def test_done_alone_is_no_answer() -> None:
             here.app, FRONTS["openai-chat"], body_of("openai-chat", "openai-chat")
         )
         assert status == 502
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    "last", [b"[DONE]", b'{"error":{"message":"it is down","type":"server_error"}}']
+)
+def test_signs_of_life_are_no_answer_either(last: bytes) -> None:
+    async def work() -> None:
+        here = Sweep()
+        here.provider.next = Cut(b": working\n\n" * 20 + b"data: " + last + b"\n\n", "end")
+        body = body_of("openai-chat", "openai-chat")
+        status, told = await post(here.app, FRONTS["openai-chat"], body)
+        assert status == 200, "it has begun"
+        assert has_error("openai-chat", told)
+        assert b"[DONE]" not in told
+        assert here.noted.last is not None
+        assert here.noted.last.error is not None
 
     asyncio.run(work())
 

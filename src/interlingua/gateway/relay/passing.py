@@ -136,7 +136,9 @@ class Passing:
 
     def _shown(self, frame: bytes) -> bytes:
         """The frame as the client may see it."""
-        if not self._said or (self._without_usage and b'"choices":[]' in frame.replace(b" ", b"")):
+        if self.error is BROKEN_OFF:
+            return b""
+        if self._without_usage and b'"choices":[]' in frame.replace(b" ", b""):
             return b""
         return body_down(frame, self._secrets) if b'"error"' in frame else frame
 

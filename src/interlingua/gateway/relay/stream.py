@@ -16,6 +16,7 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, note_kept
 from interlingua.gateway.relay.echo import Echo
+from interlingua.gateway.relay.ends import BROKEN_OFF
 from interlingua.gateway.relay.filled import FRAMES, Filler
 from interlingua.gateway.relay.fronts import Front
 from interlingua.gateway.relay.heard import Hearing
@@ -187,6 +188,9 @@ class PassingOn:
             self.began = True
             if self._hearing is not None:
                 self._hearing.add(out)
+        if self._passing.error is BROKEN_OFF and not self.over:
+            self.over = True
+            return out + error_frames(self._front, BROKEN_OFF) if self.began else b""
         return out if self._echo is None else self._echo(out)
 
     def close(self) -> bytes:
