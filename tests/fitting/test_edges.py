@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 import interlingua as il
+from interlingua.fitting.keys import touches
 from interlingua.model.exchange import Reasoning
-from tests.fitting.asking import fitted, losses, request, tool
+from tests.fitting.asking import fitted, losses, profile, request, tool, wire
 
 
 def test_an_effort_beside_thinking_that_is_off_goes_where_none_is_taken() -> None:
@@ -33,3 +39,35 @@ def test_thinking_that_is_to_be_hidden_goes_where_there_is_none() -> None:
     done = fitted("anthropic:claude-sonnet-4-5", asked)
     assert done.value.options.reasoning is None
     assert ("dropped", "$.options.reasoning", "claude-budget") in losses(done)
+
+
+def chat(**body: Any) -> il.Request:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}], **body}
+    return il.dialect("openai-chat").read_request(asked)
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "written"),
+    [
+        ("openai:gpt-5", "max_tokens", "max_completion_tokens"),
+        ("openai:o3", "max_tokens", "max_completion_tokens"),
+        ("openai:gpt-4.1", "max_tokens", "max_tokens"),
+        ("mistral:mistral-large-2512", "max_completion_tokens", "max_tokens"),
+        ("deepseek:deepseek-v4-pro", "max_completion_tokens", "max_tokens"),
+    ],
+)
+def test_the_key_for_the_longest_answer_is_the_one_that_the_model_takes(
+    model: str, said: str, written: str
+) -> None:
+    done = fitted(model, chat(**{said: 50}))
+    body = wire(done)
+    assert {key: body[key] for key in body if key.startswith("max_")} == {written: 50}
+    assert not done.report
+    body = json.dumps({"messages": [], said: 50}).encode()
+    assert touches(profile(model), "openai-chat", body) is (said != written)
+
+
+def test_an_id_of_the_end_user_is_dropped_where_none_is_taken() -> None:
+    done = fitted("mistral:mistral-large-2512", chat(user="u"))
+    assert "user" not in wire(done)
+    assert losses(done) == [("dropped", "$.options.user", "mistral")]

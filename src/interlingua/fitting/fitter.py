@@ -39,6 +39,7 @@ class Fitter:
         self.moved: set[int] = set()
         """Instructions of which it was told already that they stand elsewhere."""
         self.form: dict[str, Any] = {}
+        self.respelled: dict[str, Any] = {}
         """How something is spelled for this model, where its dialect has several ways."""
         self._changed: dict[str, Any] = {}
 
@@ -111,7 +112,7 @@ class Fitter:
             changes["messages"] = self.messages
         if self.tools is not given.tools:
             changes["tools"] = self.tools
-        if self.form:
+        if self.form or self.respelled:
             changes["raw"] = self._spelled(given.raw)
         return given.replace(**changes) if changes else given
 
@@ -125,5 +126,5 @@ class Fitter:
 
     def _spelled(self, raw: Raw | None) -> Raw:
         mine = dict((raw or {}).get(self.dialect) or {})
-        mine[FORM] = {**self.form, **(mine.get(FORM) or {})}
+        mine[FORM] = {**self.form, **(mine.get(FORM) or {}), **self.respelled}
         return {**(raw or {}), self.dialect: mine}

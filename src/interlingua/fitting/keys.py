@@ -34,6 +34,7 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         "tools.parallel_switch": ("parallel_tool_calls",),
         "speaks.tools_dialect": ("tools",),
         "limits.output": ("max_tokens", "max_completion_tokens"),
+        "words.user": ("user", "safety_identifier"),
     },
     "openai-responses": {
         **{f"sampling.{name}": (name,) for name in ("temperature", "top_p")},
@@ -100,8 +101,10 @@ def watched(profile: Profile, dialect: str) -> Watched:
     mark = _MARKS.get(dialect)
     marks = (mark, limits.cache_marks) if mark and limits.cache_marks is not None else None
     kinds = (getattr(profile.media, kind) for kind in ("image", "pdf", "document", "audio"))
+    word = profile.words.max_tokens
+    refused = {"max_tokens", "max_completion_tokens"} - {word} if word else set()
     return Watched(
-        frozenset(found - _LIMITS),
+        frozenset(found - _LIMITS) | refused,
         frozenset(found & _LIMITS),
         limits.min_output or 0,
         limits.output or 2**62,

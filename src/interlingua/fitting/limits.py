@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from interlingua.fitting.fitter import MAXIMUM, Fitter
+from typing import Any
+
+from interlingua.fitting.fitter import FORM, MAXIMUM, Fitter
 
 _REQUIRED = frozenset({"anthropic"})
 """Dialects whose requests have to say it."""
 
 
 def fit_length(fitter: Fitter) -> None:
+    _respell(fitter)
     limits = fitter.profile.limits
     wanted: int | None = fitter.now(MAXIMUM)
     if wanted is None:
@@ -28,11 +31,26 @@ def fit_length(fitter: Fitter) -> None:
         fitter.lost(MAXIMUM, "limits.min_output", reason)
 
 
+def _respell(fitter: Fitter) -> None:
+    """A key that the wire remembers, and this model does not take. A spelling is no loss."""
+    word, said = fitter.profile.words.max_tokens, form_of(fitter).get(MAXIMUM, [USUAL_WORD])
+    if word is not None and fitter.now(MAXIMUM) is not None and said != [word]:
+        fitter.respelled[MAXIMUM] = [word]
+    if fitter.profile.words.user is False and fitter.now("user") is not None:
+        fitter.drop("user", "words.user", "takes no id of an end user")
+
+
+def form_of(fitter: Fitter) -> dict[str, Any]:
+    mine = (fitter.request.raw or {}).get(fitter.dialect) or {}
+    return mine.get(FORM) or {}
+
+
 def _says_none(fitter: Fitter) -> bool:
     """Whether the wire that was read had no limit either: it goes home as it came."""
-    mine = (fitter.request.raw or {}).get(fitter.dialect) or {}
-    form = mine.get("$form") or {}
+    form = form_of(fitter)
     return MAX_KEY in form.get("without", ()) or MAX_KEY in form.get("spelled", ())
 
 
 MAX_KEY = "max_tokens"
+USUAL_WORD = "max_completion_tokens"
+"""How Chat says it where nobody remembers another word."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
+from interlingua.fitting.limits import USUAL_WORD
 from interlingua.fitting.names import legal
 from interlingua.fitting.schemas import is_rooted
 from interlingua.fitting.tools import refuses_tools
@@ -38,6 +39,8 @@ class Quick(NamedTuple):
     tools: bool
     """Tools with plain schemas are taken without a look at the options."""
     most_tools: int
+    word: str | None
+    """The key for the longest answer, where the model takes one alone."""
 
 
 @lru_cache(512)
@@ -52,6 +55,7 @@ def quick_of(profile: Profile, dialect: str) -> Quick:
         tools.names,
         not refuses_tools(profile) and tools.effort is None,
         limits.tools or _NO_END,
+        profile.words.max_tokens,
     )
 
 
@@ -65,7 +69,7 @@ def is_simple(request: Request, quick: Quick) -> bool:
     if most is None:
         if quick.limit_needed:
             return False
-    elif most > quick.most or most < quick.least:
+    elif most > quick.most or most < quick.least or _respells(request, quick):
         return False
     if astuple(options)[1:] not in _NOTHING:
         return False
@@ -98,7 +102,7 @@ def fits(request: Request, quick: Quick) -> bool:
     if most is None:
         if quick.limit_needed:
             return False
-    elif most > quick.most or most < quick.least:
+    elif most > quick.most or most < quick.least or _respells(request, quick):
         return False
     if astuple(options)[1:] not in _NOTHING:
         return False
@@ -134,6 +138,12 @@ def fits(request: Request, quick: Quick) -> bool:
                     return False
                 known.add(block.name)
     return quick.prefill or role is not _ASSISTANT
+
+
+def _respells(request: Request, quick: Quick) -> bool:
+    """Whether the wire's own key for the longest answer may be another than the model's."""
+    word = quick.word
+    return word is not None and (word != USUAL_WORD or request.raw is not None)
 
 
 def _plain_result(block: ToolResultBlock, names: Grammar | None) -> bool:

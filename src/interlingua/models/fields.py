@@ -249,3 +249,12 @@ class MediaRules(Group, frozen=True):
     """Media at an address of http or https."""
     image_by_s3: bool | None = None
     """Images at an address of s3."""
+
+
+class Words(Group, frozen=True):
+    """Keys of a body where a wire has several, or a host takes none."""
+
+    max_tokens: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """The key for the longest answer, where the other one is refused or overlooked."""
+    user: bool | None = None
+    """Whether the end user's id is taken."""

@@ -27,6 +27,7 @@ from interlingua.models.fields import (
     Speaks,
     ToolRules,
     Turns,
+    Words,
 )
 
 Sure = Literal["seen", "told", "guessed"]
@@ -60,6 +61,7 @@ class Said(
     limits: Limits | None = None
     cache: CacheRules | None = None
     media: MediaRules | None = None
+    words: Words | None = None
 
     def as_rule(self, id: str) -> Rule:
         """The same as a rule for every model, of somebody who should know."""
@@ -127,6 +129,7 @@ class Profile(msgspec.Struct, frozen=True, eq=False):
     limits: Limits = Limits()
     cache: CacheRules = CacheRules()
     media: MediaRules = MediaRules()
+    words: Words = Words()
     rules: dict[str, Rule] = {}
     """`<group>.<field>` to the rule that says it."""
     name: str | None = None
