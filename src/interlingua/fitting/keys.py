@@ -149,7 +149,10 @@ def touches(profile: Profile, dialect: str, body: bytes) -> bool:
 
 
 def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
-    number = _number.decode(value)
+    try:
+        number = _number.decode(value)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return True
     return not isinstance(number, (int, float)) or rules.least <= number <= rules.most
 
 
