@@ -16,9 +16,6 @@ from tests.laws.judge import translation
 
 Wire = dict[str, Any]
 
-AWAITED = frozenset(case.name for case in thirty.CASES)
-"""Cases that are not right yet."""
-
 
 def test_the_readings_import_nothing_of_the_package() -> None:
     for path in Path(facts.__file__).parent.glob("*.py"):
@@ -30,10 +27,7 @@ def test_the_readings_import_nothing_of_the_package() -> None:
 
 @pytest.mark.parametrize("case", thirty.CASES, ids=lambda case: case.name)
 def test_what_looks_right_is_right(case: thirty.Case) -> None:
-    problems = thirty.seen(case)
-    if problems and case.name in AWAITED:
-        pytest.xfail(problems[0])
-    assert problems == []
+    assert thirty.seen(case) == []
 
 
 # -- what is broken on purpose --------------------------------------------------------------------

@@ -25,7 +25,7 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.exchange import Options, Request, Response
+from interlingua.model.exchange import Options, Request, Response, ToolChoice
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.model.spelled import spelled
@@ -539,6 +539,7 @@ DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
     Options: {
         "n": (1,),
         "parallel_tool_calls": (True,),
+        "tool_choice": (ToolChoice("auto"),),
         "service_tier": _ORDINARY_TIERS,
         "modalities": (("text",),),
         "frequency_penalty": (0,),

@@ -201,7 +201,9 @@ def _thinking(more: Any, options: dict[str, Any]) -> None:
         modes = {"enabled": "on", "disabled": "off"}
         options["reasoning.mode"] = modes.get(thinking["type"], thinking["type"])
     put(options, "reasoning.budget_tokens", thinking.get("budget_tokens"))
-    put(options, "reasoning.effort", more.get("reasoning_effort") or nova.get("maxReasoningEffort"))
+    inner = {**(more.get("reasoning") or {}), **(more.get("output_config") or {})}
+    put(options, "reasoning.effort", more.get("reasoning_effort") or inner.get("effort"))
+    put(options, "reasoning.effort", nova.get("maxReasoningEffort"))
     if thinking.get("display") is not None:
         options["reasoning.visible"] = thinking["display"] != "omitted"
 

@@ -169,7 +169,7 @@ def _output(item: Any, kind: str) -> list[Piece]:
             each[word] for each in output or () for word in ("stdout", "stderr") if each.get(word)
         )
     elif kind == "tool_search_output":
-        result.text = plain(item["tools"]) if item.get("tools") else ""
+        result.text = ""  # which tools there are is no text that a model would be shown
     elif kind == "mcp_approval_response":
         result.is_error = item.get("approve") is False
     elif isinstance(output, dict):

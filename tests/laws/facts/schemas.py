@@ -38,6 +38,8 @@ def normal(schema: Any) -> Any:
             out[key] = [normal(each) for each in item]
         elif key in NAMED and isinstance(item, dict):
             out[key] = {name: normal(each) for name, each in item.items()}
+        elif key == "const":
+            out["enum"] = [item]  # one word for it, where there are two
         elif key in ("enum", "required") and isinstance(item, list):
             out[key] = sorted(item, key=repr)
         else:

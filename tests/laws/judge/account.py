@@ -76,6 +76,8 @@ def under(path: str, place: str) -> bool:
 
 def covers(path: str, each: Difference) -> bool:
     """Whether an entry at this path speaks of the difference."""
+    if each.what == "added" and under(path, "$.options.response_format") and _asks_for_json(each):
+        return True
     match each.topic:
         case "option" if each.aspect.endswith(".schema") and isinstance(each.theirs, str):
             return _schema(path, "$.options.response_format.schema", each.theirs)
@@ -97,11 +99,15 @@ def covers(path: str, each: Difference) -> bool:
     return _added(path, each) if each.piece is None else _piece(path, each)
 
 
+def _asks_for_json(each: Difference) -> bool:
+    """JSON may be asked for by words, or by a call that has to be made."""
+    return each.aspect in ("text", "tool", "tool_choice", "response_format.kind")
+
+
 def _option(path: str, name: str) -> bool:
     place = "$.options.metadata" if name == "labels" else f"$.options.{name}"
-    head = place.rpartition(".")[0] if name.startswith(("reasoning.", "response_format.")) else ""
-    if name == "reasoning.wanted":
-        return under(path, head)
+    if name.startswith("reasoning."):
+        return under(path, "$.options.reasoning")
     return under(path, place) or under(place, path) if path != "$" else False
 
 
@@ -132,6 +138,8 @@ def _piece(path: str, each: Difference) -> bool:
     if under(place, path):
         return True
     message = _MESSAGE.match(place)
+    if each.aspect == "function" and re.fullmatch(r"\$\.tools\[\d+\]\.name", path):
+        return True  # a call goes by the name that its tool was given
     if each.aspect in ("role", "speaker", "order", "pairing") and message is not None:
         word = {"role": "role", "speaker": "name"}.get(each.aspect, "content")
         if path == f"{message[0]}.{word}":
@@ -169,10 +177,16 @@ def _number(path: str) -> int | None:
 def fits(kind: str, each: Difference) -> bool:
     """Whether that is what has happened: what is gone was dropped, what is there was not."""
     if each.what == "added":
-        return kind != "dropped"
+        return kind != "dropped" or _is_remark(each)
     if each.what == "lost" and each.topic == "piece" and each.aspect in (*MEDIA, "text", "call"):
         return kind == "dropped"
     return True
+
+
+def _is_remark(each: Difference) -> bool:
+    """Words in brackets that say what stood there."""
+    text = each.theirs
+    return isinstance(text, str) and text.startswith("[") and text.endswith("]")
 
 
 def least(each: Difference) -> str:
@@ -215,7 +229,11 @@ _TELLABLE = re.compile(
 def false_alarms(found: Sequence[Difference], losses: Sequence[Any], said: Facts) -> list[str]:
     """Entries that say something is gone which is there, or which says what is done anyway. Of
     options that are of no use without tools, writers may speak or not."""
-    aside = () if said.tools else ("$.options.tool_choice", "$.options.parallel_tool_calls")
+    lost = {each.ours.name for each in found if each.topic == "tool" and each.what == "lost"}
+    has_tools = any(tool.name not in lost for tool in said.tools)
+    aside = () if has_tools else ("$.options.tool_choice", "$.options.parallel_tool_calls")
+    if said.stop is None:
+        aside = (*aside, "$.message.metadata.stop_reason")
     there = {piece.place for piece in said.pieces if piece.text.strip() or piece.kind in MEDIA}
     there -= {each.piece.place for each in found if each.piece is not None and is_gone(each)}
     return [

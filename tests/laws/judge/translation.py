@@ -81,12 +81,14 @@ def streamed(source: str, target: str, frames: Sequence[Frame]) -> list[str]:
     if len(said) != len(told):
         is_told = any(loss.path == "$" for loss in losses)
         return [] if is_told else [f"untold: {len(said)} messages became {len(told)}"]
-    every = zip(said, told, values, strict=True)
-    return [
-        problem
-        for mine, other, value in every
-        for problem in judged(mine, other, value, losses, target)
-    ]
+    if len(said) == 1:
+        return judged(said[0], told[0], values[0], losses, target)
+    problems = []
+    for mine, other, value in zip(said, told, values, strict=True):
+        # one report for all of them: which entry is for which message cannot be told
+        problems += unaccounted(differences(placed(mine, value), other), losses)
+        problems += leaks(mine, other, target)
+    return problems
 
 
 def pairs(frames: Sequence[Frame]) -> list[tuple[str | None, Any]]:
