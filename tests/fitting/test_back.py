@@ -56,8 +56,8 @@ def frames(answer: dict[str, Any]) -> list[il.Frame]:
     return [il.Frame(event["type"], json.dumps(event)) for event in events]
 
 
-def streamed(answer: dict[str, Any]) -> Response:
-    reader = BACK.reader(il.dialect("anthropic").stream_reader())
+def streamed(answer: dict[str, Any], back: Back = BACK) -> Response:
+    reader = back.reader(il.dialect("anthropic").stream_reader())
     events = [event for frame in frames(answer) for event in reader.feed(frame)]
     return il.fold([*events, *reader.close()])
 
@@ -80,6 +80,40 @@ def test_a_tool_has_its_own_name_again(stream: bool) -> None:
     assert isinstance(call, ToolUseBlock)
     assert call.name == "1st"
     assert response.message.metadata.stop_reason is StopReason.TOOL_USE
+
+
+CUSTOM = Back(custom=frozenset({"patch"}))
+CALLED: dict[str, Any] = {
+    "type": "tool_use",
+    "id": "t1",
+    "name": "patch",
+    "input": {"input": "*** Begin"},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_for_free_text_is_called_with_free_text(stream: bool) -> None:
+    answer = whole(CALLED)
+    response = streamed(answer, CUSTOM) if stream else CUSTOM.response(_read(answer))
+    (call,) = response.message.content
+    assert isinstance(call, ToolUseBlock)
+    assert (call.call_type, call.input) == ("custom", {"input": "*** Begin"})
+    said = il.dialect("openai-responses").write_response(response).wire["output"][0]
+    assert (said["type"], said["input"]) == ("custom_tool_call", "*** Begin")
+
+
+def test_a_custom_tool_asked_of_others_comes_back_as_one() -> None:
+    body = {
+        "model": "m",
+        "input": "patch it",
+        "max_output_tokens": 9,
+        "tools": [{"type": "custom", "name": "patch"}],
+    }
+    for model in ("anthropic:claude-opus-4-8", "gemini:gemini-2.5-flash", "bedrock:nobody"):
+        said = il.convert(body, "openai-responses", model.partition(":")[0], model=model)
+        assert said.back == CUSTOM
+    chat = il.convert(body, "openai-responses", "openai-chat", model="openai:gpt-5")
+    assert chat.back is None
 
 
 def test_a_stream_and_the_whole_say_the_same() -> None:

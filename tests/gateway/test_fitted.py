@@ -175,6 +175,23 @@ def test_a_tool_that_had_to_be_renamed_is_called_by_its_own_name(stream: bool) -
     assert b"_1st_" not in data
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_for_free_text_is_called_with_free_text(stream: bool) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "patch", "input": {"input": "*** Begin"}}
+    provider = Listening("anthropic", [{**SAID, "content": [call], "stop_reason": "tool_use"}])
+    provider.stream = stream
+    body = {
+        "model": "anthropic:claude-opus-4-8",
+        "input": "patch it",
+        "tools": [{"type": "custom", "name": "patch"}],
+        "stream": stream,
+    }
+    data = through(provider, "/v1/responses", body)
+    assert b'"custom_tool_call"' in data
+    assert b'"function_call"' not in data
+    assert b'"*** Begin"' in data
+
+
 def _heard(data: bytes, stream: bool) -> tuple[str, str | None, bool]:
     """Text, reason to end, and whether anything was called."""
     if not stream:

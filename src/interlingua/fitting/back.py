@@ -32,15 +32,19 @@ from interlingua.streams.frames import Frame
 
 class Back(msgspec.Struct, frozen=True):
     """`names` are those that tools were called by, to their own; `json_tool` is the tool that
-    stands for an answer."""
+    stands for an answer; `custom` are the tools that take free text, and were said to take an
+    object that holds it."""
 
     names: dict[str, str] = {}
     json_tool: str | None = None
+    custom: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, names: Mapping[str, str], json_tool: str | None) -> Back | None:
+    def of(
+        cls, names: Mapping[str, str], json_tool: str | None, custom: frozenset[str] = frozenset()
+    ) -> Back | None:
         """None where everything was asked for as it was wanted."""
-        return cls(dict(names), json_tool) if names or json_tool else None
+        return cls(dict(names), json_tool, custom) if names or json_tool or custom else None
 
     def response(self, response: Response) -> Response:
         """A whole answer as it was wanted."""
@@ -62,12 +66,20 @@ class Back(msgspec.Struct, frozen=True):
             return block
         if block.name == self.json_tool:
             return TextBlock(_text(block.input, block.raw_arguments))
-        name = self.names.get(block.name)
-        return block if name is None else block.replace(name=name)
+        name = self.names.get(block.name, block.name)
+        if name in self.custom and free_text(block.input) is not None:
+            return block.replace(name=name, call_type="custom", raw_arguments=None)
+        return block if name == block.name else block.replace(name=name)
 
     def reader(self, reader: StreamReader) -> StreamReader:
         """A stream's reader whose events are those that were wanted."""
         return _Reader(reader, self)
+
+
+def free_text(input: dict[str, Any]) -> str | None:
+    """The text that a call of a tool for free text holds; None where it is none."""
+    text = input.get("input")
+    return text if len(input) == 1 and isinstance(text, str) else None
 
 
 def _text(input: dict[str, Any], spelled: str | None) -> str:
@@ -83,6 +95,8 @@ class _Reader:
         self._back = back
         self._answers: dict[tuple[int, int], str] = {}
         """Calls that stand for an answer, with what was told of it."""
+        self._free: dict[tuple[int, int], list[ToolUseInputDelta]] = {}
+        """Calls of tools for free text: what holds it is taken off when all of it is there."""
         self._calls = False
 
     @property
@@ -105,6 +119,8 @@ class _Reader:
             return [self._start(event)]  # type: ignore[arg-type]  # by its kind
         if kind is ToolUseInputDelta or kind is ToolUseEnd:
             key = (event.choice, event.index)  # type: ignore[union-attr]  # by its kind
+            if key in self._free:
+                return self._text(event, key)
             return self._answer(event, key) if key in self._answers else [event]
         if kind is BlockStart or kind is BlockEnd:
             return [event.replace(block=self._back.block(event.block))]  # type: ignore[union-attr]  # by its kind
@@ -123,8 +139,22 @@ class _Reader:
             self._answers[event.choice, event.index] = ""
             return BlockStart(event.index, TextBlock(""), choice=event.choice, frame=event.frame)
         self._calls = True
-        name = self._back.names.get(event.name)
-        return event if name is None else event.replace(name=name)
+        name = self._back.names.get(event.name, event.name)
+        if name in self._back.custom:
+            self._free[event.choice, event.index] = []
+            return event.replace(name=name, call_type="custom")
+        return event if name == event.name else event.replace(name=name)
+
+    def _text(self, event: Any, key: tuple[int, int]) -> list[Event]:
+        if type(event) is ToolUseInputDelta:
+            self._free[key].append(event)
+            return []
+        held = self._free.pop(key)
+        text = free_text(event.input)
+        if text is None:
+            return [*held, event]
+        piece = ToolUseInputDelta(event.index, text, choice=event.choice)
+        return [piece, event.replace(raw_arguments=None)]
 
     def _answer(self, event: Any, key: tuple[int, int]) -> list[Event]:
         """Pieces of a call as pieces of text."""

@@ -68,9 +68,20 @@ def fit(
         name = dialect or profile.dialect or ""
         scribe = Scribe(name, request, Report(name))
     if not profile.rules or fits(request, quick_of(profile, scribe.dialect)):
-        return Fitted(request, scribe.report, scribe)
+        back = Back.of({}, None, _custom(request, scribe.dialect)) if request.tools else None
+        return Fitted(request, scribe.report, scribe, back)
     fitter = Fitter(request, profile, scribe)
     for step in _STEPS:
         step(fitter)
-    back = Back.of(fitter.names, fitter.json_tool)
+    back = Back.of(fitter.names, fitter.json_tool, _custom(request, scribe.dialect))
     return Fitted(fitter.fitted(), scribe.report, scribe, back)
+
+
+_FREE_TEXT = frozenset({"openai-chat", "openai-responses"})
+"""Dialects that know tools which take free text; others are told of an object that holds it."""
+
+
+def _custom(request: Request, dialect: str) -> frozenset[str]:
+    if dialect in _FREE_TEXT:
+        return frozenset()
+    return frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
