@@ -81,9 +81,8 @@ def main() -> None:
         for address in addresses(stack):
             admitted, wrong = crowd(address, given.count)
             failed = failed or bool(wrong)
-            print(
-                f"{address.partition(':')[0]}: {given.count} requests, {admitted} admitted", wrong
-            )
+            engine = "PostgreSQL" if "://" in address else "SQLite"
+            print(f"{engine}: {given.count} requests, {admitted} admitted, {wrong or 'all well'}")
     raise SystemExit(failed)
 
 
