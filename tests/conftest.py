@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from interlingua.client import budget
 
@@ -12,8 +12,11 @@ pytest_plugins = ["pytester", "tests.plugin_requirements"]
 # A law is about values, not about how fast a busy machine computes them. The gate tries the same
 # values every time, so that a change is judged by what it changed; INTERLINGUA_RANDOM=1 looks for
 # new ones.
-settings.register_profile("gate", deadline=None, derandomize=True, database=None)
-settings.register_profile("random", deadline=None)
+_SLOW = [HealthCheck.too_slow]  # which a busy machine is, and no fault of what is tested
+settings.register_profile(
+    "gate", deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+)
+settings.register_profile("random", deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("random" if os.environ.get("INTERLINGUA_RANDOM") else "gate")
 
 
