@@ -13,7 +13,7 @@ WORKERS ?= 4
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test types collect pairs requirements laws cuts mutations bench docs fmt clean
+.PHONY: venv run test page types collect pairs requirements laws cuts mutations bench docs fmt clean
 
 venv: $(DEV)
 
@@ -53,6 +53,13 @@ collect: $(DEV)
 # Every official SDK through the gateway to every provider, in every way.
 pairs: $(DEV)
 	INTERLINGUA_ALL_PAIRS=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/gateway
+
+# The page in a real browser; its tests are skipped where there is none. Installing one needs root.
+page: $(DEV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'playwright>=1.49'
+	command -v chromium-headless-shell || command -v chromium || \
+		(apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell)
+	$(BIN)/python -m pytest -q tests/gateway/page
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements

@@ -25,6 +25,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/sessions/{id}/turns"): {"content": "hi"},
     ("PATCH", "/sessions/{id}"): {"active_model": None},
     ("POST", "/routing/check"): {"rules": "schema_version = 1"},
+    ("POST", "/convert"): {"text": "{}", "target": "anthropic"},
     ("POST", "/task"): {},
     ("POST", "/task/{id}/message"): {"role": "user", "content": "hi"},
     ("POST", "/task/{id}/confirmations"): {"id": "tu_1", "approved": False},

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua import __version__
+from interlingua.gateway.page.conversion import NewConversion
 from interlingua.gateway.paths.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
 from interlingua.gateway.tasks.bodies import NewAnswer, NewMessage, NewTask
 
@@ -91,6 +92,20 @@ CONFIRMATION: Json = {
     },
 }
 
+CONVERSION: Json = {
+    "type": "object",
+    "required": ["source", "kind", "evidence", "others", "target", "text", "losses"],
+    "properties": {
+        "source": {"type": "string"},
+        "kind": {"enum": ["request", "response"]},
+        "evidence": {"type": "array", "items": {"type": "string"}},
+        "others": {"type": "array", "items": {"type": "string"}},
+        "target": {"type": "string"},
+        "text": {"type": "string"},
+        "losses": {"type": "array", "items": {"type": "object"}},
+    },
+}
+
 
 def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
@@ -145,7 +160,7 @@ class Said(NamedTuple):
 
 
 SAID: dict[tuple[str, str], Said] = {
-    ("GET", "/"): Said("That somebody is here."),
+    ("GET", "/"): Said("That somebody is here; a page for who accepts HTML."),
     ("GET", "/health/live"): Said("Whether the process lives."),
     ("GET", "/health/ready"): Said("Whether requests may be sent.", errors=(503,)),
     ("GET", "/health"): Said("The same.", errors=(503,)),
@@ -155,6 +170,14 @@ SAID: dict[tuple[str, str], Said] = {
     ("GET", "/server/version"): Said("Versions of the program and of what it keeps."),
     ("GET", "/routing/policy"): Said("The rules in force."),
     ("POST", "/routing/check"): Said("Whether rules could be used.", body=Rules),
+    ("GET", "/convert"): Said(
+        "The formats that bodies can be read and written in.", _of("formats", _list(_TEXT))
+    ),
+    ("POST", "/convert"): Said(
+        "A body of one provider in the form of another, with what that loses.",
+        CONVERSION,
+        body=NewConversion,
+    ),
     ("GET", "/models"): Said("Models, with what they can do."),
     ("GET", "/v1/models"): Said("Models, as OpenAI or Anthropic list them.", errors=(400,)),
     ("GET", "/v1/models/{model:path}"): Said("One model.", errors=(404,)),
@@ -325,6 +348,8 @@ def _operation(said: Said, path: str, open: bool, dialect: bool, refs: Refs) -> 
     }
     if path.endswith("/events"):
         told["responses"]["200"]["content"]["text/event-stream"] = {}
+    if path == "/":
+        told["responses"]["200"]["content"]["text/html"] = {}
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in _ID.findall(path)

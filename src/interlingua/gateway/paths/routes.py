@@ -1,4 +1,5 @@
-"""Every path of the gateway's own, in one table, and the application made of it.
+"""Every path of the gateway's own, in one table, and the application made of it. Beside them are
+the files of the page, which are the same for everybody.
 
 Whether a caller may ask is decided on the row that matched, never on a text of the request; a row
 that does not say `open` asks for a key."""
@@ -17,6 +18,8 @@ from starlette.routing import Route as StarletteRoute
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.memory import responses as responses_store
+from interlingua.gateway.page import conversion
+from interlingua.gateway.page.files import routes as page_files
 from interlingua.gateway.paths import told as own
 from interlingua.gateway.paths.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.paths.errors import api_error
@@ -58,6 +61,8 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),
+    Row("GET", "/convert", conversion.formats_known, both=True),
+    Row("POST", "/convert", conversion.convert_body, both=True),
     Row("GET", "/models", own.models, dialect=True),
     Row("GET", "/v1/models", own.models, dialect=True),
     Row("GET", "/v1/models/{model:path}", own.model, dialect=True),
@@ -105,7 +110,7 @@ def application(service: Service) -> Starlette:
     routes = [
         StarletteRoute(row.path, _endpoint(service, row), methods=[row.method]) for row in rows()
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_here})
+    app = Starlette(routes=[*routes, *page_files()], exception_handlers={HTTPException: _not_here})
     app.router.redirect_slashes = False
     return app
 

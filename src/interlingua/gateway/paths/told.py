@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from interlingua import __version__
 from interlingua.gateway.keys.principal import KeyPrincipal
+from interlingua.gateway.page.files import page, wants_page
 from interlingua.gateway.paths import listing
 from interlingua.gateway.paths.bodies import Rules, ShownModel, read
 from interlingua.gateway.paths.callers import JSON, ApiError, answer
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
 
 async def here(service: Service, request: Request, principal: Principal) -> Response:
-    """Clients look whether anybody is there before they ask for anything."""
-    return answer({"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"})
+    """Browsers get the page; clients look whether anybody is there before they ask for anything."""
+    if wants_page(request):
+        return page()
+    said = {"name": "interlingua", "api": "/openapi.json", "models": "/v1/models"}
+    return answer(said, headers={"vary": "accept"})
 
 
 async def live(service: Service, request: Request, principal: Principal) -> Response:

@@ -102,6 +102,7 @@ class Welcome:
 
     def paths(self) -> dict[str, str]:
         names = {
+            "page": "/",
             "models": "/v1/models",
             "health": "/health/ready",
             "metrics": "/metrics",

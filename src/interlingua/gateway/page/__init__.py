@@ -1,0 +1,1 @@
+"""The page for people at `/`: its files, and what only it asks for."""

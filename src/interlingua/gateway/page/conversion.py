@@ -1,0 +1,80 @@
+"""`POST /convert`: any provider's body in another's form, with everything that could not be said.
+
+Bodies come and go as text, since not every number of theirs survives a browser's parser. Nobody is
+asked, nothing is kept, and files and addresses that a body names are not opened."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua import formats
+from interlingua.errors import DetectError, InterlinguaError
+from interlingua.gateway.paths.bodies import read
+from interlingua.gateway.paths.callers import ApiError, answer
+from interlingua.gateway.state import Principal
+from interlingua.losses import planning
+from interlingua.translate import Kind, convert
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+MOST_BYTES = 4 * 1024 * 1024
+
+
+class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /convert`: `text` is the body. What it is (`source`, `kind`) is found out unless said;
+    `model` is the target's name for the model where that differs."""
+
+    text: str
+    target: str
+    source: str | None = None
+    kind: Kind | None = None
+    model: str | None = None
+
+
+async def formats_known(service: Service, request: Request, principal: Principal) -> Response:
+    return answer({"formats": formats.names()})
+
+
+async def convert_body(service: Service, request: Request, principal: Principal) -> Response:
+    limits = replace(service.limits, body=min(service.limits.body, MOST_BYTES))
+    said = await read(request, NewConversion, limits)
+    try:
+        return answer(await asyncio.to_thread(_converted, said))
+    except DetectError as odd:
+        details = {"candidates": list(odd.candidates)}
+        raise ApiError(400, "format_unknown", str(odd), details) from None
+    except InterlinguaError as odd:
+        raise ApiError(400, "not_convertible", str(odd)) from None
+    except RecursionError:
+        raise ApiError(400, "not_convertible", "the body is too deep") from None
+
+
+def _converted(said: NewConversion) -> dict[str, Any]:
+    source, kind, evidence, others = _known(said)
+    with planning():
+        written = convert(said.text, source, said.target, kind, said.model)
+    return {
+        "source": source,
+        "kind": kind,
+        "evidence": evidence,
+        "others": others,
+        "target": said.target,
+        "text": msgspec.json.format(written.json(), indent=2).decode(),
+        "losses": written.report.losses,
+    }
+
+
+def _known(said: NewConversion) -> tuple[str, Kind, list[str], list[str]]:
+    """What the body is, why we think so, and what else it could be."""
+    if said.source is not None:
+        return said.source, said.kind or "request", [], []
+    found = formats.detect(said.text, said.kind)
+    others = [str(each) for each in found.others]
+    return found.dialect, found.kind, list(found.evidence), others

@@ -1,0 +1,165 @@
+// Sessions that are kept, and the transcript of one.
+
+import { ask, askText } from "./api.js";
+import { field, fill, folded, h, shown, when } from "./dom.js";
+import { choice } from "./convert.js";
+import { lossList } from "./losses.js";
+
+const PAGE = 100;
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+export async function sessionsView(element, id, part) {
+  const go = async (next, message) => {
+    fill(element, h("p", { role: "status" }, "Loading"));
+    await (next ? transcript(element, next, message) : listing(element));
+  };
+  await go(id, part);
+}
+
+async function listing(element) {
+  const found = [];
+  let more = false;
+  const list = h("ul", { "aria-label": "Sessions", class: "sessions" });
+  const search = h("input", { type: "search", autocomplete: "off" });
+  const rest = h("button", { type: "button", hidden: true }, "Older sessions");
+  const draw = () => {
+    const words = search.value.toLowerCase();
+    const fits = (row) => `${row.name ?? ""} ${row.workspace_path} ${row.active_model ?? ""}`.toLowerCase().includes(words);
+    const fitting = found.filter(fits);
+    fill(list, fitting.length ? fitting.map(line) : h("li", { class: "quiet" }, "No session."));
+    rest.hidden = !more;
+  };
+  const load = async () => {
+    const before = found.length ? `&before=${encodeURIComponent(found.at(-1).id)}` : "";
+    const told = await ask("GET", `/sessions?limit=${PAGE}${before}`);
+    found.push(...told.sessions);
+    more = told.has_more;
+    draw();
+  };
+  search.addEventListener("input", draw);
+  rest.addEventListener("click", load);
+  await load();
+  fill(element, h("h1", {}, "Sessions"), field("Search", search), list, rest);
+}
+
+function line(row) {
+  const facts = [`${row.message_count} messages`, row.active_model, when(row.updated_at)];
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { href: `#/sessions/${encodeURIComponent(row.id)}` },
+      h("span", { class: "name" }, row.name || row.workspace_path),
+      h("span", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
+    ),
+  );
+}
+
+async function transcript(element, id, message) {
+  const path = `/sessions/${encodeURIComponent(id)}`;
+  const [row, { formats }] = await Promise.all([ask("GET", path), ask("GET", "/convert")]);
+  const log = h("div", { role: "log", "aria-label": "Conversation", tabindex: 0 });
+  const earlier = h("button", { type: "button", hidden: true }, "Earlier messages");
+  const texts = [];
+  let oldest = null;
+  const load = async () => {
+    const before = oldest ? `&before=${encodeURIComponent(oldest)}` : "";
+    const text = await askText("GET", `${path}/messages?limit=${PAGE}${before}`);
+    const told = JSON.parse(text);
+    oldest = told.messages[0]?.id ?? oldest;
+    texts.unshift(text.slice(text.indexOf("[") + 1, text.lastIndexOf("]")));
+    log.prepend(...told.messages.map((each) => article(each, id)));
+    earlier.hidden = !told.has_more;
+  };
+  earlier.addEventListener("click", load);
+  await load();
+  while (message && !find(log, message) && !earlier.hidden) await load();
+  const facts = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
+  fill(
+    element,
+    h("h1", {}, row.name || row.workspace_path),
+    h("p", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
+    viewAs(formats, () => `[${texts.filter(Boolean).join(",")}]`),
+    h("section", { "aria-label": "Conversation", class: "conversation whole" }, earlier, log),
+  );
+  const wanted = message && find(log, message);
+  if (wanted) {
+    wanted.scrollIntoView();
+    wanted.focus();
+  }
+}
+
+function find(log, id) {
+  return [...log.children].find((each) => each.dataset.message === id);
+}
+
+/** The messages that are shown, as a request of any dialect, with its losses. */
+function viewAs(formats, messages) {
+  const target = choice(["", ...formats], "");
+  target.options[0].textContent = "the conversation";
+  const result = h("pre", { tabindex: 0, role: "region", "aria-label": "Converted" });
+  const losses = lossList();
+  const out = h("div", { hidden: true }, result, losses.element);
+  const work = async () => {
+    out.hidden = !target.value;
+    if (!target.value) return;
+    const name = target.value;
+    const said = { text: messages(), source: "canonical", target: name };
+    try {
+      const told = await ask("POST", "/convert", said);
+      if (target.value !== name) return;
+      fill(result, told.text);
+      losses.show(told.losses, name);
+    } catch (odd) {
+      fill(result, odd.message);
+      losses.clear();
+    }
+  };
+  target.addEventListener("change", work);
+  return h("div", { class: "view-as" }, field("View as", target), out);
+}
+
+function article(message, session) {
+  const link = `#/sessions/${encodeURIComponent(session)}/${encodeURIComponent(message.id)}`;
+  const known = message.metadata ?? {};
+  const usage = known.usage ?? {};
+  const tokens = usage.input_tokens == null ? null : `${usage.input_tokens} + ${usage.output_tokens ?? 0} tokens`;
+  const facts = [known.response_model, tokens, known.status && known.status !== "complete" ? known.status : null];
+  const said = facts.filter(Boolean).join(" · ");
+  return h(
+    "article",
+    { "aria-label": message.role, class: message.role, "data-message": message.id, tabindex: -1 },
+    h("h3", {}, message.role, " ", h("a", { href: link, "aria-label": "Link to this message" }, "#")),
+    (message.content ?? []).map(block),
+    said ? h("p", { class: "quiet" }, said) : null,
+  );
+}
+
+function block(each) {
+  switch (each.type) {
+    case "text":
+      return h("p", { class: "text" }, each.text);
+    case "thinking":
+      return folded("Thinking", h("p", { class: "text" }, each.text));
+    case "tool_use":
+      return folded(`Call of ${each.name}`, h("pre", {}, shown(each.input)));
+    case "tool_result": {
+      const title = each.is_error ? "Error of a tool" : "Result of a tool";
+      const inner = Array.isArray(each.content) ? each.content.map(block) : h("pre", {}, shown(each.content));
+      return folded(title, inner);
+    }
+    case "image":
+      return image(each);
+    default:
+      return folded(each.type ?? "block", h("pre", {}, shown(each)));
+  }
+}
+
+/** An image that is in the message; one that is only named is not fetched. */
+function image({ source, media_type: type, name }) {
+  const { kind, data } = source ?? {};
+  const alt = name || "image";
+  if (kind === "base64" && IMAGES.has(type)) return h("img", { src: `data:${type};base64,${data}`, alt });
+  return h("p", { class: "quiet" }, `${alt}: ${kind === "base64" ? type : data}`);
+}

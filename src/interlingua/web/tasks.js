@@ -1,0 +1,256 @@
+// Tasks: the list as it changes, and one of them to talk with.
+
+import { ask, follow } from "./api.js";
+import { Conversation, textOf } from "./conversation.js";
+import { field, fill, folded, h, shown, when } from "./dom.js";
+
+const TAIL = 500;
+const SHOWN = 200;
+
+export async function tasksView(element, id, _part, signal) {
+  const tasks = new Map();
+  const list = h("ul", { "aria-label": "Task list", class: "tasks" });
+  const more = h("p", { class: "quiet", hidden: true });
+  const state = h("p", { role: "status", class: "quiet" });
+  const pane = h("div", { class: "pane" });
+  let open = null;
+  let most = SHOWN;
+
+  const side = h(
+    "aside",
+    { "aria-label": "All tasks" },
+    h("a", { href: "#/tasks", class: "button" }, "New task"),
+    state,
+    list,
+    more,
+  );
+  fill(element, side, pane);
+
+  const draw = soon(() => {
+    const all = [...tasks.values()].sort((a, b) => b.created - a.created);
+    fill(list, all.slice(0, most).map((task) => line(task, open?.id)));
+    more.hidden = all.length <= most;
+    const rest = () => {
+      most += SHOWN;
+      draw();
+    };
+    fill(more, h("button", { type: "button", onclick: rest }, `${all.length - most} more`));
+    if (open?.id && tasks.has(open.id)) open.told(tasks.get(open.id));
+  });
+
+  const hear = (name, data) => {
+    if (name === "daemon.tasks.synchronized") {
+      tasks.clear();
+      for (const task of data.tasks) tasks.set(task.id, task);
+    } else if (name === "daemon.task.changed") {
+      if (data.task.ended) tasks.delete(data.task.id);
+      else tasks.set(data.task.id, data.task);
+      if (open?.id === data.task.id) open.told(data.task);
+    }
+    draw();
+  };
+  const heard = (now) => fill(state, now === "open" ? "" : "The connection is lost; trying again.");
+  follow("/events", hear, heard, signal);
+
+  const go = (next) => {
+    open?.leave();
+    open = next ? oneTask(pane, next, signal) : newTask(pane);
+    element.classList.toggle("one", Boolean(next));
+    draw();
+    return true;
+  };
+  go(id);
+  return go;
+}
+
+/** The same, once for all calls within one frame. */
+function soon(work) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      work();
+    });
+  };
+}
+
+function line(task, open) {
+  const name = task.name || task.cwd;
+  const said = [
+    task.waiting ? "waits for you" : task.interrupted ? "interrupted" : task.status,
+    task.queued ? `${task.queued} queued` : null,
+  ];
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { href: `#/tasks/${encodeURIComponent(task.id)}`, "aria-current": task.id === open ? "true" : null },
+      h("span", { class: "name" }, name),
+      h("span", { class: `state ${task.status}` }, said.filter(Boolean).join(", ")),
+    ),
+  );
+}
+
+/** Where a message is written. Enter sends it; with Shift it begins a line. */
+function messageForm(send, ...beside) {
+  const box = h("textarea", { "aria-label": "Message", rows: 3, required: true, placeholder: "Message" });
+  const button = h("button", { type: "submit", class: "first" }, "Send");
+  const wrong = h("p", { role: "alert", class: "wrong" });
+  const form = h("form", { class: "compose" }, ...beside, box, wrong, h("div", { class: "row" }, button));
+  const submit = async (event) => {
+    event.preventDefault();
+    if (!box.value.trim() || button.disabled) return;
+    button.disabled = true;
+    fill(wrong);
+    try {
+      await send({ role: "user", content: box.value });
+      box.value = "";
+    } catch (odd) {
+      fill(wrong, odd.message);
+    }
+    button.disabled = false;
+  };
+  form.addEventListener("submit", submit);
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+  });
+  return { form, box, row: form.lastChild, wrong };
+}
+
+function newTask(pane) {
+  const folder = h("input", { type: "text", autocomplete: "off", placeholder: "the gateway's own folder" });
+  const model = h("input", { type: "text", autocomplete: "off", list: "models", placeholder: "as the rules say" });
+  const known = h("datalist", { id: "models" });
+  const send = async (message) => {
+    const said = { message };
+    if (folder.value.trim()) said.cwd = folder.value.trim();
+    if (model.value.trim()) said.model = model.value.trim();
+    location.hash = `#/tasks/${encodeURIComponent(await started(said))}`;
+  };
+  const { form } = messageForm(send, field("Folder", folder), field("Model", model), known);
+  fill(pane, h("h1", {}, "New task"), form);
+  ask("GET", "/v1/models").then(
+    ({ data }) => fill(known, data.map((each) => h("option", { value: each.id }))),
+    () => {}, // names can be typed all the same
+  );
+  return { id: null, leave() {}, told() {} };
+}
+
+/** The new task; where one lives in the folder already, that one gets the message. */
+async function started(said) {
+  try {
+    return (await ask("POST", "/task", said)).task.id;
+  } catch (odd) {
+    const id = odd.status === 409 && odd.body?.task?.id;
+    if (!id) throw odd;
+    await ask("POST", `/task/${encodeURIComponent(id)}/message`, { message: said.message });
+    return id;
+  }
+}
+
+function oneTask(pane, id, signal) {
+  const path = `/task/${encodeURIComponent(id)}`;
+  const log = h("div", { role: "log", "aria-label": "Conversation", tabindex: 0 });
+  const earlier = h("p", { hidden: true });
+  const region = h("section", { "aria-label": "Conversation", class: "conversation" }, earlier, log);
+  const asking = h("section", { "aria-label": "Approvals", class: "approvals", "aria-live": "polite" });
+  const queue = h("ul", { "aria-label": "Queue", class: "queue", hidden: true });
+  const title = h("h1", {}, "Task");
+  const about = h("p", { class: "quiet" });
+  const state = h("p", { role: "status", class: "quiet" });
+  const talk = new Conversation(log);
+  let following = new AbortController();
+  let first = null;
+
+  const tried = (work) => async () => {
+    fill(wrong);
+    try {
+      await work();
+    } catch (odd) {
+      fill(wrong, odd.message);
+    }
+  };
+  const stop = h("button", { type: "button", disabled: true }, "Stop");
+  const resume = h("button", { type: "button", hidden: true }, "Go on");
+  const end = h("button", { type: "button" }, "End task");
+  const send = (message) => ask("POST", `${path}/message`, { message });
+  const { form, row, wrong } = messageForm(send);
+  stop.addEventListener("click", tried(() => ask("POST", `${path}/cancel`)));
+  resume.addEventListener("click", tried(() => ask("POST", `${path}/resume`)));
+  end.addEventListener("click", tried(() => ask("DELETE", path)));
+  row.append(stop, resume, end);
+  const transcript = h("a", { href: `#/sessions/${encodeURIComponent(id)}` }, "Transcript");
+  fill(pane, h("div", { class: "head" }, title, about, transcript), region, asking, queue, state, form);
+
+  const toEnd = soon(() => region.scrollTo({ top: region.scrollHeight }));
+  const kept = (work) => {
+    const atEnd = region.scrollHeight - region.scrollTop - region.clientHeight < 80;
+    work();
+    if (atEnd) toEnd();
+  };
+  const hear = (name, data) => {
+    if (name === "maria") {
+      if (first === null) {
+        first = data.seq;
+        earlier.hidden = first <= 1;
+      }
+      kept(() => talk.hear(data));
+    } else if (name === "maria.delta") {
+      kept(() => talk.piece(data));
+    } else if (name === "maria.queued_messages.synchronized") {
+      drawQueue(data);
+    } else if (name === "maria.confirmations.synchronized") {
+      fill(asking, data.map(question));
+    }
+  };
+  const drawQueue = (waiting) => {
+    queue.hidden = !waiting.length;
+    const line = ({ id: message, message: said }) => {
+      const take = tried(() => ask("DELETE", `${path}/message/${encodeURIComponent(message)}`));
+      const button = h("button", { type: "button", onclick: take }, "Take back");
+      return h("li", {}, h("span", { class: "text" }, textOf(said)), button);
+    };
+    fill(queue, waiting.map(line));
+  };
+  const question = ({ id: call, name, args, side_effects: effects, expires }) => {
+    const decide = (approved) => tried(() => ask("POST", `${path}/confirmations`, { id: call, approved }));
+    return h(
+      "div",
+      { role: "group", "aria-label": `May ${name} run?`, class: "question" },
+      h("p", {}, `May ${name} run (${effects})? Without an answer it is a no at ${when(expires)}.`),
+      folded("With these arguments", h("pre", {}, shown(args))),
+      h("button", { type: "button", class: "first", onclick: decide(true) }, "Approve"),
+      h("button", { type: "button", onclick: decide(false) }, "Deny"),
+    );
+  };
+  const heard = (now, odd) => {
+    const words = { open: "", lost: "The connection is lost; trying again." };
+    fill(state, now === "refused" ? odd.message : words[now]);
+  };
+  const begin = (query) => {
+    following.abort();
+    following = new AbortController();
+    first = null;
+    talk.clear();
+    follow(`${path}/events${query}`, hear, heard, AbortSignal.any([signal, following.signal]));
+  };
+  earlier.append(
+    h("button", { type: "button", onclick: () => begin("") }, "Show everything from the beginning"),
+  );
+  const told = (task) => {
+    fill(title, task.name || task.cwd);
+    fill(about, [task.status, task.model, task.name && task.cwd, when(task.created)].filter(Boolean).join(" · "));
+    stop.disabled = task.status !== "generating";
+    resume.hidden = !task.interrupted;
+    if (task.ended) {
+      fill(state, "The task has ended.");
+      for (const control of form.elements) control.disabled = true;
+    }
+  };
+  begin(`?tail=${TAIL}`);
+  ask("GET", path).then(({ task }) => told(task), (odd) => fill(state, odd.message));
+  return { id, told, leave: () => following.abort() };
+}

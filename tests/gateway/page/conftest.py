@@ -1,0 +1,88 @@
+"""A gateway in a thread and, where there is one, a real browser in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.gateway.serving import Upstream, served
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+
+
+class Place(NamedTuple):
+    """Where the gateway is, a folder for tasks, and the provider behind it."""
+
+    base: str
+    home: Path
+    provider: Upstream
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("page")
+    ready, over = threading.Event(), threading.Event()
+    found: list[str] = []
+
+    async def serve(provider: Upstream) -> None:
+        provider.configure(home)
+        async with served(home) as here:
+            found.append(here.base)
+            ready.set()
+            while not over.is_set():
+                await asyncio.sleep(0.05)
+
+    with Upstream() as provider:
+        thread = threading.Thread(target=lambda: asyncio.run(serve(provider)))
+        thread.start()
+        assert ready.wait(30)
+        yield Place(found[0], home, provider)
+        over.set()
+        thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Only for a module: as long as it is there, this thread has an event loop that runs."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: `make page` installs it"
+    )
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no browser is installed ({', '.join(BROWSERS)}): `make page` installs one")
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any, place: Place) -> Iterator[Any]:
+    """An open page that may not complain about anything."""
+    context = browser.new_context(base_url=place.base, viewport={"width": 1100, "height": 800})
+    made = context.new_page()
+    odd: list[str] = []
+    made.on("pageerror", lambda error: odd.append(str(error)))
+    made.on("console", lambda said: odd.append(said.text) if _complains(said) else None)
+    made.on("dialog", lambda dialog: odd.append(f"dialog: {dialog.message}") or dialog.dismiss())
+    made.on("request", lambda asked: odd.append(asked.url) if _is_outside(asked, place) else None)
+    made.goto("/")
+    yield made
+    context.close()
+    assert odd == []
+
+
+def _complains(said: Any) -> bool:
+    """Of something else than an answer that is no."""
+    return said.type == "error" and not said.text.startswith("Failed to load resource")
+
+
+def _is_outside(asked: Any, place: Place) -> bool:
+    return not asked.url.startswith((place.base, "data:image/"))

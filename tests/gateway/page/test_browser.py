@@ -1,0 +1,167 @@
+"""The page in a real browser, found by the names that a screen reader says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.page.conftest import Place
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+from playwright.sync_api import expect
+
+expect.set_options(timeout=20_000)
+
+
+def start(page: Any, folder: Path, words: str, model: str | None = None) -> None:
+    folder.mkdir(exist_ok=True)
+    page.get_by_role("link", name="New task").click()
+    page.get_by_label("Folder").fill(str(folder))
+    if model is not None:
+        page.get_by_label("Model").fill(model)
+    page.get_by_role("textbox", name="Message").fill(words)
+    page.get_by_role("button", name="Send").click()
+
+
+def articles(page: Any, role: str) -> Any:
+    return page.get_by_role("log", name="Conversation").get_by_role("article", name=role)
+
+
+def test_a_task_is_started_and_answers(page: Any, place: Place) -> None:
+    start(page, place.home / "first", "hello there")
+    expect(articles(page, "user")).to_have_count(1)
+    expect(articles(page, "assistant")).to_contain_text("to: hello there")
+    expect(page.get_by_role("region", name="Conversation")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+    page.get_by_role("textbox", name="Message").fill("and again")
+    page.keyboard.press("Enter")
+    expect(articles(page, "assistant")).to_have_count(2)
+    expect(articles(page, "assistant").last).to_contain_text("to: and again")
+    page.reload()
+    expect(articles(page, "user")).to_have_count(2)
+    expect(articles(page, "assistant")).to_have_count(2)
+
+
+def test_a_tool_that_writes_runs_when_it_is_approved(page: Any, place: Place) -> None:
+    start(page, place.home / "asks", "write b.txt")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+    expect(articles(page, "tool")).to_contain_text("write_file: done")
+    expect(articles(page, "tool")).to_have_count(1)
+    expect(articles(page, "assistant").last).to_contain_text("Answer")
+    assert (place.home / "asks" / "b.txt").read_text() == "written\n"
+
+
+def test_a_tool_that_is_denied_does_not_run(page: Any, place: Place) -> None:
+    start(page, place.home / "denies", "write b.txt")
+    page.get_by_role("button", name="Deny").click()
+    expect(articles(page, "tool")).to_contain_text("write_file: failed")
+    assert not (place.home / "denies" / "b.txt").exists()
+
+
+def test_text_comes_as_it_is_said_and_what_waits_can_be_taken_back(page: Any, place: Place) -> None:
+    start(page, place.home / "slow", "slow")
+    expect(articles(page, "assistant")).to_contain_text("w3 w4")
+    assert "w399" not in articles(page, "assistant").inner_text(), "it is not whole yet"
+    box = page.get_by_role("textbox", name="Message")
+    for words in ("second", "third"):
+        box.fill(words)
+        page.get_by_role("button", name="Send").click()
+        expect(box).to_have_value("")
+    queue = page.get_by_role("list", name="Queue").get_by_role("listitem")
+    expect(queue).to_have_count(2)
+    queue.first.get_by_role("button", name="Take back").click()
+    expect(queue).to_have_count(1)
+    expect(queue).to_contain_text("third")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped.")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+    expect(page.get_by_role("list", name="Queue")).to_be_hidden()
+
+
+def test_the_list_of_tasks_is_live(page: Any, browser: Any, place: Place) -> None:
+    folder = place.home / "elsewhere"
+    other = browser.new_context(base_url=place.base).new_page()
+    other.goto("/")
+    start(other, folder, "hi")
+    tasks = page.get_by_role("list", name="Task list")
+    expect(tasks.get_by_role("link", name=str(folder))).to_contain_text("idle")
+    other.get_by_role("button", name="End task").click()
+    expect(tasks.get_by_role("link", name=str(folder))).to_have_count(0)
+    other.context.close()
+
+
+def test_the_keyboard_alone_is_enough(page: Any, place: Place) -> None:
+    (place.home / "keys").mkdir()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('label')?.textContent") == "Folder":
+            break
+    page.keyboard.type(str(place.home / "keys"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("by hand")
+    page.keyboard.press("Enter")
+    expect(articles(page, "assistant")).to_contain_text("to: by hand")
+
+
+BODY = {
+    "model": "gpt-4.1",
+    "messages": [{"role": "user", "content": "hi"}],
+    "frequency_penalty": 0.5,
+    "max_tokens": 100,
+}
+
+
+def test_a_body_is_shown_in_another_form_with_its_losses(page: Any) -> None:
+    navigation = page.get_by_role("navigation")
+    assert navigation.get_by_role("link").all_inner_texts() == ["Tasks", "Sessions", "Convert"]
+    navigation.get_by_role("link", name="Convert").click()
+    page.get_by_label("Body").fill(json.dumps(BODY))
+    page.get_by_role("button", name="Convert").click()
+    expect(page.get_by_text("This is a request of openai-chat")).to_be_visible()
+    losses = page.get_by_role("list", name="Losses").get_by_role("listitem")
+    expect(losses.filter(has_text="frequency_penalty")).to_have_count(1)
+    page.get_by_role("combobox", name="View as").select_option("gemini")
+    expect(page.get_by_role("region", name="Converted")).to_contain_text('"contents"')
+    expect(losses.filter(has_text="frequency_penalty")).to_have_count(0)
+    page.get_by_label("Body").fill("{")
+    page.get_by_role("button", name="Convert").click()
+    expect(page.get_by_role("alert")).not_to_be_empty()
+
+
+def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -> None:
+    start(page, place.home / "kept", "read a.txt")
+    expect(articles(page, "assistant").last).to_contain_text("Answer")
+    page.get_by_role("navigation").get_by_role("link", name="Sessions").click()
+    page.get_by_label("Search").fill("kept")
+    page.get_by_role("list", name="Sessions").get_by_role("link").click()
+    expect(articles(page, "user").first).to_contain_text("read a.txt")
+    call = articles(page, "assistant").first.get_by_role("group")
+    expect(call.get_by_text("a.txt")).to_be_hidden()
+    call.get_by_text("Call of read_file").click()
+    expect(call.get_by_text("a.txt")).to_be_visible()
+    page.get_by_role("combobox", name="View as").select_option("gemini")
+    expect(page.get_by_role("region", name="Converted")).to_contain_text('"functionCall"')
+    articles(page, "assistant").last.get_by_label("Link to this message").click()
+    expect(articles(page, "assistant").last).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone_shows_all_of_it(browser: Any, place: Place, scheme: str) -> None:
+    context = browser.new_context(
+        base_url=place.base, viewport={"width": 360, "height": 700}, color_scheme=scheme
+    )
+    page = context.new_page()
+    page.goto("/")
+    start(page, place.home / f"phone-{scheme}", "x" * 500)
+    expect(articles(page, "assistant")).to_contain_text("Answer")
+    for view in ("Sessions", "Convert", "Tasks"):
+        page.get_by_role("navigation").get_by_role("link", name=view).click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (back == "rgb(252, 252, 250)") is (scheme == "light")
+    context.close()

@@ -1,0 +1,102 @@
+"""`POST /convert`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from tests.gateway.serving import Served, served
+
+CHAT = '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "hi"}], "seed": 7}'
+
+
+def converted(home: Path, *bodies: dict[str, Any]) -> list[tuple[int, Any]]:
+    async def work(gateway: Served) -> list[tuple[int, Any]]:
+        return [(await gateway.ask("POST", "/v1/convert", body))[:2] for body in bodies]
+
+    async def serve() -> list[tuple[int, Any]]:
+        async with served(home) as gateway:
+            return await work(gateway)
+
+    return asyncio.run(serve())
+
+
+def test_a_body_is_recognised_and_said_in_another_form(tmp_path: Path) -> None:
+    ((status, told),) = converted(tmp_path, {"text": CHAT, "target": "anthropic"})
+    assert (status, told["source"], told["kind"]) == (200, "openai-chat", "request")
+    assert told["evidence"]
+    expected = il.convert(CHAT, "openai-chat", "anthropic")
+    assert json.loads(told["text"]) == expected.wire
+    assert told["losses"] == json.loads(expected.report.to_json())["losses"]
+    assert [loss["path"] for loss in told["losses"] if "seed" in loss["path"]]
+
+
+def test_numbers_stay_as_they_were_said(tmp_path: Path) -> None:
+    call = {"name": "f", "arguments": '{"n": 12345678901234567890, "x": 1.0}'}
+    body = {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "1", "type": "function", "function": call}],
+            },
+        ],
+    }
+    ((_, told),) = converted(tmp_path, {"text": json.dumps(body), "target": "anthropic"})
+    assert "12345678901234567890" in told["text"]
+    assert "1.0" in told["text"]
+
+
+def test_what_was_said_of_a_body_counts(tmp_path: Path) -> None:
+    message = '[{"role": "user", "content": [{"type": "text", "text": "hi"}]}]'
+    ((status, told),) = converted(
+        tmp_path, {"text": message, "source": "canonical", "target": "gemini", "model": "x"}
+    )
+    assert (status, told["source"], told["losses"]) == (200, "canonical", [])
+    assert json.loads(told["text"])["contents"]
+
+
+def test_what_cannot_be_converted_is_told_with_a_reason(tmp_path: Path) -> None:
+    replies = converted(
+        tmp_path,
+        {"text": "{", "target": "anthropic"},
+        {"text": '{"a": 1}', "target": "anthropic"},
+        {"text": CHAT, "target": "nobody"},
+        {"text": CHAT, "target": "anthropic", "source": "nobody"},
+        {"text": "[" * 100_000, "target": "anthropic"},
+        {"text": CHAT, "target": "anthropic", "kind": "poem"},
+        {"text": CHAT},
+    )
+    assert [status for status, _ in replies] == [400] * 7
+    assert [told["error"]["code"] for _, told in replies] == [
+        *("not_convertible", "format_unknown", "format_unknown", "format_unknown"),
+        *("not_convertible", "invalid_request", "invalid_request"),
+    ]
+
+
+def test_a_body_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlingua.gateway.page.conversion.MOST_BYTES", 1000)
+    ((status, told),) = converted(tmp_path, {"text": "x" * 1000, "target": "anthropic"})
+    assert (status, told["error"]["code"]) == (413, "request_too_large")
+
+
+def test_files_and_addresses_that_a_body_names_are_not_opened(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(b"canary")
+    source = {"kind": "file_ref", "data": str(secret)}
+    block = {"type": "image", "source": source, "media_type": "image/png"}
+    text = json.dumps([{"role": "user", "content": [block]}])
+    bodies = [
+        {"text": text, "source": "canonical", "target": name, "model": "x"}
+        for name in ("openai-chat", "anthropic", "gemini", "flat", "canonical")
+    ]
+    for status, told in converted(tmp_path, *bodies):
+        assert status == 200, told
+        assert "Y2FuYXJ5" not in told["text"]
+        assert "canary" not in told["text"]

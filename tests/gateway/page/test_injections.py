@@ -1,0 +1,138 @@
+"""Scripts in everything that a model, a tool, a file or a user can say: none runs, all is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.gateway.page.conftest import Place
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+from playwright.sync_api import expect
+
+COUNT = 300
+RUN = "window.ran=1"
+OUTSIDE = "http://198.51.100.7/x"
+AROUND = (
+    *("{}", "\"'>{}", "</p></article>{}", "-->{}", "]]>{}", "</textarea>{}", "</script>{}"),
+    *("${{{}}}", "{{{{{}}}}}", "`{}`", "\u202e{}", "%3C{}", "&lt;{}", "![a]({})", "\\x3c{}"),
+)
+INSIDE = (
+    f"<script>{RUN}</script>",
+    f"<img src=x onerror={RUN}>",
+    f"<svg onload={RUN}>",
+    f"<svg><script>{RUN}</script></svg>",
+    f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
+    f"<iframe src=javascript:parent.{RUN}></iframe>",
+    f"<details open ontoggle={RUN}>x</details>",
+    f"<input autofocus onfocus={RUN}>",
+    f"<a href='javascript:{RUN}'>x</a>",
+    f"javascript:{RUN}",
+    f"<style>@import '{OUTSIDE}';</style>",
+    f"<link rel=stylesheet href={OUTSIDE}>",
+    f"<img src={OUTSIDE}>",
+    f"<meta http-equiv=refresh content='0;url={OUTSIDE}'>",
+    f"<base href={OUTSIDE}>",
+    f"<form action={OUTSIDE}><button>x</button></form>",
+    f"<object data={OUTSIDE}></object>",
+    f"<video><source onerror={RUN}></video>",
+    f"<math><mtext><img src=x onerror={RUN}></mtext></math>",
+    f"<template><script>{RUN}</script></template>",
+)
+STRANGE = "script, iframe, object, embed, svg, style, link, base, video, math, template, img, form"
+
+
+def payloads() -> list[str]:
+    every = (around.format(inside) for inside, around in product(INSIDE, AROUND))
+    return list(islice(every, COUNT))
+
+
+async def plant(place: Place, said: list[str]) -> tuple[str, str]:
+    """A task that says all of them, and one whose tool does; many tasks have them as names."""
+    async with aiohttp.ClientSession(place.base) as http:
+
+        async def ask(path: str, body: Any) -> Any:
+            async with http.post(path, json=body) as reply:
+                assert reply.status in (200, 201), await reply.text()
+                return await reply.json()
+
+        def folder(name: str) -> str:
+            made = place.home / "planted" / name
+            made.mkdir(parents=True)
+            return str(made)
+
+        for number, text in enumerate(said[:: len(AROUND)]):
+            made = {
+                "cwd": folder(f"{number}"),
+                "name": text,
+                "model": "anthropic:claude-sonnet-4-6",
+            }
+            await ask("/task", made)
+        task = (await ask("/task", {"cwd": folder("says")}))["task"]["id"]
+        for text in said:
+            body = {"role": "assistant", "content": text}
+            await ask(f"/task/{task}/message", body)
+        await ask(f"/task/{task}/message", {"role": "user", "content": f"json {said[0]}"})
+        tools = folder("<img src=x onerror=window.ran=1>")
+        (Path(tools) / "a<b>.txt").write_text("\n".join(said))
+        message = {"role": "user", "content": "read a<b>.txt"}
+        tool = (await ask("/task", {"cwd": tools, "message": message}))["task"]["id"]
+        return task, tool
+
+
+def unharmed(page: Any) -> None:
+    assert page.evaluate("window.ran") is None
+    assert page.locator("main").locator(STRANGE.replace(", form", "")).count() == 0
+    assert page.locator("main form").count() <= 1, "our own"
+
+
+def test_no_script_in_what_is_shown_runs(page: Any, place: Place) -> None:
+    said = payloads()
+    assert len(set(said)) == COUNT
+    with ThreadPoolExecutor(1) as elsewhere:
+        task, tool = elsewhere.submit(lambda: asyncio.run(plant(place, said))).result()
+    log = page.get_by_role("log", name="Conversation")
+    page.goto(f"/#/tasks/{task}")
+    page.get_by_role("button", name="Show everything from the beginning").click()
+    expect(log.get_by_role("article", name="assistant")).to_have_count(COUNT + 1, timeout=30_000)
+    shown = log.locator("article.assistant .text").all_text_contents()
+    assert shown[:COUNT] == said
+    unharmed(page)
+    names = page.get_by_role("list", name="Task list").locator(".name").all_text_contents()
+    assert set(said[:: len(AROUND)]) <= set(names)
+    page.goto(f"/#/tasks/{tool}")
+    expect(log.get_by_role("article", name="tool")).to_contain_text("read_file: done")
+    log.get_by_text("read_file: done").click()
+    assert said[-1] in log.get_by_role("article", name="tool").text_content()
+    unharmed(page)
+    page.goto(f"/#/sessions/{task}")
+    for count in (200, 300, COUNT + 2):
+        page.get_by_role("button", name="Earlier messages").click()
+        expect(log.get_by_role("article")).to_have_count(count, timeout=20_000)
+    unharmed(page)
+    page.get_by_role("combobox", name="View as").select_option("openai-chat")
+    expect(page.get_by_role("region", name="Converted")).to_contain_text("window.ran")
+    unharmed(page)
+
+
+def test_no_script_in_a_body_runs(page: Any) -> None:
+    said = payloads()
+    body = {
+        "model": said[0],
+        "messages": [{"role": "user", "content": text} for text in said],
+        **{text: text for text in said[:20]},
+    }
+    page.goto("/#/convert")
+    page.get_by_label("Body").fill(json.dumps(body))
+    page.get_by_label("Read as").select_option("openai-chat")
+    page.get_by_role("button", name="Convert").click()
+    expect(page.get_by_role("list", name="Losses").get_by_role("listitem").first).to_be_visible()
+    expect(page.get_by_role("region", name="Converted")).to_contain_text("window.ran")
+    unharmed(page)
