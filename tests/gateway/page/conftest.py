@@ -6,12 +6,13 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.gateway.serving import Upstream, served
+from tests.gateway.serving import Upstream, key, served
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -25,9 +26,10 @@ class Place(NamedTuple):
     provider: Upstream
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("page")
+@contextmanager
+def standing(home: Path, keyed: bool = False) -> Iterator[tuple[Place, str]]:
+    """A gateway, and a key of it where it asks for one."""
+    token = key(home).token if keyed else ""
     ready, over = threading.Event(), threading.Event()
     found: list[str] = []
 
@@ -43,9 +45,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         thread = threading.Thread(target=lambda: asyncio.run(serve(provider)))
         thread.start()
         assert ready.wait(30)
-        yield Place(found[0], home, provider)
-        over.set()
-        thread.join(30)
+        try:
+            yield Place(found[0], home, provider), token
+        finally:
+            over.set()
+            thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with standing(tmp_path_factory.mktemp("page")) as (here, _):
+        yield here
 
 
 @pytest.fixture(scope="module")

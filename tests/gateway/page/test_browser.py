@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.page.conftest import Place
+from tests.gateway.page.conftest import Place, standing
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
@@ -165,3 +165,18 @@ def test_a_telephone_shows_all_of_it(browser: Any, place: Place, scheme: str) ->
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (back == "rgb(252, 252, 250)") is (scheme == "light")
     context.close()
+
+
+def test_a_gateway_with_keys_asks_for_one(browser: Any, tmp_path: Path) -> None:
+    with standing(tmp_path, keyed=True) as (place, token):
+        context = browser.new_context(base_url=place.base)
+        page = context.new_page()
+        page.goto("/")
+        page.get_by_label("Key").fill("gw_wrong")
+        page.get_by_role("button", name="Use this key").click()
+        page.get_by_label("Key").fill(token)
+        page.get_by_role("button", name="Use this key").click()
+        start(page, tmp_path / "mine", "hello")
+        expect(articles(page, "assistant")).to_contain_text("to: hello")
+        assert token not in page.url
+        context.close()
