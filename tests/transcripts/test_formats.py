@@ -8,10 +8,11 @@ import pytest
 
 import interlingua as il
 from interlingua import transcripts
-from interlingua.model.message import Message, Role
-from interlingua.transcripts import Transcript, TranscriptError, format_of, formats
+from interlingua.model.message import Message
+from interlingua.transcripts import TranscriptError, format_of, formats
 from interlingua.transcripts.totals import usage_of
 from tests.transcripts.made import SESSION, session
+from tests.transcripts.said import said
 
 AGENTS = [name for name in formats() if format_of(name).resume is not None]
 
@@ -32,7 +33,7 @@ def test_a_session_of_another_tool_arrives(agent: str, tmp_path: Path) -> None:
     path = written(agent, tmp_path)
     assert transcripts.detect(path).format == agent
     arrived = transcripts.read(path)
-    assert _said(arrived) == _said(session())
+    assert said(arrived) == said(session())
     assert arrived.folder == "/home/user/bakery" or agent == "gemini-cli"
     assert arrived.models == ("claude-sonnet-4-6",)
     assert not arrived.report
@@ -140,22 +141,6 @@ def test_garbled_lines_are_named_and_left_out(agent: str, garbage: bytes, tmp_pa
     odd = tmp_path / "odd.jsonl"
     odd.write_bytes(b"\n".join(lines))
     arrived = transcripts.read(odd, agent)
-    assert _said(arrived) == _said(session())
+    assert said(arrived) == said(session())
     named = [loss.path for loss in arrived.report if loss.severity == "error"]
     assert named == ([f"line {middle + 1}"] if garbage != b'{"type": 7}' else [])
-
-
-def _said(transcript: Transcript) -> set[tuple[str, str, bool]]:
-    """Every text, call and result, whatever their order."""
-    said: set[tuple[str, str, bool]] = set()
-    for message in transcript.messages:
-        if message.role in (Role.SYSTEM, Role.DEVELOPER):
-            continue
-        for block in message.content:
-            if isinstance(block, il.TextBlock):
-                said.add((str(message.role), block.text, False))
-            elif isinstance(block, il.ToolUseBlock):
-                said.add((block.name, str(block.input), False))
-            elif isinstance(block, il.ToolResultBlock):
-                said.add(("result", str([each.text for each in block.content]), block.is_error))  # type: ignore[union-attr]
-    return said

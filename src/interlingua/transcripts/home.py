@@ -65,7 +65,7 @@ def _bytes(file: OriginFile, span: Span) -> bytes:
 
 
 def _pieces(file: OriginFile, edits: list[tuple[Span, bytes]], added: bytes) -> Iterator[bytes]:
-    at = 0
+    at = file.start
     for span, line in sorted(edits, key=lambda edit: edit[0].start):
         yield from copied(file.path, span.start, at)
         yield line

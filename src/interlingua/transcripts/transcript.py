@@ -25,11 +25,12 @@ class Span(msgspec.Struct, frozen=True):
 
 class OriginFile(msgspec.Struct, frozen=True):
     """A file that was read: `name` is its path relative to the folder of the main file, `size`
-    how much of it was there."""
+    how much of it was there, `start` where the session begins in it, if others stand before."""
 
     path: Path
     name: str
     size: int
+    start: int = 0
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -1,0 +1,197 @@
+"""Files of many conversations, one a row: lines of JSON, or one JSON list (or a single object)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jiter
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.base import Raw
+from interlingua.model.message import Message
+from interlingua.model.tools import ToolDefinition
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Draft, Sample
+from interlingua.transcripts.lines import LinesFile
+from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.transcript import Branch, Origin, OriginFile, Span, Transcript
+
+Row = dict[str, Any]
+
+
+class Conversation(NamedTuple):
+    """What one row says. `row` is all of it that is not the messages, `alternatives` are answers
+    that were given in place of the last message."""
+
+    messages: tuple[Message, ...]
+    id: str | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    row: Row | None = None
+    alternatives: tuple[Message, ...] = ()
+    raw: Raw | None = None
+
+
+ReadRow = Callable[[Row, Report], Conversation]
+
+
+class _Place(NamedTuple):
+    """A row, where it is to be named in a report, and its bytes if it has a line of its own."""
+
+    row: Row
+    where: str
+    span: Span | None
+
+
+class _RowsFile(LinesFile):
+    """Lines that are conversations: of one that was cut, what stands before the cut is read."""
+
+    def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
+        value = super()._object(line, number)
+        if value is None and line.startswith(b"{"):
+            value = _partly(line)
+        return value or None
+
+
+def first_row(sample: Sample) -> Row | None:
+    """The first row, as far as it is in the sample."""
+    head = sample.head.strip()
+    for data in (head.partition(b"\n")[0], head):
+        value = _partly(data)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, dict) and value:
+            return value
+    return None
+
+
+def read_first(path: Path, name: str, read_row: ReadRow) -> Transcript:
+    """The first conversation; that there are more is told."""
+    each = read_rows(path, name, read_row)
+    first = next(each)
+    if next(each, None) is not None:
+        reason = "more conversations follow the first; `read_all` gives each"
+        first.report.add("dropped", "row 2", reason, "warning")
+    return first
+
+
+def read_rows(path: Path, name: str, read_row: ReadRow) -> Iterator[Transcript]:
+    """Every conversation of a file. One that is alone in it goes home with the whole file."""
+    file = _RowsFile(path, Report(name))
+    waiting: Transcript | None = None
+    count = 0
+    for place in _places(file):
+        found = _transcript(place, file, name, read_row)
+        if found is None:
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting, count = found, count + 1
+    if waiting is None:
+        raise TranscriptError(path, _nothing(file.report))
+    waiting.report.extend(file.report)
+    yield _from_all(waiting, file, name) if count == 1 else waiting
+
+
+def _nothing(report: Report) -> str:
+    problems = "; ".join(f"{loss.path}: {loss.reason}" for loss in report)
+    return f"there is no conversation in it{f' ({problems})' if problems else ''}"
+
+
+def _places(file: LinesFile) -> Iterator[_Place]:
+    if _is_one_value(file.path):
+        yield from _elements(file)
+        return
+    for line in file.lines():
+        yield _Place(line.value, f"line {line.number}", line.span)
+
+
+def _is_one_value(path: Path) -> bool:
+    """Whether the file is one JSON value over many lines, and not a value a line."""
+    with path.open("rb") as file:
+        first = next((line.strip() for line in file if not line.isspace()), b"")
+    return first.startswith(b"[") or first == b"{"
+
+
+def _elements(file: LinesFile) -> Iterator[_Place]:
+    data = file.path.read_bytes()
+    file.size = len(data)
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        where = f"line {len(data.splitlines())}"
+        file.report.add("dropped", where, f"it is cut or garbled: {error}", "error")
+        value = _partly(data)
+    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
+        if isinstance(row, dict):
+            yield _Place(row, f"row {number}", None)
+        else:
+            reason = f"expected an object, found a {type(row).__name__}"
+            file.report.add("dropped", f"row {number}", reason, "error")
+
+
+def _partly(data: bytes) -> Any:
+    """What can be read of a value that may be cut; None if it is no JSON at all."""
+    try:
+        return jiter.from_json(data, partial_mode="on")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _transcript(place: _Place, file: LinesFile, name: str, read_row: ReadRow) -> Transcript | None:
+    report = file.report
+    try:
+        said = read_row(place.row, report)
+    except InterlinguaError as error:
+        report.add("dropped", place.where, str(error), "error")
+        return None
+    file.report = Report(name)
+    messages, before = said.messages, said.messages[:-1]
+    others = (Branch(None, (*before, each)) for each in said.alternatives)
+    answers = (*messages, *said.alternatives)
+    return Transcript(
+        format=name,
+        messages=messages,
+        id=said.id,
+        models=models_of(answers),
+        usage=usage_of(answers),
+        branches=(Branch(None, messages, True), *others),
+        model_changes=model_changes(messages),
+        tools=said.tools,
+        report=report,
+        details={"row": said.row or {}, "raw": said.raw},
+        origin=_own(place, file, name, messages),
+    )
+
+
+def _own(place: _Place, file: LinesFile, name: str, messages: tuple[Message, ...]) -> Origin | None:
+    """A line among others; elements of a list have none and are written anew."""
+    if place.span is None:
+        return None
+    mine = OriginFile(file.path, file.name, place.span.end, place.span.start)
+    return Origin(name, (mine,), messages, tuple((place.span,) for _ in messages))
+
+
+def _from_all(transcript: Transcript, file: LinesFile, name: str) -> Transcript:
+    spans = tuple((Span(0, file.size),) for _ in transcript.messages)
+    return replace(transcript, origin=Origin(name, (file.origin(),), transcript.messages, spans))
+
+
+def draft(
+    name: str, row: Row, transcript: Transcript, report: Report, listed: bool = False
+) -> Draft:
+    """A file of one row, a line or a list; what a row cannot hold is told."""
+    if len(transcript.branches) > 1:
+        left = len(transcript.branches) - 1
+        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+    if transcript.subagents:
+        count = len(transcript.subagents)
+        report.add("dropped", "$.subagents", f"sessions of {count} helpers stay behind", "warning")
+    data = msgspec.json.encode(row)
+    if listed:
+        data = msgspec.json.format(b"[" + data + b"]", indent=2)
+    return Draft({name: data + b"\n"}, report)
