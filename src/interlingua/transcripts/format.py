@@ -22,6 +22,7 @@ _FOLDERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",
+    "openai-batch": "openai_batch",
     "openai-finetune": "openai_finetune",
     "opencode": "opencode",
     "pi": "pi",
