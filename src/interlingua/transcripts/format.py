@@ -19,6 +19,7 @@ GROUP = "interlingua.transcripts"
 """The entry points by which other packages bring formats of their own."""
 
 _FOLDERS = {
+    "anthropic-batch": "anthropic_batch",
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",
