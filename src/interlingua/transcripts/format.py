@@ -23,6 +23,7 @@ _FOLDERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",
+    "hf-messages": "hf_messages",
     "openai-batch": "openai_batch",
     "openai-finetune": "openai_finetune",
     "opencode": "opencode",
