@@ -28,6 +28,7 @@ _FOLDERS = {
     "openai-finetune": "openai_finetune",
     "opencode": "opencode",
     "pi": "pi",
+    "sharegpt": "sharegpt",
 }
 _LOADED: dict[str, Format] = {}
 
