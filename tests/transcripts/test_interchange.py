@@ -283,6 +283,54 @@ def test_pictures_of_turns_stand_where_they_were(tmp_path: Path) -> None:
     assert [type(block) for block in prompt.content] == [il.TextBlock, il.ImageBlock]
 
 
+def test_steps_keep_what_has_no_field(tmp_path: Path) -> None:
+    refs = [{"session_id": "helper", "trajectory_path": "helper.json"}]
+    row = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "s",
+        "agent": {"name": "baker", "version": "2"},
+        "steps": [
+            {"step_id": 1, "source": "user", "message": "Bake.", "is_copied_context": True},
+            {
+                "step_id": 2,
+                "source": "agent",
+                "model_name": "m-1",
+                "message": "",
+                "reasoning_content": "An oven.",
+                "observation": {"results": [{"content": "hot"}]},
+                "metrics": {"prompt_tokens": 9, "cached_tokens": 4, "logprobs": [0.5]},
+            },
+            {
+                "step_id": 3,
+                "source": "system",
+                "message": "",
+                "observation": {"results": [{"subagent_trajectory_ref": refs}]},
+                "extra": {"odd": 1},
+            },
+        ],
+        "final_metrics": {"total_steps": 3},
+        "continued_trajectory_ref": "more.json",
+    }
+    assert _anew(row, "atif", tmp_path)["steps"][2] == row["steps"][2]  # type: ignore[index]
+    anew, old = transcripts.read(tmp_path / "anew.jsonl"), transcripts.read(tmp_path / "row.jsonl")
+    assert [il.dumps(each) for each in anew.messages] == [il.dumps(each) for each in old.messages]
+    assert anew.details == old.details
+    assert [each.transcript.id for each in anew.subagents] == ["helper"]
+    assert (old.usage.input_tokens, old.usage.cached_input_tokens) == (5, 4)
+    assert [str(message.role) for message in old.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "system",
+    ]
+
+
+@pytest.mark.parametrize("name", [each for each in INTERCHANGE if each in ("atif", "ui-message")])
+def test_what_a_format_keeps_beside_comes_back(name: str, tmp_path: Path) -> None:
+    arrived = transcripts.read(written(name, tmp_path))
+    assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, session().messages)]
+
+
 def _anew(row: Any, name: str, folder: Path) -> Any:
     """A row, read and written without the help of the bytes that are there."""
     (folder / "row.jsonl").write_text(json.dumps(row) + "\n")

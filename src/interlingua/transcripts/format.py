@@ -20,6 +20,7 @@ GROUP = "interlingua.transcripts"
 
 _FOLDERS = {
     "anthropic-batch": "anthropic_batch",
+    "atif": "atif",
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,14 @@ from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Draft, Sample
 from interlingua.transcripts.lines import LinesFile
 from interlingua.transcripts.totals import model_changes, models_of, usage_of
-from interlingua.transcripts.transcript import Branch, Origin, OriginFile, Span, Transcript
+from interlingua.transcripts.transcript import (
+    Branch,
+    Origin,
+    OriginFile,
+    Span,
+    SubAgent,
+    Transcript,
+)
 
 Row = dict[str, Any]
 
@@ -34,6 +42,9 @@ class Conversation(NamedTuple):
     row: Row | None = None
     alternatives: tuple[Message, ...] = ()
     raw: Raw | None = None
+    subagents: tuple[SubAgent, ...] = ()
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
 
 
 ReadRow = Callable[[Row, Report], Conversation]
@@ -113,8 +124,11 @@ def _places(file: LinesFile) -> Iterator[_Place]:
 def _is_one_value(path: Path) -> bool:
     """Whether the file is one JSON value over many lines, and not a value a line."""
     with path.open("rb") as file:
-        first = next((line.strip() for line in file if not line.isspace()), b"")
-    return first.startswith(b"[") or first == b"{"
+        full = (line.strip() for line in file if not line.isspace())
+        first = next(full, b"")
+        if first.startswith(b"[") or not first.startswith(b"{") or first.endswith(b"}"):
+            return first.startswith(b"[")
+        return next(full, b"{")[:1] != b"{"
 
 
 def _elements(file: LinesFile) -> Iterator[_Place]:
@@ -161,6 +175,9 @@ def _transcript(place: _Place, file: LinesFile, name: str, read_row: ReadRow) ->
         usage=usage_of(answers),
         branches=(Branch(None, messages, True), *others),
         model_changes=model_changes(messages),
+        subagents=said.subagents,
+        created_at=said.created_at,
+        updated_at=said.updated_at,
         tools=said.tools,
         report=report,
         details={"row": said.row or {}, "raw": said.raw},
