@@ -133,7 +133,7 @@ export class Conversation {
   }
 
   draw(key, role, parts) {
-    const article = h("article", { "aria-label": role, class: role }, h("h3", {}, role), ...parts);
+    const article = h("article", { "aria-label": role, class: role }, h("h2", {}, role), ...parts);
     const old = this.articles.get(key);
     if (old) {
       if (old.querySelector("details")?.open) article.querySelector("details")?.setAttribute("open", "");

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { field, fill, h } from "./dom.js";
-import { lossList } from "./losses.js";
+import { outcome } from "./losses.js";
 
 const EXAMPLE = {
   model: "gpt-4.1",
@@ -32,12 +32,9 @@ export async function convertView(element) {
   const model = h("input", { type: "text", autocomplete: "off", placeholder: "as in the body" });
   const found = h("p", { role: "status", class: "quiet" });
   const wrong = h("p", { role: "alert", class: "wrong" });
-  const result = h("pre", { "aria-label": "Converted", tabindex: 0, role: "region" });
-  const losses = lossList();
-  let asked = 0;
+  const out = outcome();
 
   const work = async () => {
-    const mine = ++asked;
     fill(wrong);
     if (!body.value.trim()) return;
     const said = { text: body.value, target: target.value };
@@ -45,18 +42,14 @@ export async function convertView(element) {
       if (control.value.trim()) said[name] = control.value.trim();
     }
     try {
-      const told = await ask("POST", "/convert", said);
-      if (mine !== asked) return;
+      const told = await out.convert(said);
+      if (!told) return;
       const why = told.evidence.length ? `: ${told.evidence.join(", ")}` : "";
       fill(found, `This is a ${told.kind} of ${told.source}${why}.`);
-      fill(result, told.text);
-      losses.show(told.losses, told.target);
     } catch (odd) {
-      if (mine !== asked) return;
       fill(wrong, odd.message);
       fill(found);
-      fill(result);
-      losses.clear();
+      out.clear();
     }
   };
   const submitted = (event) => {
@@ -69,7 +62,7 @@ export async function convertView(element) {
   };
   for (const control of [source, target, kind, model]) control.addEventListener("change", work);
   body.addEventListener("paste", () => setTimeout(work));
-  const copy = () => navigator.clipboard?.writeText(result.textContent);
+  const copy = () => navigator.clipboard?.writeText(out.text());
 
   fill(
     element,
@@ -96,8 +89,7 @@ export async function convertView(element) {
         "div",
         {},
         h("div", { class: "row" }, field("View as", target), h("button", { type: "button", onclick: copy }, "Copy")),
-        result,
-        losses.element,
+        out.element,
       ),
     ),
   );

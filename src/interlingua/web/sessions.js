@@ -3,7 +3,7 @@
 import { ask, askText } from "./api.js";
 import { field, fill, folded, h, shown, when } from "./dom.js";
 import { choice } from "./convert.js";
-import { lossList } from "./losses.js";
+import { outcome } from "./losses.js";
 
 const PAGE = 100;
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -98,26 +98,22 @@ function find(log, id) {
 function viewAs(formats, messages) {
   const target = choice(["", ...formats], "");
   target.options[0].textContent = "the conversation";
-  const result = h("pre", { tabindex: 0, role: "region", "aria-label": "Converted" });
-  const losses = lossList();
-  const out = h("div", { hidden: true }, result, losses.element);
+  const wrong = h("p", { role: "alert", class: "wrong" });
+  const out = outcome();
+  const shown = h("div", { hidden: true }, wrong, out.element);
   const work = async () => {
-    out.hidden = !target.value;
+    shown.hidden = !target.value;
+    fill(wrong);
     if (!target.value) return;
-    const name = target.value;
-    const said = { text: messages(), source: "canonical", target: name };
     try {
-      const told = await ask("POST", "/convert", said);
-      if (target.value !== name) return;
-      fill(result, told.text);
-      losses.show(told.losses, name);
+      await out.convert({ text: messages(), source: "canonical", kind: "request", target: target.value });
     } catch (odd) {
-      fill(result, odd.message);
-      losses.clear();
+      out.clear();
+      fill(wrong, odd.message);
     }
   };
   target.addEventListener("change", work);
-  return h("div", { class: "view-as" }, field("View as", target), out);
+  return h("div", { class: "view-as" }, field("View as", target), shown);
 }
 
 function article(message, session) {
@@ -130,7 +126,7 @@ function article(message, session) {
   return h(
     "article",
     { "aria-label": message.role, class: message.role, "data-message": message.id, tabindex: -1 },
-    h("h3", {}, message.role, " ", h("a", { href: link, "aria-label": "Link to this message" }, "#")),
+    h("h2", {}, message.role, " ", h("a", { href: link, "aria-label": "Link to this message" }, "#")),
     (message.content ?? []).map(block),
     said ? h("p", { class: "quiet" }, said) : null,
   );
