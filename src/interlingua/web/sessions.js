@@ -4,6 +4,7 @@ import { ask, askText } from "./api.js";
 import { field, fill, folded, h, shown, when } from "./dom.js";
 import { choice } from "./convert.js";
 import { outcome } from "./losses.js";
+import { facts, totals } from "./usage.js";
 
 const PAGE = 100;
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -61,25 +62,28 @@ async function transcript(element, id, message) {
   const [row, { formats }] = await Promise.all([ask("GET", path), ask("GET", "/convert")]);
   const log = h("div", { role: "log", "aria-label": "Conversation", tabindex: 0 });
   const earlier = h("button", { type: "button", hidden: true }, "Earlier messages");
+  const used = h("div", {});
   const texts = [];
-  let oldest = null;
+  let messages = [];
   const load = async () => {
-    const before = oldest ? `&before=${encodeURIComponent(oldest)}` : "";
+    const before = messages.length ? `&before=${encodeURIComponent(messages[0].id)}` : "";
     const text = await askText("GET", `${path}/messages?limit=${PAGE}${before}`);
     const told = JSON.parse(text);
-    oldest = told.messages[0]?.id ?? oldest;
+    messages = [...told.messages, ...messages];
     texts.unshift(text.slice(text.indexOf("[") + 1, text.lastIndexOf("]")));
-    log.prepend(...told.messages.map((each) => article(each, id)));
+    log.replaceChildren(...articles(messages, id));
+    fill(used, totals(messages));
     earlier.hidden = !told.has_more;
   };
   earlier.addEventListener("click", load);
   await load();
   while (message && !find(log, message) && !earlier.hidden) await load();
-  const facts = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
+  const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
   fill(
     element,
     h("h1", {}, row.name || row.workspace_path),
-    h("p", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
+    h("p", { class: "quiet" }, about.filter(Boolean).join(" · ")),
+    used,
     viewAs(formats, () => `[${texts.filter(Boolean).join(",")}]`),
     h("section", { "aria-label": "Conversation", class: "conversation whole" }, earlier, log),
   );
@@ -116,13 +120,21 @@ function viewAs(formats, messages) {
   return h("div", { class: "view-as" }, field("View as", target), shown);
 }
 
+/** All messages, with a mark where another model answers. */
+function articles(messages, session) {
+  let last = null;
+  return messages.flatMap((message) => {
+    const model = message.role === "assistant" ? message.metadata?.model : null;
+    const changed = model && last && model !== last;
+    const mark = changed ? [h("p", { class: "note" }, `From here on ${model}, before ${last}.`)] : [];
+    last = model ?? last;
+    return [...mark, article(message, session)];
+  });
+}
+
 function article(message, session) {
   const link = `#/sessions/${encodeURIComponent(session)}/${encodeURIComponent(message.id)}`;
-  const known = message.metadata ?? {};
-  const usage = known.usage ?? {};
-  const tokens = usage.input_tokens == null ? null : `${usage.input_tokens} + ${usage.output_tokens ?? 0} tokens`;
-  const facts = [known.response_model, tokens, known.status && known.status !== "complete" ? known.status : null];
-  const said = facts.filter(Boolean).join(" · ");
+  const said = facts(message.metadata ?? {});
   return h(
     "article",
     { "aria-label": message.role, class: message.role, "data-message": message.id, tabindex: -1 },

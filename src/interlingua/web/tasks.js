@@ -53,6 +53,7 @@ export async function tasksView(element, id, _part, signal) {
   follow("/events", hear, heard, signal);
 
   const go = (next) => {
+    if (open && open.id === next) return true; // what is typed there stays
     open?.leave();
     open = next ? oneTask(pane, next, signal) : newTask(pane);
     element.classList.toggle("one", Boolean(next));

@@ -116,7 +116,8 @@ BODY = {
 }
 
 
-def test_a_body_is_shown_in_another_form_with_its_losses(page: Any) -> None:
+def test_a_body_is_shown_in_another_form_with_its_losses(page: Any, place: Place) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     navigation = page.get_by_role("navigation")
     assert navigation.get_by_role("link").all_inner_texts() == ["Tasks", "Sessions", "Convert"]
     navigation.get_by_role("link", name="Convert").click()
@@ -132,6 +133,17 @@ def test_a_body_is_shown_in_another_form_with_its_losses(page: Any) -> None:
     page.get_by_role("combobox", name="View as").select_option("gemini")
     expect(page.get_by_role("region", name="Converted")).to_contain_text('"contents"')
     expect(losses.filter(has_text="frequency_penalty")).to_have_count(0)
+    page.get_by_role("combobox", name="View as").select_option("anthropic")
+    expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
+    page.get_by_role("button", name="Copy as Python").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    code = page.evaluate("navigator.clipboard.readText()")
+    told: dict[str, Any] = {}
+    exec(compile(code, "copied", "exec"), told)
+    assert told["written"].wire["messages"][0]["role"] == "user"
+    page.get_by_role("button", name="Copy as curl").click()
+    copied = f"async () => (await navigator.clipboard.readText()).startsWith('curl {place.base}')"
+    page.wait_for_function(copied)
     page.get_by_label("Body").fill("{")
     page.get_by_role("button", name="Convert").click()
     expect(page.get_by_role("alert")).not_to_be_empty()
@@ -144,6 +156,9 @@ def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -
     page.get_by_label("Search").fill("kept")
     page.get_by_role("list", name="Sessions").get_by_role("link").click()
     expect(articles(page, "user").first).to_contain_text("read a.txt")
+    used = page.get_by_role("region", name="Tokens and cost of the messages below")
+    expect(used.get_by_role("row").last).to_contain_text("anthropic:claude-sonnet-4-6")
+    expect(used.get_by_role("row").last).to_contain_text("200")
     call = articles(page, "assistant").first.get_by_role("group")
     expect(call.get_by_text("a.txt")).to_be_hidden()
     call.get_by_text("Call of read_file").click()
