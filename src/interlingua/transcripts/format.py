@@ -21,6 +21,7 @@ GROUP = "interlingua.transcripts"
 _FOLDERS = {
     "anthropic-batch": "anthropic_batch",
     "atif": "atif",
+    "chatgpt": "chatgpt",
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",

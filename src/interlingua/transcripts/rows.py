@@ -45,6 +45,9 @@ class Conversation(NamedTuple):
     subagents: tuple[SubAgent, ...] = ()
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    title: str | None = None
+    branches: tuple[Branch, ...] = ()
+    """All ways through it, where there are several."""
 
 
 ReadRow = Callable[[Row, Report], Conversation]
@@ -171,9 +174,10 @@ def _transcript(place: _Place, file: LinesFile, name: str, read_row: ReadRow) ->
         format=name,
         messages=messages,
         id=said.id,
+        title=said.title,
         models=models_of(answers),
         usage=usage_of(answers),
-        branches=(Branch(None, messages, True), *others),
+        branches=said.branches or (Branch(None, messages, True), *others),
         model_changes=model_changes(messages),
         subagents=said.subagents,
         created_at=said.created_at,
