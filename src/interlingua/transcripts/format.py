@@ -22,6 +22,7 @@ _FOLDERS = {
     "anthropic-batch": "anthropic_batch",
     "atif": "atif",
     "chatgpt": "chatgpt",
+    "claude-ai": "claude_ai",
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini_cli",
