@@ -186,11 +186,15 @@ function oneTask(pane, id, signal) {
   const transcript = h("a", { href: `#/sessions/${encodeURIComponent(id)}` }, "Transcript");
   fill(pane, h("div", { class: "head" }, title, about, transcript), region, asking, queue, state, form);
 
-  const toEnd = soon(() => region.scrollTo({ top: region.scrollHeight }));
+  let atEnd = null; // asked once a frame: each answer costs the browser a layout
+  const settle = soon(() => {
+    if (atEnd) region.scrollTo({ top: region.scrollHeight });
+    atEnd = null;
+  });
   const kept = (work) => {
-    const atEnd = region.scrollHeight - region.scrollTop - region.clientHeight < 80;
+    atEnd ??= region.scrollHeight - region.scrollTop - region.clientHeight < 80;
     work();
-    if (atEnd) toEnd();
+    settle();
   };
   const hear = (name, data) => {
     if (name === "maria") {

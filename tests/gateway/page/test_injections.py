@@ -59,9 +59,12 @@ async def plant(place: Place, said: list[str]) -> tuple[str, str]:
     async with aiohttp.ClientSession(place.base) as http:
 
         async def ask(path: str, body: Any) -> Any:
-            async with http.post(path, json=body) as reply:
-                assert reply.status in (200, 201), await reply.text()
-                return await reply.json()
+            while True:
+                async with http.post(path, json=body) as reply:
+                    if reply.status != 429:
+                        assert reply.status in (200, 201), await reply.text()
+                        return await reply.json()
+                await asyncio.sleep(0.1)  # the queue is full
 
         def folder(name: str) -> str:
             made = place.home / "planted" / name
