@@ -16,6 +16,7 @@ from interlingua.client.errors import (
     ServerError,
     TooLargeError,
 )
+from interlingua.client.fetching import MediaFetcher
 from interlingua.client.middleware import Call, Middleware
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.stream import AsyncStream
@@ -34,6 +35,7 @@ __all__ = [
     "Client",
     "ContextOverflowError",
     "InvalidRequestError",
+    "MediaFetcher",
     "Middleware",
     "NetworkError",
     "OutputError",

@@ -7,6 +7,7 @@ from interlingua.client.answer import Answer
 from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.failures import placed
+from interlingua.client.fetching import MediaFetcher
 from interlingua.client.middleware import Call
 from interlingua.client.stamp import stamped
 from interlingua.client.targets import Prepared, Target, Targets
@@ -27,22 +28,39 @@ class Asker:
     place of the provider's own; `max_bytes` the most that is read of one."""
 
     def __init__(
-        self, targets: Targets, transport: Transport, timeout: float | None, max_bytes: int
+        self,
+        targets: Targets,
+        transport: Transport,
+        timeout: float | None,
+        max_bytes: int,
+        fetcher: MediaFetcher | None = None,
     ) -> None:
         self.targets = targets
         self.transport = transport
         self.max_bytes = max_bytes
         self._timeout = timeout
+        self._fetcher = fetcher
 
     def target(self, model: str, call: Call) -> Target:
         """Where a model is asked. A dialect that was asked for is that of the first model."""
         dialect = call.dialect if model == call.models[0] else None
         return self.targets.find(model, dialect)
 
-    async def prepare(self, call: Call, target: Target) -> Prepared:
+    async def close(self) -> None:
+        await self.transport.close()
+        if self._fetcher is not None:
+            await self._fetcher.close()
+
+    async def prepare(self, call: Call, target: Target, clock: Clock) -> Prepared:
         """The request, ready to be sent; a server that is started on demand is started first."""
         await self.targets.start(target)
-        return self.targets.prepare(call.request, target, call.stream)
+        if self._fetcher is None:
+            return self.targets.prepare(call.request, target, call.stream)
+        target = self.targets.for_request(target, call.request)
+        given = await self._fetcher.inlined(call.request, target.profile, clock.left())
+        prepared = self.targets.prepare(given.request, target, call.stream)
+        given.tell(prepared.report)
+        return prepared
 
     async def open(self, prepared: Prepared, clock: Clock, stream: bool) -> tuple[Reply, str]:
         """Send a request; a reply of success, else the error that it tells. And what to call it
@@ -64,7 +82,7 @@ class Asker:
     async def answer(self, model: str, call: Call, clock: Clock) -> Answer:
         """One answer that comes whole."""
         target = self.target(model, call)
-        prepared = await self.prepare(call, target)
+        prepared = await self.prepare(call, target, clock)
         target = prepared.target
         reply, total = await self.open(prepared, clock, stream=False)
         headers = reply.headers
@@ -87,7 +105,11 @@ class Asker:
     async def count(self, target: Target, call: Call, clock: Clock) -> int:
         """The provider's own count of a prompt's tokens."""
         await self.targets.start(target)
-        prepared = counting.prepare(call.request, target, self.targets)
+        request = call.request
+        if self._fetcher is not None:
+            given = await self._fetcher.inlined(request, target.profile, clock.left())
+            request = given.request
+        prepared = counting.prepare(request, target, self.targets)
         reply, total = await self.open(prepared, clock, stream=False)
         body = await self._body(reply, prepared, total)
         try:

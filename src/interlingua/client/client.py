@@ -20,6 +20,7 @@ from interlingua.client.asking import Asker
 from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
+from interlingua.client.fetching import MediaFetcher
 from interlingua.client.middleware import Call, Layers, Middleware
 from interlingua.client.retry import RETRYABLE, RetryPolicy
 from interlingua.client.stream import AsyncStream
@@ -52,7 +53,7 @@ class AsyncClient:
     `budget` is how much trying again there may be; all clients of a process share one unless they
     are given their own. `ca` is a file of certificates to trust, `proxy` overrides the one of the
     environment. `max_bytes` is the largest answer that is read; streams may have four times as
-    many."""
+    many. With `fetch_media`, media at an address is fetched for models that take none by URL."""
 
     def __init__(
         self,
@@ -72,12 +73,14 @@ class AsyncClient:
         proxy: str | None = None,
         max_bytes: int = MAX_BYTES,
         transport: Transport | None = None,
+        fetch_media: bool | MediaFetcher = False,
     ) -> None:
         targets = Targets(
             providers, aliases=aliases, environ=environ, keys=keys, base_urls=base_urls
         )
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
-        self.asker = Asker(targets, transport, timeout, max_bytes)
+        fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
+        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher)
         self.policy = retry or RetryPolicy(max_retries)
         self.budget = budget or SHARED
         self.layers = Layers(middleware)
@@ -100,7 +103,7 @@ class AsyncClient:
     async def close(self) -> None:
         """Cancel what is under way and close every connection."""
         self.cancel()
-        await self.asker.transport.close()
+        await self.asker.close()
 
     def cancel(self, call_id: str | None = None) -> bool:
         """Cancel one call, or all of them. True if there was something to cancel."""

@@ -183,7 +183,7 @@ class AsyncStream:
         again: nobody has seen anything of this answer yet."""
         asker = self._client.asker
         target = asker.target(model, self.call)
-        prepared = await asker.prepare(self.call, target)
+        prepared = await asker.prepare(self.call, target, clock)
         reply, total = await asker.open(prepared, clock, stream=True)
         way = Incoming(reply, prepared, self._marks, STREAMS * asker.max_bytes, total)
         try:

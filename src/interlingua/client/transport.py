@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -23,6 +23,8 @@ from interlingua.client.patience import Patience, least, now
 from interlingua.errors import InterlinguaError
 
 if TYPE_CHECKING:
+    import socket
+
     from aiohttp import ClientResponse, ClientSession
 
 MAX_BYTES = 64 * 2**20
@@ -32,7 +34,13 @@ MAX_ERROR_BYTES = 2**20
 """Bytes of an error's body that are read."""
 ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
 """Content encodings that are unpacked, one at a time; chains of them are refused."""
+_MOST_WAYS = 1000
+"""Hosts to which the way is known."""
 _NEVER = 1e9  # aiohttp rounds longer timeouts up to whole seconds; this is longer than any
+
+
+Sockets = Callable[[Any], "socket.socket"]
+"""Makes a socket, of what `getaddrinfo` says of an address."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True, eq=False):
@@ -77,10 +85,14 @@ class HttpTransport:
 
     `ca` is a file with the certificates to trust in place of the system's (`SSL_CERT_FILE` works as
     well); `proxy` overrides `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, an empty one switches them
-    off. Loopback is never reached through a proxy of the environment."""
+    off. Loopback is never reached through a proxy of the environment. `sockets` makes the socket
+    for an address that is about to be connected to, and may refuse to with an `OSError`."""
 
-    def __init__(self, *, ca: str | None = None, proxy: str | None = None) -> None:
+    def __init__(
+        self, *, ca: str | None = None, proxy: str | None = None, sockets: Sockets | None = None
+    ) -> None:
         self._ca = ca
+        self._sockets = sockets
         self._proxy = proxy
         self._session: ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -137,7 +149,12 @@ class HttpTransport:
         http = aiohttp()
         self._loop = asyncio.get_running_loop()
         self._session = http.ClientSession(
-            connector=http.TCPConnector(limit=1000, timeout_ceil_threshold=_NEVER),
+            connector=http.TCPConnector(
+                limit=1000,
+                timeout_ceil_threshold=_NEVER,
+                socket_factory=self._sockets,
+                use_dns_cache=self._sockets is None,
+            ),
             cookie_jar=http.DummyCookieJar(),
             skip_auto_headers=("User-Agent",),
         )
@@ -153,7 +170,8 @@ class HttpTransport:
             proxy = _proxy_of(scheme, host) if self._proxy is None else self._proxy
             if proxy:
                 known["proxy"] = proxy if "://" in proxy else f"http://{proxy}"
-            self._ways[f"{scheme}://{host}"] = known
+            if len(self._ways) < _MOST_WAYS:
+                self._ways[f"{scheme}://{host}"] = known
         return known
 
     def _context(self) -> ssl.SSLContext:

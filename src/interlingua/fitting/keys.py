@@ -76,6 +76,7 @@ _MARKS = {"openai-chat": b'"prompt_cache_breakpoint"', "anthropic": b'"cache_con
 _INSTRUCTIONS = re.compile(rb'"role"\s*:\s*"(?:system|developer)"')
 _ROLE = re.compile(rb'"role"\s*:\s*"([a-z]+)"')
 _STRICT = re.compile(rb'"strict"\s*:\s*true')
+_URL = re.compile(rb'"https?:', re.IGNORECASE)
 _MEDIA = re.compile(rb'"(?:image|document|file|video|audio|input_[a-z]+|image_url|inlineData)"')
 
 
@@ -91,6 +92,8 @@ class Watched(NamedTuple):
     marks: tuple[bytes, int] | None
     strict: bool
     media: bool
+    by_url: bool
+    """Whether media has to come with its data."""
 
 
 @lru_cache(512)
@@ -113,6 +116,7 @@ def watched(profile: Profile, dialect: str) -> Watched:
         marks,
         bool(tools.strict_closed or tools.strict_tools),
         False in kinds,
+        profile.media.by_url in ("no", "fetch"),
     )
 
 
@@ -142,7 +146,9 @@ def touches(profile: Profile, dialect: str, body: bytes) -> bool:
             return True
     if rules.marks is not None and body.count(rules.marks[0]) > rules.marks[1]:
         return True
-    if (rules.strict and _STRICT.search(body)) or (rules.media and _MEDIA.search(body)):
+    if rules.strict and _STRICT.search(body):
+        return True
+    if (rules.media or (rules.by_url and _URL.search(body))) and _MEDIA.search(body):
         return True
     turns = members.get("messages") or members.get("input") or b""
     return _turns_matter(bytes(turns), rules)

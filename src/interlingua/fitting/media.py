@@ -18,6 +18,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.models.fields import MediaRules
+from interlingua.models.profile import Profile
 
 _MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
 _PDF = "application/pdf"
@@ -29,19 +30,47 @@ _WORDS = {
     "pdf": "PDF",
     "document": "document",
 }
+BY_URL = "media.by_url"
+"""The field of a profile about media at an address of http or https."""
+_HOW = "; a client with fetch_media=True has it fetched, as has a gateway with fetch_media = true"
 
 
 def fit_media(fitter: Fitter) -> None:
     rules, results = fitter.profile.media, fitter.profile.tools.result_media
     refused = _refused(rules)
-    if not refused and results is None:
+    by_url = rules.by_url not in _NOT_BY_URL
+    if not refused and results is None and by_url:
         return
-    if refused:
+    if refused or not by_url:
         told = [_without(fitter, message, refused) for message in fitter.messages]
         if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
             fitter.messages = tuple(told)
     if results is not None:
         _behind_results(fitter, frozenset(results))
+
+
+def wants_data(profile: Profile, block: Block) -> bool:
+    """Whether media stands at an address, and the model takes its kind, but with its data only."""
+    if profile.media.by_url not in _NOT_BY_URL or type(block) not in _MEDIA:
+        return False
+    return _is_at_url(block) and kind_of(block) not in _refused(profile.media)
+
+
+_NOT_BY_URL = ("no", "fetch")
+
+
+def _is_at_url(block: Any) -> bool:
+    place = block.source.data if block.source.kind == "url" else None
+    return place is not None and place[:8].lower().startswith(("http://", "https://"))
+
+
+def left_out(words: str, why: str) -> TextBlock:
+    """Stands where media was."""
+    return TextBlock(f"[{words} left out: {why}]")
+
+
+def words_for(block: Block) -> str:
+    return _WORDS[kind_of(block)]
 
 
 def _refused(rules: MediaRules) -> dict[str, str]:
@@ -94,6 +123,11 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
     before: str | None = None
     for block in blocks:
         kind = kind_of(block) if type(block) in _MEDIA else ""
+        if wants_data(fitter.profile, block):
+            fitter.drop_block(block, BY_URL, f"takes no media by URL{_HOW}", "error")
+            out.append(left_out(_WORDS[kind], "this model takes no media by URL"))
+            before = None
+            continue
         if kind not in refused:
             out.append(block)
             before = None
@@ -108,7 +142,7 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
         words = _WORDS[kind]
         fitter.drop_block(block, refused[kind], f"takes no {words}", "error")
         if kind != before:
-            out.append(TextBlock(f"[{words} left out: this model takes no {words}]"))
+            out.append(left_out(words, f"this model takes no {words}"))
         before = kind
     return out
 

@@ -43,7 +43,16 @@ _SECTIONS: dict[str, type] = {
     "telemetry": Telemetry,
     "tasks": Tasks,
 }
-_PLAIN = ("default_model", "store", "providers_file", "fallback_on", "routes", "repair")
+_PLAIN = (
+    "default_model",
+    "store",
+    "providers_file",
+    "fallback_on",
+    "routes",
+    "repair",
+    "fetch_media",
+)
+_ROUTE = ("model", "fallbacks", "dialect", "passthrough", "fetch_media")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]{0,199}")
 _MOST_WORKERS = 256
 
@@ -115,6 +124,7 @@ class _Reader:
             providers_file=self._path(table),
             fallback_on=self._kinds(table),
             repair=self._value(table, "repair", bool, True),
+            fetch_media=self._value(table, "fetch_media", bool, False),
             path=self._file,
         )
 
@@ -164,7 +174,7 @@ class _Reader:
             if not isinstance(said, dict):
                 self._add(place, f"expected a table, found {found(said)}")
                 continue
-            self._known(said, f"{place}.", ("model", "fallbacks", "dialect", "passthrough"))
+            self._known(said, f"{place}.", _ROUTE)
             if "model" not in said:
                 self._add(f"{place}.model", "missing")
             dialect = self._value(said, "dialect", str, None, f"{place}.")
@@ -176,6 +186,7 @@ class _Reader:
                 tuple(self._value(said, "fallbacks", list[str], [], f"{place}.")),
                 dialect,
                 self._value(said, "passthrough", bool, False, f"{place}."),
+                self._value(said, "fetch_media", bool, None, f"{place}."),
             )
         return routes
 

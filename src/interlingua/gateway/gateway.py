@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from interlingua.client.budget import SHARED, Budget
+from interlingua.client.fetching import Inlined, MediaFetcher
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
@@ -29,7 +30,7 @@ from interlingua.gateway.state import (
 )
 from interlingua.gateway.upstream.transport import Upstream
 from interlingua.ids import Ulids
-from interlingua.model.exchange import ErrorKind
+from interlingua.model.exchange import ErrorKind, Request
 from interlingua.models.aliases import aliases
 from interlingua.providers.endpoint import speaks
 
@@ -46,13 +47,17 @@ class Way(NamedTuple):
     """The dialect that all of them speak, if it is one."""
     passthrough: bool = False
     """Whether a body in the target's own dialect goes on as it is, whatever the model takes."""
+    fetch_media: bool | None = None
+    """Whether media by URL is fetched where the model takes none; None: as in the settings."""
 
     @classmethod
-    def to(cls, targets: Sequence[Target], passthrough: bool = False) -> Way:
+    def to(
+        cls, targets: Sequence[Target], passthrough: bool = False, fetch_media: bool | None = None
+    ) -> Way:
         dialects = {target.dialect.name for target in targets}
         spoken = dialects.pop() if len(dialects) == 1 else None
         models = tuple([target.model for target in targets])
-        return cls(tuple(targets), models, spoken, passthrough)
+        return cls(tuple(targets), models, spoken, passthrough, fetch_media)
 
     def target(self, model: str) -> Target:
         first = self.targets[0]
@@ -77,6 +82,7 @@ class Gateway:
         budget: Budget | None = None,
         repeats: Repeats | None = None,
         lessons: Lessons | None = None,
+        fetcher: MediaFetcher | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.targets = targets or Targets()
@@ -90,6 +96,7 @@ class Gateway:
         self.budget = budget or SHARED
         self.repeats = repeats or Repeats()
         self.lessons = lessons if lessons is not None else Lessons()
+        self.fetcher = fetcher or MediaFetcher()
         self.draining = False
         self._ids = Ulids()
         self._ways: dict[tuple[str, str], Way] = {}
@@ -99,10 +106,19 @@ class Gateway:
 
     async def close(self) -> None:
         """Everything that waits is written; the store is whoever opened it's to close."""
-        for part in (self.caps, self.memory, self.repeats, self.responses, self.transport):
+        parts = (self.caps, self.memory, self.repeats, self.responses, self.transport, self.fetcher)
+        for part in parts:
             close = getattr(part, "close", None)
             if close is not None:
                 await close()
+
+    async def inlined(self, request: Request, way: Way, target: Target) -> Inlined:
+        """The request with the data of its media in place of addresses, where its model wants that
+        and it is switched on."""
+        wanted = self.settings.fetch_media if way.fetch_media is None else way.fetch_media
+        if not wanted:
+            return Inlined(request)
+        return await self.fetcher.inlined(request, target.profile)
 
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""
@@ -134,7 +150,7 @@ class Gateway:
         spoken = route.dialect or self._spoken(route.model, front)
         first = self.targets.find(route.model, spoken, usual=route.dialect is None)
         rest = [self.targets.find(model) for model in route.fallbacks]
-        return Way.to([first, *rest], route.passthrough)
+        return Way.to([first, *rest], route.passthrough, route.fetch_media)
 
     def _is_whole(self, name: str, front: Front) -> bool:
         """Whether a name has its provider in it. A colon alone does not say so: Ollama's names have
@@ -167,4 +183,6 @@ class Gateway:
             model = way.targets[0].model
             text = f"this key may not use {model}"
             raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
-        return way if len(open) == len(way.targets) else Way.to(open, way.passthrough)
+        if len(open) == len(way.targets):
+            return way
+        return Way.to(open, way.passthrough, way.fetch_media)

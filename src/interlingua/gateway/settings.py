@@ -44,6 +44,8 @@ class Route:
     dialect: str | None = None
     passthrough: bool = False
     """Bodies in the model's own dialect go on as they are, whatever it takes."""
+    fetch_media: bool | None = None
+    """As in `Settings`, which it overrides."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class Settings:
     fallback_on: frozenset[ErrorKind] = RETRYABLE
     repair: bool = True
     """A refusal that names one parameter is answered by one more try without it, and remembered."""
+    fetch_media: bool = False
+    """Media at an address is fetched for models that take none by URL."""
     raises: bool = False
     """For tests: what goes wrong inside is raised, after the client was told."""
     listen: Listen = field(default_factory=Listen)

@@ -246,7 +246,7 @@ class MediaRules(Group, frozen=True):
     video: bool | None = None
     image_types: tuple[str, ...] | None = None
     by_url: Literal["yes", "no", "fetch"] | None = None
-    """Media at an address of http or https."""
+    """Media at an address of http or https; `fetch`, like `no`: it has to come with its data."""
     image_by_s3: bool | None = None
     """Images at an address of s3."""
 

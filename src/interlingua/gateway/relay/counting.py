@@ -84,8 +84,9 @@ async def _count(
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
+        given = await gateway.inlined(request, asked.way, target)
         try:
-            prepared = counting.prepare(request, target, gateway.targets)
+            prepared = counting.prepare(given.request, target, gateway.targets)
         except WriteError as odd:
             raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
         reply = await send(gateway, prepared, clock, stream=False)

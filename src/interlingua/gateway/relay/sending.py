@@ -100,12 +100,14 @@ async def _fitted(
     request = asked.request or read_request(asked.match, asked.body)
     if gateway.targets.for_request(target, request) is not target or target.profile is None:
         return None
-    request = request.replace(model=target.name)
+    given = await gateway.inlined(request, asked.way, target)
+    request = given.request.replace(model=target.name)
     fitted = fit(request, target.profile, dialect=target.dialect.name)
-    if fitted.value is request:
+    if fitted.value is request and not given.notes:
         return untouched(gateway, exchange, asked, target)
     done = target.dialect.write_request(fitted.value, fitted.scribe)
     told = Written(done.wire, done.report, done.model, done.stream, fitted.back)
+    given.tell(done.report)
     exchange.report = done.report
     _refuse_losses(exchange)
     return gateway.targets.ready(told, target, exchange.stream)
@@ -123,12 +125,15 @@ async def translated(
     require_sayable(request)
     request = await gateway.memory.put_back(request, exchange)
     source = asked.front.dialect
+    target = gateway.targets.for_request(target, request)
+    given = await gateway.inlined(request, asked.way, target)
     try:
-        prepared = gateway.targets.prepare(request, target, exchange.stream, source)
+        prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
     except LossError as odd:
         raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd), "lossy_request") from None
     except WriteError as odd:
         raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+    given.tell(prepared.report)
     exchange.report = prepared.report
     _refuse_losses(exchange)
     return prepared

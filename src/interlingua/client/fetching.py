@@ -1,0 +1,315 @@
+"""Media by URL, fetched for models that want its data. Only for those who switched that on: whoever
+writes a request says where we go.
+
+So it is http and https alone, no address but public ones (`public.py`), no proxy, no credentials,
+few redirects, and limits for bytes, seconds and how many. Nothing is logged of what comes. What
+cannot be had is left out and told, and never makes a request fail."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+from interlingua.client.broken import Limits, TransportError, aiohttp
+from interlingua.client.patience import least
+from interlingua.client.public import NOT_PUBLIC, public_sockets
+from interlingua.client.transport import HttpRequest, HttpTransport, Reply
+from interlingua.fitting.media import BY_URL, left_out, wants_data, words_for
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    TYPE_OF,
+    AudioBlock,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    ToolResultBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message
+from interlingua.models.profile import Profile
+
+MAX_BYTES = 20 * 2**20
+SECONDS = 10.0
+MOST = 10
+REDIRECTS = 3
+_AT_A_TIME = 16
+_LONGEST_URL = 8192
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
+_ELSEWHERE = frozenset({301, 302, 303, 307, 308})
+_HEADERS = {"user-agent": "interlingua", "accept": "*/*", "accept-encoding": "identity"}
+_TYPES: dict[type, tuple[str, ...]] = {
+    ImageBlock: ("image/",),
+    AudioBlock: ("audio/",),
+    VideoBlock: ("video/",),
+    DocumentBlock: (
+        *("text/", "application/pdf", "application/msword", "application/vnd.ms-excel"),
+        "application/vnd.openxmlformats-officedocument.",
+    ),
+}
+"""How the content types begin that a block may have."""
+B = TypeVar("B")
+
+
+class Unfetched(Exception):  # noqa: N818 - it is told, and raised no further
+    """Why media could not be had, in words that are safe to show."""
+
+
+class Fetched(NamedTuple):
+    media_type: str
+    data: bytes
+
+
+class Note(NamedTuple):
+    """What became of one block; `problem` is why it could not be had."""
+
+    path: str
+    message_id: str | None
+    block_type: str
+    problem: str | None
+
+
+class Inlined(NamedTuple):
+    """A request to be fitted; what it took is told to the report of that."""
+
+    request: Request
+    notes: tuple[Note, ...] = ()
+    profile: Profile | None = None
+
+    def tell(self, report: Report) -> None:
+        rule = None if self.profile is None else self.profile.rule(BY_URL)
+        for note in self.notes:
+            reason = f"{self._subject()} takes no media by URL; {_became(note)}"
+            if rule is not None:
+                reason += f" ({rule})"
+            id = None if rule is None else rule.id
+            what, message = note.block_type, note.message_id
+            if note.problem is None:
+                report.add("approximated", note.path, reason, "info", what, message, id)
+            else:
+                report.dropped_block(note.path, what, reason, "error", message, rule=id)
+
+    def _subject(self) -> str:
+        return (self.profile.name if self.profile is not None else None) or "the model"
+
+
+def _became(note: Note) -> str:
+    if note.problem is None:
+        return "fetched, and sent with its data"
+    return f"it could not be fetched: {note.problem}"
+
+
+class Room:
+    """Bytes that one request may still fetch."""
+
+    def __init__(self, size: int) -> None:
+        self._size = self._left = size
+
+    def require(self, size: int) -> None:
+        if size > self._left:
+            raise Unfetched(f"more than {self._size} bytes in one request")
+
+    def take(self, size: int) -> None:
+        self.require(size)
+        self._left -= size
+
+
+class MediaFetcher:
+    """Fetches the media of requests: `most` of them at most, of `max_bytes` all together, and each
+    within `seconds`. `ca` is a file of certificates to trust. `also_at` are addresses, spelled as
+    `10.0.0.7`, that may be asked though they are not public; there is no setting for them, since
+    whoever writes requests could then reach them."""
+
+    def __init__(
+        self,
+        *,
+        max_bytes: int = MAX_BYTES,
+        seconds: float = SECONDS,
+        most: int = MOST,
+        ca: str | None = None,
+        also_at: Iterable[str] = (),
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._seconds = seconds
+        self._most = most
+        sockets = public_sockets(frozenset(also_at))
+        self._transport = HttpTransport(ca=ca, proxy="", sockets=sockets)
+        self._slots = asyncio.Semaphore(_AT_A_TIME)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def inlined(
+        self, request: Request, profile: Profile | None, left: float | None = None
+    ) -> Inlined:
+        """The request with its media's data in place of addresses, where the model wants that.
+        `left` are the seconds that there are for all of it."""
+        if profile is None:
+            return Inlined(request)
+        wanted = _wanted(request.messages, profile)
+        if not wanted:
+            return Inlined(request)
+        room = Room(self._max_bytes)
+        seconds = least(self._seconds, left)
+        asked = list(wanted)[: self._most]
+        came = await asyncio.gather(*[self._try(*each, room, seconds) for each in asked])
+        return _told(request, profile, dict(zip(asked, came, strict=True)), self._most)
+
+    async def _try(
+        self, kind: type, url: str, room: Room, seconds: float | None
+    ) -> Fetched | Unfetched:
+        try:
+            async with asyncio.timeout(seconds), self._slots:
+                return await self._fetch(kind, url, room)
+        except TimeoutError:
+            return Unfetched(f"not there within {seconds:g} seconds")
+        except TransportError as odd:
+            return Unfetched(NOT_PUBLIC if NOT_PUBLIC in odd.problem else odd.problem)
+        except Unfetched as odd:
+            return odd
+
+    async def _fetch(self, kind: type, url: str, room: Room) -> Fetched:
+        for _ in range(REDIRECTS + 1):
+            asked = HttpRequest(_checked(url), _HEADERS, b"", method="GET")
+            reply = await self._transport.send(asked, _NO_LIMITS)
+            try:
+                if reply.status not in _ELSEWHERE:
+                    return await _read(reply, kind, room)
+                url = _next(url, reply)
+            finally:
+                reply.close()
+        raise Unfetched(f"more than {REDIRECTS} redirects")
+
+
+_NO_LIMITS = Limits(None, None, None, None)
+"""There is one for everything around it."""
+
+
+def _checked(url: str) -> str:
+    """A URL as it may be asked for."""
+    if len(url) > _LONGEST_URL or _UNSAFE.search(url):
+        raise Unfetched("not a valid URL")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        host = parts.hostname
+        aiohttp()  # which brings the next one along
+        from yarl import URL
+
+        clean = URL(url)
+    except ValueError:
+        raise Unfetched("not a valid URL") from None
+    if clean.scheme not in ("http", "https"):
+        raise Unfetched("only http and https are fetched")
+    if not host or not clean.host:
+        raise Unfetched("not a valid URL")
+    if "@" in parts.netloc or clean.user is not None or clean.password is not None:
+        raise Unfetched("the URL has credentials in it")
+    return str(clean.with_fragment(None))
+
+
+def _next(url: str, reply: Reply) -> str:
+    place = reply.headers.get("location")
+    if not place:
+        raise Unfetched(f"answered with status {reply.status}")
+    try:
+        new = urljoin(url, place)
+    except ValueError:
+        raise Unfetched("a redirect to no valid URL") from None
+    if url[:6].lower() == "https:" and new[:6].lower() != "https:":
+        raise Unfetched("a redirect away from https")
+    return new
+
+
+async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
+    if reply.status != 200:
+        raise Unfetched(f"answered with status {reply.status}")
+    said = reply.headers.get("content-type", "")
+    media_type = said.partition(";")[0].strip().lower()
+    if not media_type.startswith(_TYPES[kind]):
+        raise Unfetched(f"its content type {media_type[:80]!r} is not that of {TYPE_OF[kind]}")
+    length = reply.headers.get("content-length", "")
+    if length.isdecimal():
+        room.require(int(length[:20]))
+    pieces: list[bytes] = []
+    while piece := await reply.chunk():  # unpacked, which may be more
+        room.take(len(piece))
+        pieces.append(piece)
+    if not pieces:
+        raise Unfetched("there is nothing in it")
+    return Fetched(media_type, b"".join(pieces))
+
+
+# -- in a request ---------------------------------------------------------------------------------
+
+_Key = tuple[type, str]
+
+
+def _wanted(messages: Sequence[Message], profile: Profile) -> dict[_Key, None]:
+    """What has to be fetched, each once, in the order of the request."""
+    found: dict[_Key, None] = {}
+    for message in messages:
+        for block in message.content:
+            inner = block.content if type(block) is ToolResultBlock else (block,)
+            for each in inner:
+                if wants_data(profile, each):
+                    found[_key(each)] = None
+    return found
+
+
+def _key(block: Any) -> _Key:
+    return type(block), block.source.data
+
+
+class _Retelling:
+    """Blocks with data in place of addresses, and the notes of them."""
+
+    def __init__(self, profile: Profile, came: dict[_Key, Fetched | Unfetched], most: int) -> None:
+        self.notes: list[Note] = []
+        self._profile = profile
+        self._came = came
+        self._too_many = Unfetched(f"more than {most} in one request")
+
+    def blocks(self, blocks: Sequence[B], path: str, id: str | None) -> tuple[B, ...]:
+        return tuple([self._block(each, f"{path}[{n}]", id) for n, each in enumerate(blocks)])
+
+    def _block(self, block: Any, path: str, id: str | None) -> Any:
+        if type(block) is ToolResultBlock:
+            inner = self.blocks(block.content, f"{path}.content", id)
+            same = all(new is old for new, old in zip(inner, block.content, strict=True))
+            return block if same else block.replace(content=inner)
+        if not wants_data(self._profile, block):
+            return block
+        new = _with_data(block, self._came.get(_key(block), self._too_many))
+        problem = str(new) if isinstance(new, Unfetched) else None
+        self.notes.append(Note(path, id, TYPE_OF[type(block)], problem))
+        if isinstance(new, Unfetched):
+            return left_out(words_for(block), "it could not be fetched")
+        return new
+
+
+def _told(
+    request: Request, profile: Profile, came: dict[_Key, Fetched | Unfetched], most: int
+) -> Inlined:
+    telling = _Retelling(profile, came, most)
+    messages = []
+    for number, message in enumerate(request.messages):
+        content = telling.blocks(message.content, f"$.messages[{number}].content", message.id)
+        same = all(new is old for new, old in zip(content, message.content, strict=True))
+        messages.append(message if same else message.replace(content=content))
+    return Inlined(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
+
+
+def _with_data(block: Any, got: Fetched | Unfetched) -> Any:
+    if isinstance(got, Unfetched):
+        return got
+    source = Source.from_bytes(got.data)
+    if got.media_type.startswith("text/"):
+        try:
+            source = Source("text", got.data.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            return Unfetched("its text is not in UTF-8")
+    return block.replace(source=source, media_type=got.media_type)
