@@ -291,3 +291,50 @@ def test_what_is_given_is_not_changed() -> None:
         one, two = fitted(model, asked), fitted(model, asked)
         assert (one.value, one.report) == (two.value, two.report)
     assert dumps(asked) == before
+
+
+# -- media by URL ---------------------------------------------------------------------------------
+
+BY_URL = ImageBlock(Source("url", "https://example.com/a.png"), "image/png")
+AT_BEDROCK = [
+    ("bedrock:amazon.nova-pro-v1:0", "bedrock", "bedrock-converse"),
+    ("bedrock:anthropic.claude-opus-4-6-v1", "anthropic", "claude-bedrock-url"),
+    ("ollama:llava", "ollama", "ollama-url"),
+]
+
+
+@pytest.mark.parametrize(("model", "dialect", "rule"), AT_BEDROCK)
+def test_media_by_url_is_told_with_the_rule_and_how_to_have_it_fetched(
+    model: str, dialect: str, rule: str
+) -> None:
+    asked = request(Message(Role.USER, (TextBlock("what?"), BY_URL)), max_output_tokens=9)
+    done = fitted(model, asked, dialect)
+    (loss,) = [each for each in done.report if each.path == "$.messages[0].content[1]"]
+    assert (loss.kind, loss.severity, loss.rule) == ("dropped", "error", rule)
+    assert "takes no media by URL" in loss.reason
+    assert "fetch_media=True" in loss.reason
+    assert done.value.messages[0].content[1] == TextBlock(
+        "[image left out: this model takes no media by URL]"
+    )
+
+
+def test_media_by_url_inside_a_result_is_told_too() -> None:
+    call = Message(Role.ASSISTANT, (ToolUseBlock("c1", "look", {}),))
+    result = Message(Role.TOOL, (ToolResultBlock("c1", (BY_URL,)),))
+    done = fitted("bedrock:amazon.nova-pro-v1:0", request(USER, call, result, tools=(tool(),)))
+    told = [loss.path for loss in done.report if loss.rule == "bedrock-converse"]
+    assert "$.messages[2].content[0].content[0]" in told
+
+
+@pytest.mark.parametrize(
+    "block",
+    [PICTURE, ImageBlock(Source("url", "s3://bucket/a.png"), "image/png")],
+)
+def test_media_with_its_data_and_media_in_s3_stay(block: ImageBlock) -> None:
+    done = fitted("bedrock:amazon.nova-pro-v1:0", request(Message(Role.USER, (block,))))
+    assert done.value.messages[0].content == (block,)
+
+
+def test_media_by_url_stays_where_no_rule_speaks_of_it() -> None:
+    asked = request(Message(Role.USER, (BY_URL,)), max_output_tokens=9)
+    assert fitted("anthropic:claude-opus-4-8", asked).value.messages == asked.messages
