@@ -296,14 +296,15 @@ def test_what_is_given_is_not_changed() -> None:
 # -- media by URL ---------------------------------------------------------------------------------
 
 BY_URL = ImageBlock(Source("url", "https://example.com/a.png"), "image/png")
-AT_BEDROCK = [
+NOT_BY_URL = [
     ("bedrock:amazon.nova-pro-v1:0", "bedrock", "bedrock-converse"),
     ("bedrock:anthropic.claude-opus-4-6-v1", "anthropic", "claude-bedrock-url"),
     ("ollama:llava", "ollama", "ollama-url"),
+    ("ollama:llava", "openai-chat", "ollama-url"),
 ]
 
 
-@pytest.mark.parametrize(("model", "dialect", "rule"), AT_BEDROCK)
+@pytest.mark.parametrize(("model", "dialect", "rule"), NOT_BY_URL)
 def test_media_by_url_is_told_with_the_rule_and_how_to_have_it_fetched(
     model: str, dialect: str, rule: str
 ) -> None:
