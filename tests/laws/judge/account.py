@@ -185,8 +185,14 @@ def fits(kind: str, each: Difference) -> bool:
 
 def _is_remark(each: Difference) -> bool:
     """Words in brackets that say what stood there."""
-    text = each.theirs
-    return isinstance(text, str) and text.startswith("[") and text.endswith("]")
+    texts = each.theirs if isinstance(each.theirs, list) else [each.theirs]
+    return bool(texts) and all(isinstance(text, str) and _in_brackets(text) for text in texts)
+
+
+def _in_brackets(text: str) -> bool:
+    """Where a wire has one text only, the blank lines between two of them are around it."""
+    text = text.strip()
+    return text.startswith("[") and text.endswith("]")
 
 
 def least(each: Difference) -> str:
