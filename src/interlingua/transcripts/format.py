@@ -27,6 +27,7 @@ _FOLDERS = {
     "codex": "codex",
     "gemini-cli": "gemini_cli",
     "hf-messages": "hf_messages",
+    "llm": "llm",
     "openai-batch": "openai_batch",
     "openai-finetune": "openai_finetune",
     "opencode": "opencode",

@@ -1,0 +1,249 @@
+"""llm's log to transcripts. Messages are named by hashes and know the one before them; what an
+answer used stands in its turn."""
+
+from __future__ import annotations
+
+import sqlite3
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.transcript import Branch, Origin, OriginFile, Transcript
+from interlingua.transcripts.ways import Turn, way_to
+
+NAME = "llm"
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+Row = dict[str, Any]
+
+
+def signs(sample: Sample) -> str | None:
+    """A database with llm's tables; where its schema stands in the file depends on its age."""
+    if not sample.head.startswith(b"SQLite format 3\x00"):
+        return None
+    query = "SELECT count(*) FROM sqlite_master WHERE name IN ('_llm_migrations', 'threads')"
+    try:
+        with closing(_opened(sample.path)) as database:
+            [count] = database.execute(query).fetchone()
+    except sqlite3.Error:
+        return None
+    return "a database with llm's tables" if count == 2 else None
+
+
+def read(path: Path) -> Transcript:
+    """The newest thread; that there are others is told."""
+    threads = list(read_all(path))
+    if not threads:
+        raise TranscriptError(path, "there is no thread in it")
+    newest = threads[-1]
+    if len(threads) > 1:
+        reason = f"{len(threads) - 1} older threads; `read_all` gives each"
+        newest.report.add("dropped", "$.threads", reason, "warning")
+        return newest
+    file = OriginFile(path, path.name, path.stat().st_size)
+    spans = tuple(() for _ in newest.messages)
+    return newest.replace(origin=Origin(NAME, (file,), newest.messages, spans))
+
+
+def read_all(path: Path) -> Iterator[Transcript]:
+    """Every thread, the oldest first."""
+    try:
+        with closing(_opened(path)) as database:
+            _check_length(database, path)
+            turns, answers = _Log(database).turns()
+            for thread in database.execute("SELECT * FROM threads ORDER BY datetime_utc, id"):
+                yield _transcript(dict(thread), turns, answers, _older(database))
+    except sqlite3.Error as error:
+        raise TranscriptError(path, f"it cannot be read as a log of llm: {error}") from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    path.open("rb").close()  # a file that is not there is told as such
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    database.row_factory = sqlite3.Row
+    database.text_factory = lambda data: data.decode(errors="replace")
+    return database
+
+
+def _check_length(database: sqlite3.Connection, path: Path) -> None:
+    """SQLite takes a page that was cut for one of zeros, and says nothing."""
+    pages, size = (
+        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
+    )
+    if path.stat().st_size < pages * size and not path.with_name(f"{path.name}-wal").exists():
+        raise TranscriptError(path, f"it is cut: {pages} pages of {size} bytes are not there")
+
+
+def _older(database: sqlite3.Connection) -> int:
+    [count] = database.execute("SELECT count(*) FROM responses").fetchone()
+    return int(count)
+
+
+def _transcript(
+    thread: Row, turns: dict[str, Turn], answers: dict[str, Row], older: int
+) -> Transcript:
+    report = Report(NAME)
+    if older:
+        reason = f"{older} answers in the tables of older versions are not read"
+        report.add("dropped", "$.responses", reason, "warning")
+    messages = way_to(turns, thread["tip_message_hash"])
+    mine = [each for each in answers.values() if each["thread_id"] == thread["id"]]
+    return Transcript(
+        format=NAME,
+        messages=messages,
+        id=thread["id"],
+        title=thread["name"],
+        created_at=from_iso(mine[0]["datetime_utc"]) if mine else None,
+        updated_at=from_iso(thread["datetime_utc"]),
+        models=models_of(messages),
+        usage=usage_of(messages),
+        branches=(Branch(thread["tip_message_hash"], messages, True),),
+        model_changes=model_changes(messages),
+        report=report,
+        details={"forked_from": thread["forked_from"]} if thread["forked_from"] else {},
+    )
+
+
+class _Log:
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._files = {row["id"]: row for row in self._rows("SELECT * FROM attachments")}
+
+    def _rows(self, query: str) -> Iterator[Row]:
+        return (dict(row) for row in self._database.execute(query))
+
+    def turns(self) -> tuple[dict[str, Turn], dict[str, Row]]:
+        """All messages by their hashes, and the turns that ended with them."""
+        answers = {
+            row["tip_message_hash"]: row
+            for row in self._rows("SELECT * FROM turns ORDER BY datetime_utc, id")
+        }
+        parts: dict[str, list[Row]] = {}
+        for part in self._rows("SELECT * FROM parts ORDER BY message_hash, position"):
+            parts.setdefault(part["message_hash"], []).append(part)
+        turns = {}
+        for row in self._rows("SELECT * FROM messages"):
+            name = row["hash"]
+            said = tuple(self._messages(row, parts.get(name, []), answers.get(name)))
+            turns[name] = Turn(row["parent_hash"], said)
+        return turns, answers
+
+    def _messages(self, row: Row, parts: list[Row], turn: Row | None) -> Iterator[Message]:
+        blocks = [self._block(part) for part in parts]
+        results = [block for block in blocks if isinstance(block, ToolResultBlock)]
+        said = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
+        for result in results:
+            yield Message.of_result(result)
+        if results and not said:
+            return
+        about = _decoded(row["provider_metadata"])
+        metadata = _metadata(turn) if turn else MessageMetadata()
+        if about:
+            metadata = metadata.replace(provider_raw={NAME: about})
+        time = from_iso(turn["datetime_utc"]) if turn else None
+        role = _ROLES.get(row["role"], Role.SYSTEM)
+        yield Message(role, said, id=row["hash"], created_at=time, metadata=metadata)
+
+    def _block(self, part: Row) -> Block:
+        payload = _decoded(part["payload"])
+        text = part["text"] or ""
+        match part["type"], payload:
+            case "text", _:
+                return TextBlock(text)
+            case "reasoning", _:
+                return ThinkingBlock(text, raw={NAME: payload} if payload else None)
+            case "tool_call", {"name": str(tool), "arguments": dict(given)}:
+                return ToolUseBlock(_call_id(part, payload), tool, given)
+            case "tool_result", {"output": output}:
+                return _result(part, payload, output)
+            case "attachment", {"attachment": {"id": str(name)}} if name in self._files:
+                return _file(self._files[name])
+        return UnknownBlock({NAME: {"type": part["type"], "text": text, "payload": payload}})
+
+
+def _call_id(part: Row, payload: Row) -> str:
+    name = payload.get("tool_call_id")
+    return name if isinstance(name, str) and name else f"part_{part['id']}"
+
+
+def _result(part: Row, payload: Row, output: Any) -> ToolResultBlock:
+    text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+    tool = payload.get("name")
+    return ToolResultBlock(
+        _call_id(part, payload),
+        (TextBlock(text),) if text else (),
+        bool(payload.get("exception")),
+        tool if isinstance(tool, str) else None,
+    )
+
+
+def _file(row: Row) -> Block:
+    if row["content"] is not None:
+        content = row["content"]
+        data = content if isinstance(content, bytes) else str(content).encode()
+        source = Source("base64", b64encode(data).decode())
+    elif row["url"]:
+        source = Source("url", row["url"])
+    else:
+        source = Source("file_ref", row["path"])
+    media = row["type"]
+    if isinstance(media, str) and media.startswith("image/"):
+        return ImageBlock(source, media)
+    return DocumentBlock(source, media)
+
+
+def _metadata(turn: Row) -> MessageMetadata:
+    return MessageMetadata(
+        response_model=turn["resolved_model"] or turn["model"],
+        response_id=turn["id"],
+        usage=_usage(turn),
+    )
+
+
+def _usage(turn: Row) -> Usage:
+    """The count of the prompt includes what was cached."""
+    details = _decoded(turn["token_details"])
+    cached = _detail(details, "prompt_tokens_details", "cached_tokens")
+    prompt = turn["input_tokens"]
+    return Usage(
+        input_tokens=None if prompt is None else max(prompt - (cached or 0), 0),
+        output_tokens=turn["output_tokens"],
+        cached_input_tokens=cached,
+        reasoning_tokens=_detail(details, "completion_tokens_details", "reasoning_tokens"),
+        latency_ms=turn["duration_ms"],
+    )
+
+
+def _detail(details: Row, group: str, name: str) -> int | None:
+    inside = details.get(group)
+    count = inside.get(name) if isinstance(inside, dict) else None
+    return count if type(count) is int and count >= 0 else None
+
+
+def _decoded(text: Any) -> Row:
+    try:
+        value = msgspec.json.decode(text) if isinstance(text, str) else None
+    except (msgspec.DecodeError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {}
