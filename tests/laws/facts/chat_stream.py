@@ -96,9 +96,8 @@ def _add_call(calls: list[Any], piece: Any) -> None:
     last = known[-1] if known else None
     # Some hosts give every call the number 0: a new id is a new call.
     if last is None or (id and last.get("id") and id != last["id"]):
-        calls.append({**piece, "function": dict(piece.get("function") or {})})
-        if "custom" in piece:
-            calls[-1]["custom"] = dict(piece["custom"])
+        room = "custom" if "custom" in piece else "function"
+        calls.append({**piece, room: dict(piece.get(room) or {})})
         return
     last["id"] = last.get("id") or id
     for room, text in (("function", "arguments"), ("custom", "input")):

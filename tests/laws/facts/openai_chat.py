@@ -366,7 +366,11 @@ def usage(wire: Any) -> dict[str, int]:
     creation = _first(inside.get("cache_write_tokens"), wire.get("cache_creation_input_tokens"))
     reasoning = _first(out.get("reasoning_tokens"), wire.get("reasoning_tokens"))
     prompt, output = wire.get("prompt_tokens"), wire.get("completion_tokens")
-    if prompt and output is not None and reasoning:
+    total = wire.get("total_tokens")
+    if prompt and output is not None and reasoning is None and total and total > prompt + output:
+        # Google leaves out what was thought, which only the sum tells.
+        output, reasoning = total - prompt, total - prompt - output
+    elif prompt and output is not None and reasoning:
         # xAI counts what was thought beside the answer, and only the sum tells.
         beside = wire.get("total_tokens") == prompt + output + reasoning
         output = output + reasoning if beside else output

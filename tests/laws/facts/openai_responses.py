@@ -281,7 +281,7 @@ def _options(wire: Any) -> dict[str, Any]:
         options["logprobs"] = wire.get("top_logprobs") or 0
     reasoning = wire.get("reasoning") or {}
     put(options, "reasoning.effort", reasoning.get("effort"))
-    if reasoning.get("summary") or reasoning.get("generate_summary"):
+    if reasoning.get("summary"):
         options["reasoning.visible"] = True
     elif "summary" in reasoning:
         options["reasoning.visible"] = False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.laws.facts.shape import MEDIA, NO_JSON, Facts
+from tests.laws.facts.shape import MEDIA, NO_JSON, Facts, calls_of
 from tests.laws.judge.differences import Difference
 
 FIELDS = {
@@ -159,6 +159,8 @@ def _added(path: str, each: Difference) -> bool:
     if message is None:
         return path == "$.messages"
     field = re.sub(r"\.content\[\d+\]", "", path[message.end() :]).removeprefix(".")
+    if each.aspect == "result" and not field:
+        return True  # it answers a call that nobody did
     spoken = each.aspect in ("text", "words", "result")
     if field and not (spoken and field in _WORDS):
         return False
@@ -238,7 +240,7 @@ def false_alarms(found: Sequence[Difference], losses: Sequence[Any], said: Facts
     lost = {each.ours.name for each in found if each.topic == "tool" and each.what == "lost"}
     has_tools = any(tool.name not in lost for tool in said.tools)
     aside = () if has_tools else ("$.options.tool_choice", "$.options.parallel_tool_calls")
-    if said.stop is None:
+    if said.stop is None or (said.stop == "end_turn" and calls_of(said.pieces)):
         aside = (*aside, "$.message.metadata.stop_reason")
     there = {piece.place for piece in said.pieces if piece.text.strip() or piece.kind in MEDIA}
     there -= {each.piece.place for each in found if each.piece is not None and is_gone(each)}

@@ -25,6 +25,7 @@ class Alignment:
             index: [piece.text] for index, piece in enumerate(theirs) if piece.kind == "text"
         }
         self._pieces()
+        self._summaries()
         self._texts()
         self._retold()
 
@@ -159,6 +160,13 @@ class Alignment:
                     self.pairs[i] = j
                     self.taken.add(j)
                     break
+
+    def _summaries(self) -> None:
+        """Compacted history that is text now; its words may be those of other texts too."""
+        for i in self._open("compaction"):
+            found = self._found(self.ours[i].text)
+            if found is not None:
+                self.retold[i] = found
 
     def _retold(self) -> None:
         """What is no piece of its own kind any more may be a part of some text."""

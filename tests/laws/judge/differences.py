@@ -242,6 +242,8 @@ def _options(ours: Facts, theirs: Facts) -> Iterator[Difference]:
             continue
         if name == "reasoning.visible" and a is None and b:
             continue  # thinking is wanted, and is shown as well
+        if name == "reasoning.wanted" and a is None and mine.get("reasoning.visible") is False:
+            continue  # thinking that is to be hidden is thinking
         what = "lost" if b is None else "added" if a is None else "changed"
         yield Difference(what, "option", name, a, b)
 

@@ -142,8 +142,12 @@ def placed(said: Facts, value: Any) -> Facts:
         for i, j in found.pairs.items():
             mine.pieces[i].place = mine.pieces[i].place or other.pieces[j].place
         _place_by_words(mine, other, found)
+    free = list(ours.tools)
     for tool in said.tools:
-        tool.place = next((each.place for each in ours.tools if each.name == tool.name), "")
+        same = next((each for each in free if each.name == tool.name), None)
+        if same is not None:
+            tool.place = same.place
+            free.remove(same)
     return said
 
 
@@ -158,11 +162,19 @@ def _place_by_words(mine: Facts, other: Facts, found: Alignment) -> None:
             piece.place = near[0].place
 
 
+_ONE_THING = frozenset({"labels", "metadata"})
+"""What a caller says about a request has one field with us; which of the two it was is spelling."""
+
+
 def of_reading(said: Facts, value: Any) -> list[Difference]:
     """What was understood otherwise. Counts that contradict each other may be made to agree, if the
     message says so."""
     found = differences(said, known(value))
-    return [each for each in found if each.topic != "usage" or not _made_to_agree(value)]
+    return [
+        each
+        for each in found
+        if (each.topic != "usage" or not _made_to_agree(value)) and each.aspect not in _ONE_THING
+    ]
 
 
 def _made_to_agree(value: Any) -> bool:
