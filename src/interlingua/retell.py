@@ -25,6 +25,7 @@ from interlingua.retelling.wording import Wording
 
 if TYPE_CHECKING:
     from interlingua.fitting.back import Back
+    from interlingua.models.profile import Profile
 
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 
@@ -49,6 +50,7 @@ def retell(
     strict_issuer: bool = False,
     images: bool = True,
     instructions: Literal["place", "hoist"] = "place",
+    profile: Profile | None = None,
 ) -> Retold:
     """Say a request, a response, or messages so that `target` (and its `model`) can take them.
 
@@ -57,7 +59,8 @@ def retell(
     `strict_issuer` signatures go back only through the very dialect that they came by, not to their
     whole signing family. Without `images`, the model takes none, and a placeholder stands for each
     run of them. Instructions in mid-conversation stay in their `place`, unless all are to be
-    `hoist`ed to the front."""
+    `hoist`ed to the front. `profile` says which tools of its provider's own the model has, so that
+    another's can be said as those."""
     to = dialect_of(target) if isinstance(target, str) else target
     if not images:
         pass  # somebody has to look for them
@@ -84,9 +87,11 @@ def retell(
             strict_issuer=strict_issuer,
             images=images,
             instructions=instructions,
+            profile=profile,
         )
         return Retold(told.value.messages, told.report, told.scribe)
-    teller = Teller(value, _listener(value, to, model, provider, strict_issuer, source), images)
+    listener = _listener(value, to, model, provider, strict_issuer, source)
+    teller = Teller(value, listener, images, profile)
     if instructions == "hoist" and isinstance(value, Request):
         value = in_front(value, teller.scribe)
     told_value = teller.response(value) if isinstance(value, Response) else teller.request(value)

@@ -78,6 +78,7 @@ def fitted(
         source=source,
         images=images,
         instructions=instructions,
+        profile=profile,
     )
     if profile is not None and profile.media.image is False:
         _name_rule(told.report, profile)

@@ -12,8 +12,13 @@ def dialect_for_tools(
     profile: Profile, tools: Iterable[ToolDefinition], speaks: Collection[str]
 ) -> str | None:
     """The dialect for requests with these tools, if it is a special one that its provider speaks:
-    newer models of OpenAI take functions in Responses only."""
-    wanted = profile.speaks.tools_dialect
-    if wanted is None or wanted == profile.dialect or wanted not in speaks:
+    newer models of OpenAI take functions in Responses only, and all have their provider's own tools
+    there."""
+    rules = profile.speaks
+    if rules.tools_dialect is None and rules.server_dialect is None:
         return None
-    return wanted if any(tool.executor == "client" for tool in tools) else None
+    runs = {tool.executor for tool in tools}
+    wanted = rules.tools_dialect if "client" in runs else None
+    if wanted is None and "provider" in runs:
+        wanted = rules.server_dialect
+    return wanted if wanted != profile.dialect and wanted in speaks else None

@@ -59,6 +59,8 @@ class Speaks(Group, frozen=True):
     """The usual one."""
     tools_dialect: str | None = None
     """The one for requests with function tools, where it is another."""
+    server_dialect: str | None = None
+    """The one for requests with tools that a provider runs, where it is another."""
     dialects: tuple[str, ...] | None = None
     """All of them; None: whatever its provider speaks."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlingua.dialects.base import (
     PLACEHOLDER,
@@ -27,12 +27,16 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.retelling.changes import has_changes, settle
+from interlingua.retelling.crossing import cross
 from interlingua.retelling.images import without_images
 from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.labels import tell_labels
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
 from interlingua.retelling.tools import tools_for
 from interlingua.retelling.wording import INSTRUCTS, Wording, is_call_last
+
+if TYPE_CHECKING:
+    from interlingua.models.profile import Profile
 
 NO_RESULT = "No result: the call was not completed."
 """The text of the error result that stands in for one that never came."""
@@ -49,6 +53,7 @@ class Teller:
         value: Request | Response,
         listener: Listener,
         images: bool = True,
+        profile: Profile | None = None,
     ) -> None:
         self.listener = listener
         self.target = target = listener.dialect
@@ -58,6 +63,7 @@ class Teller:
         self.at_home = self.source == self.name
         """All of it was read from the target's own dialect: its shape needs no repair."""
         self.images = images
+        self.profile = profile
         self.answering = listener.is_client
         """A response goes to a client, who may see the thinking but cannot verify it."""
         self.issuers: dict[int, bool] = {}
@@ -73,6 +79,11 @@ class Teller:
             settled = settle(request, seen, self.target, self.scribe)
             seen, changes["tools"], changes["options"] = settled
             request = request.replace(tools=settled.tools, options=settled.options)
+        if self.profile is not None and request.tools and not self.at_home:
+            crossed = cross(request, self.name, self.profile, self.scribe)
+            if crossed is not request:
+                told = {name: getattr(crossed, name) for name in ("tools", "options", "raw")}
+                changes, request = {**changes, **told}, crossed
         messages = self.messages(seen, paired=not kept_there)
         if messages is not request.messages:
             changes["messages"] = messages

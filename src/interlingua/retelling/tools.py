@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from interlingua.dialects.base import Dialect, Scribe
 from interlingua.model.tools import ToolDefinition
+from interlingua.retelling.crossing import is_foreign
 from interlingua.schemas import narrow
-
-OWN_KINDS = frozenset({"function", "custom"})
-"""Kinds of tools that mean the same to every vendor."""
 
 
 def tools_for(
@@ -22,10 +20,8 @@ def tools_for(
 
 
 def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefinition | None:
-    if (tool.kind not in OWN_KINDS or tool.executor == "provider") and not (
-        _is_of(tool, target.name)
-    ):
-        reason = "tools that a vendor defines do not cross vendors"
+    if is_foreign(tool, target.name):
+        reason = "a tool that another vendor defines, and that the model is not known to have"
         scribe.lost(tool, None, reason, severity="error")
         return None
     keywords = target.traits.schema_keywords
@@ -40,10 +36,3 @@ def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefiniti
     new = tool.replace(input_schema=schema)
     scribe.also_known(new, tool)
     return new
-
-
-def _is_of(tool: ToolDefinition, dialect: str) -> bool:
-    """Whether a tool is this dialect's own: it was read there, or its kind says so."""
-    if tool.raw is not None and dialect in tool.raw:
-        return True
-    return tool.kind.startswith(f"{dialect}:")

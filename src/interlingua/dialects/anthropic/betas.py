@@ -16,6 +16,10 @@ def betas_of(wire: Wire) -> list[str]:
     thinking = wire.get("thinking")
     if type(thinking) is dict and "block_binding" in thinking:
         found[BETAS["binding"]] = None
+    for tool in wire.get("tools") or ():
+        kind = tool.get("type") if type(tool) is dict else None
+        if type(kind) is str and kind in BETAS:
+            found[BETAS[kind]] = None
     for turn in wire.get("messages") or ():
         if type(turn) is dict and turn.get("role") != "user":
             found.update(dict.fromkeys(_betas(turn)))

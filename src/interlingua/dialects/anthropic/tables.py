@@ -153,6 +153,9 @@ BETAS: dict[str, str] = {
     "compaction": "compact-2026-01-12",
     "signed": "compact-2026-09-04",
     "binding": "thinking-binding-controls-2026-08-01",
+    "mcp_toolset": "mcp-client-2025-11-20",
+    "computer_20250124": "computer-use-2025-01-24",
+    "computer_20251124": "computer-use-2025-11-24",
 }
 """The betas that what a request says needs (`anthropic` 2.8.0, read 2026-11)."""
 REFERENCES: dict[str, str] = {"tool_reference": "name", "mcp_toolset_reference": "server_name"}
