@@ -28,7 +28,7 @@ def part_of(block: Block) -> Wire | None:
 
 def cited(value: Any) -> Wire | None:
     """A citation; one that was stored with its event is plain JSON."""
-    return write_citation(msgspec.convert(value, Citation), QUIET)
+    return write_citation(msgspec.convert(value, Citation), QUIET, answering=True)
 
 
 class Said:

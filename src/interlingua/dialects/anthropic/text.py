@@ -137,16 +137,19 @@ def _put_citations(out: Wire, block: TextBlock, place: Place, scribe: Scribe) ->
         for citation in block.citations:
             scribe.lost(citation, None, "only a model's text may cite")
         return
-    written = [write_citation(each, scribe) for each in block.citations]
+    written = [write_citation(each, scribe, place is ANSWER) for each in block.citations]
     cited = [each for each in written if each is not None]
     if cited:
         out["citations"] = cited
 
 
-def write_citation(citation: Citation, scribe: Scribe) -> Wire | None:
-    """None for those of others: places in documents, and opaque indexes, cannot be made up."""
+def write_citation(citation: Citation, scribe: Scribe, answering: bool) -> Wire | None:
+    """None for those of others: places in documents, and opaque indexes, cannot be made up. In an
+    answer nobody checks the index: a client is shown the page."""
     kind = mine_of(citation.raw).get("type")
     if citation.raw is None or type(kind) is not str:
+        if answering and citation.url is not None:
+            return _write_page(citation, scribe)
         scribe.lost(citation, None, "says no place that can be cited here")
         return None
     names = CITATIONS.get(kind, _ANY_CITATION)
@@ -159,3 +162,20 @@ def write_citation(citation: Citation, scribe: Scribe) -> Wire | None:
     put_back(out, citation, citation.raw, scribe)
     scribe.unsaid(citation, frozenset({*names.values(), "cited_text", "raw"}))
     return out
+
+
+def _write_page(citation: Citation, scribe: Scribe) -> Wire:
+    """A page on the web that another service has cited."""
+    reason = "said without the index that the service makes"
+    scribe.lost(citation, None, reason, kind="approximated", severity="info")
+    scribe.unsaid(citation, _PAGE)
+    return {
+        "type": "web_search_result_location",
+        "cited_text": citation.cited_text or "",
+        "url": citation.url,
+        "title": citation.title,
+        "encrypted_index": "",
+    }
+
+
+_PAGE = frozenset({"cited_text", "url", "title"})
