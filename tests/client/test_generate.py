@@ -207,3 +207,34 @@ def test_the_same_names_exist_with_and_without_await() -> None:
 
     inside = {"begin", "call", "end", "failed"}
     assert names(AsyncClient) - inside == names(Client) - {"work"}  # who awaits needs no such thing
+
+
+def test_what_a_model_takes_may_be_said_for_a_client_and_for_a_call() -> None:
+    own = {
+        "id": "own",
+        "models": ["claude-opus-4-6"],
+        "sources": ["own"],
+        "reasoning": {"efforts": ["low"]},
+    }
+    wanted = il.Options(reasoning=il.Reasoning("xhigh"), max_output_tokens=900)
+    model = "anthropic:claude-opus-4-6"
+
+    async def main() -> None:
+        with serving(served.whole("anthropic", served.response())) as server:
+
+            async def effort(client: AsyncClient, **more: Any) -> str:
+                await client.generate(model, "Hello", options=wanted, **more)
+                said: str = sent(server)["output_config"]["effort"]
+                return said
+
+            async with client_of(server, "whole-anthropic") as client:
+                assert await effort(client) == "high"
+                assert await effort(client, profile=False) == "xhigh"
+                strict = client.asker.targets.find(model).profile
+                assert await effort(client, profile=strict) == "high"
+            async with client_of(server, "whole-anthropic", profiles=[own]) as client:
+                assert await effort(client) == "low"
+            async with client_of(server, "whole-anthropic", profiles=False) as client:
+                assert await effort(client) == "xhigh"
+
+    asyncio.run(main())

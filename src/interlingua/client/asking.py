@@ -43,8 +43,11 @@ class Asker:
 
     def target(self, model: str, call: Call) -> Target:
         """Where a model is asked. A dialect that was asked for is that of the first model."""
-        dialect = call.dialect if model == call.models[0] else None
-        return self.targets.find(model, dialect)
+        is_first = model == call.models[0]
+        found = self.targets.find(model, call.dialect if is_first else None)
+        if call.profile is False or (call.profile is not None and is_first):
+            return found.fitted_to(call.profile)
+        return found
 
     async def close(self) -> None:
         await self.transport.close()

@@ -12,7 +12,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Parsed, Run, TokenCount
@@ -36,7 +36,9 @@ from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.model.exchange import ErrorKind, Options, Request
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
+from interlingua.models.overlay import Given
 from interlingua.providers.provider import Provider
+from interlingua.say import Fitting
 
 logger = logging.getLogger(__name__)
 Conversation = Request | Message | Sequence[Message] | str
@@ -53,7 +55,9 @@ class AsyncClient:
     `budget` is how much trying again there may be; all clients of a process share one unless they
     are given their own. `ca` is a file of certificates to trust, `proxy` overrides the one of the
     environment. `max_bytes` is the largest answer that is read; streams may have four times as
-    many. With `fetch_media`, media at an address is fetched for models that take none by URL."""
+    many. With `fetch_media`, media at an address is fetched for models that take none by URL.
+    `profiles` are rules of what models take, in place of those of this machine's user; with False,
+    requests are not fitted to any model."""
 
     def __init__(
         self,
@@ -74,9 +78,15 @@ class AsyncClient:
         max_bytes: int = MAX_BYTES,
         transport: Transport | None = None,
         fetch_media: bool | MediaFetcher = False,
+        profiles: Given | Literal[False] = None,
     ) -> None:
         targets = Targets(
-            providers, aliases=aliases, environ=environ, keys=keys, base_urls=base_urls
+            providers,
+            aliases=aliases,
+            environ=environ,
+            keys=keys,
+            base_urls=base_urls,
+            profiles=profiles,
         )
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
         fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
@@ -122,13 +132,25 @@ class AsyncClient:
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
+        profile: Fitting = None,
     ) -> Answer:
         """One answer.
 
         `model` is `<provider>:<name>` or an alias; `dialect` another than its usual one; `deadline`
         the seconds for everything, tries and waits included; `fallbacks` the models to ask when it
-        fails; `call_id` a name under which the call can be cancelled."""
-        call = self.call(model, messages, tools, options, dialect, deadline, fallbacks, call_id)
+        fails; `call_id` a name under which the call can be cancelled; `profile` what the model
+        takes, where that is not what the rules say, or False to send the request as it is."""
+        call = self.call(
+            model,
+            messages,
+            tools,
+            options,
+            dialect,
+            deadline,
+            fallbacks,
+            call_id,
+            profile=profile,
+        )
         id = call.id
         flight = self.begin(id)
         try:
@@ -164,6 +186,7 @@ class AsyncClient:
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         marks: bool = False,
+        profile: Fitting = None,
     ) -> AsyncStream:
         """The events of one answer while it arrives:
 
@@ -173,7 +196,16 @@ class AsyncClient:
 
         `marks` keeps which wire frame each event came from, for who writes the stream home."""
         call = self.call(
-            model, messages, tools, options, dialect, deadline, fallbacks, call_id, stream=True
+            model,
+            messages,
+            tools,
+            options,
+            dialect,
+            deadline,
+            fallbacks,
+            call_id,
+            stream=True,
+            profile=profile,
         )
         return AsyncStream(self, call, marks)
 
@@ -186,9 +218,10 @@ class AsyncClient:
         *,
         dialect: str | None = None,
         deadline: float | None = None,
+        profile: Fitting = None,
     ) -> TokenCount:
         """Tokens of the prompt: the provider's own count where it has one, else our estimate."""
-        call = self.call(model, messages, tools, options, dialect, deadline)
+        call = self.call(model, messages, tools, options, dialect, deadline, profile=profile)
         target = self.asker.target(call.models[0], call)
         if not counting.can_count(target):
             request = call.request
@@ -255,10 +288,11 @@ class AsyncClient:
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         stream: bool = False,
+        profile: Fitting = None,
     ) -> Call:
         request = _request(messages, tuple(tools), options)
         id = call_id or f"call-{next(self._numbers)}"
-        return Call(id, (model, *fallbacks), request, stream, dialect, deadline)
+        return Call(id, (model, *fallbacks), request, stream, dialect, deadline, profile)
 
     def begin(self, id: str) -> InFlight:
         """A call that can be cancelled from now on."""

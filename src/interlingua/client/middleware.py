@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,7 @@ from interlingua.client.answer import Answer
 from interlingua.client.errors import CallError
 from interlingua.model.events import Event
 from interlingua.model.exchange import Request
+from interlingua.models.profile import Profile
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):
@@ -28,6 +29,8 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     dialect: str | None = None
     deadline: float | None = None
     """Seconds for everything: tries, waits, and the answer."""
+    profile: Profile | Literal[False] | None = None
+    """What the first model takes, where it is not what the rules say; False: nothing is fitted."""
 
     def replace(self, **changes: Any) -> Call:
         return msgspec.structs.replace(self, **changes)

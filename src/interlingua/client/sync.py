@@ -21,6 +21,7 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Response
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
+from interlingua.say import Fitting
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Client:
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
+        profile: Fitting = None,
     ) -> Answer:
         """One answer; see `AsyncClient.generate`."""
         return self._run(
@@ -95,6 +97,7 @@ class Client:
                 deadline=deadline,
                 fallbacks=fallbacks,
                 call_id=call_id,
+                profile=profile,
             )
         )
 

@@ -70,6 +70,12 @@ class Target(msgspec.Struct, frozen=True, eq=False):
     """What it takes; None: a request is said as it is."""
     usual: bool = False
     """Nobody asked for this dialect: another may be spoken where a request needs it."""
+    fixed: bool = False
+    """The profile was given for this call, and is that of any dialect."""
+
+    def fitted_to(self, profile: Profile | Literal[False]) -> Target:
+        """The same, asked by another profile, or by none."""
+        return msgspec.structs.replace(self, profile=profile or None, fixed=True)
 
     def near(self) -> tuple[str, ...]:
         """Models of this provider that look like this one."""
@@ -155,7 +161,10 @@ class Targets:
             return target
         speaks = target.provider.dialects
         other = dialect_for_tools(target.profile, request.tools, speaks)
-        return target if other is None else self.find(target.model, other)
+        if other is None:
+            return target
+        found = self.find(target.model, other)
+        return found.fitted_to(target.profile) if target.fixed else found
 
     def starts(self, target: Target) -> bool:
         """Whether its server may have to be started."""
