@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+import struct
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,6 +28,7 @@ from interlingua.bus.event import NO_SESSION
 from interlingua.bus.payloads.conversation import LlmCallCompleted
 from interlingua.client.targets import Targets
 from interlingua.gateway.keys.pricing import Pricer
+from interlingua.gateway.seen import metrics as seen_metrics
 from interlingua.gateway.seen.losses import Losses
 from interlingua.gateway.seen.metrics import MOST_MODELS, Metrics
 from interlingua.gateway.seen.records import completed, event_row, failed
@@ -392,3 +394,23 @@ def test_every_event_that_the_gateway_writes_is_in_the_catalogue() -> None:
             CATALOGUE[row.type].floor.value,
         )
     assert isinstance(load_payload(done.type, json.dumps(done.payload)), LlmCallCompleted)
+
+
+def test_a_worker_that_begins_does_not_spoil_the_numbers_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path / "counter_1.db"
+    empty.touch()
+    monkeypatch.setenv(seen_metrics.FOLDER, str(tmp_path))
+    read = seen_metrics._of_all_workers
+
+    def begun() -> bytes:
+        try:
+            return read()
+        finally:
+            empty.unlink(missing_ok=True)
+
+    with pytest.raises(struct.error):
+        read()
+    monkeypatch.setattr(seen_metrics, "_of_all_workers", begun)
+    assert Metrics().text() == b""

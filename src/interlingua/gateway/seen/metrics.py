@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterable
 from typing import Any
 
@@ -139,9 +140,22 @@ class Metrics:
         self.flush()
         if not os.environ.get(FOLDER):
             return generate_latest(self.registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+        for _ in range(TRIES - 1):
+            try:
+                return _of_all_workers()
+            except (OSError, ValueError, RuntimeError, struct.error):
+                continue  # a worker that begins has made its file, and nothing is in it yet
+        return _of_all_workers()
+
+
+TRIES = 5
+"""How often the files of the workers are read, if one of them is being made."""
+
+
+def _of_all_workers() -> bytes:
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    return generate_latest(together)
 
 
 _MONEY = re.compile(rb"^(# \w+ )?interlingua_(cost_usd|tokens)[_ {]")
