@@ -39,8 +39,6 @@ def say(
 
     `provider` serves the model; `host` is its name among those that speak Chat with words of their
     own. `images` says whether the model takes any, where the profile does not."""
-    if dialect.name != CHAT:
-        host = None
     if profile is not None and is_simple(request, quick_of(profile, dialect.name)):
         if host is None or dialect.name != CHAT:
             return dialect.write_request(request)
