@@ -63,10 +63,11 @@ INSIDE: dict[str, set[str]] = {
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},
     "adapters": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "models", "prices", "retell", "say", "streams", "tools"},
+    | {"dialects", "estimate", "fitting", "models", "prices", "providers", "retell", "say"}
+    | {"streams", "tools"},
     "sessions": MODEL_AND_ERRORS
-    | {"adapters", "bus", "dialects", "estimate", "models", "prices", "retell", "routing"}
-    | {"store", "tools"},
+    | {"adapters", "bus", "dialects", "estimate", "models", "prices", "providers", "retell"}
+    | {"routing", "say", "store", "tools"},
     "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
     "local": MODEL_AND_ERRORS
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version

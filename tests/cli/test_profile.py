@@ -62,3 +62,18 @@ def test_a_model_without_rules_and_a_wrong_file_are_said(home: Path) -> None:
     assert result.exit_code == 1
     assert "profiles.toml, line 3, rule 'mine', at limits.output: Expected" in result.stderr
     assert run("models", "--profile").exit_code == 2
+
+
+def test_a_conversion_for_a_model_is_fitted_by_the_users_rules_too(home: Path) -> None:
+    (home / "profiles.toml").write_text(
+        '[[rule]]\nid = "mine"\nmodels = ["claude-opus-4-6"]\nlimits = { output = 77 }\n'
+    )
+    file = home / "body.json"
+    file.write_text(
+        '{"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}'
+    )
+    args = ("--from", "openai-chat", "--to", "anthropic", "--model", "anthropic:claude-opus-4-6")
+    for more in ((), ("--lines", "--jobs", "1")):
+        out = ok("convert", str(file), *args, *more)
+        assert '"max_tokens":77' in out
+        assert '"model":"claude-opus-4-6"' in out

@@ -18,11 +18,12 @@ from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.aliases import resolve
-from interlingua.models.capabilities import expected_capabilities, usual_dialect
-from interlingua.models.names import UnknownModelError, model_name
+from interlingua.models.capabilities import expected_capabilities
+from interlingua.models.names import model_name
 from interlingua.prices.table import PriceTable
+from interlingua.providers.profiles import Asked, asked_here
 from interlingua.retell import Retold
-from interlingua.say import Fitting, fitted, host_of, profile_for, written
+from interlingua.say import Fitting, fitted, host_of, written
 
 _NO_CONTEXT = RequestContext()
 
@@ -40,19 +41,30 @@ class Adapter:
         prices: PriceTable | None = None,
         wire_name: str | None = None,
         profile: Fitting = None,
+        asked: Asked | None = None,
     ) -> None:
         """`model` is `<provider>:<name>` or an alias; `dialect` is the provider's usual one unless
         given; `wire_name` what the wire calls the model, where that is not its name. `profile` is
-        what the model takes, where that is not as our rules say; False fits requests to none."""
+        what the model takes, where that is not as rules say; False fits requests to none. `asked`
+        has those rules, where they are not the package's and the user's."""
         self.model = resolve(model)
         self.provider, name = model_name(self.model)
-        self.dialect = dialect_of(dialect or usual_dialect(self.model))
-        self._usual = dialect is None or _is_usual(self.model, dialect)
+        self._asked = asked or asked_here()
+        self.dialect = dialect_of(dialect or self._asked.dialect(self.model))
+        self._usual = dialect is None or self._asked.is_usual(self.model, dialect)
         self.wire_name = wire_name or name
-        self.profile = profile_for(self.model, self.dialect.name, profile)
+        self._given = profile
+        spoken = self.dialect.name
+        self.profile = (
+            self._asked.profile(self.model, spoken) if profile is None else profile or None
+        )
         self.ids = ids if ids is not None else IdMap()
         self.prices = prices
-        self.capabilities = expected_capabilities(self.model, self.dialect.name)
+        self.capabilities = (
+            expected_capabilities(self.model, spoken, profile)
+            if profile
+            else self._asked.capabilities(self.model, spoken)
+        )
 
     def __repr__(self) -> str:
         return f"<Adapter {self.model} in {self.dialect.name}>"
@@ -74,11 +86,19 @@ class Adapter:
         one and nobody asked for this."""
         if not self._usual or self.profile is None:
             return self
-        other = dialect_for_tools(self.profile, tools, dialects())
+        known = self._asked.speaks(self.model) or dialects()
+        other = dialect_for_tools(self.profile, tools, known)
         if other is None:
             return self
-        ids, prices, name = self.ids, self.prices, self.wire_name
-        return Adapter(self.model, other, ids=ids, prices=prices, wire_name=name)
+        return Adapter(
+            self.model,
+            other,
+            ids=self.ids,
+            prices=self.prices,
+            wire_name=self.wire_name,
+            profile=self._given,
+            asked=self._asked,
+        )
 
     def retold(self, request: Request) -> Retold:
         """The same in a form that this model can take."""
@@ -149,13 +169,6 @@ class Adapter:
     ) -> int:
         """About how many tokens the prompt has, counted here and now."""
         return estimate_input_tokens(messages, tools, self.model, options)
-
-
-def _is_usual(model: str, dialect: str) -> bool:
-    try:
-        return usual_dialect(model) == dialect
-    except UnknownModelError:
-        return False
 
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from interlingua import config
 from interlingua.client.client import AsyncClient
 from interlingua.client.targets import Key, Place
 from interlingua.models.aliases import aliases
-from interlingua.models.capabilities import Capabilities, expected_capabilities, known_models
-from interlingua.models.names import model_name
-from interlingua.models.overlay import own_profiles, profile_at
+from interlingua.models.capabilities import known_models
 from interlingua.prices.table import PriceTable
 from interlingua.providers.credentials import credentials
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.errors import ProviderSetupError
+from interlingua.providers.profiles import Asked
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path, providers
 from interlingua.routing.files import PolicyFile
@@ -44,22 +43,6 @@ class OwnRegistry(OpenRegistry):
         return False
 
 
-def own_lookup(providers: Mapping[str, Provider]) -> Callable[[str], Capabilities]:
-    """What a model can do, by the user's own rules too, as it is written to."""
-    profiles = own_profiles()
-
-    def found(model: str) -> Capabilities:
-        key, name = model_name(model)
-        provider = providers.get(key)
-        if provider is None:
-            return expected_capabilities(model)
-        dialect = dialect_for(model, provider)
-        profile = profile_at(profiles, name, key, dialect, provider.profile)
-        return expected_capabilities(model, dialect, profile)
-
-    return found
-
-
 class Setup:
     """What is configured on this machine. Nothing is asked of anybody."""
 
@@ -69,11 +52,12 @@ class Setup:
         self.environ = os.environ if environ is None else environ
         self.prices = prices
         self.providers: dict[str, Provider] = providers(own_path())
+        self.asked = Asked(self.providers)
         self.registry = OwnRegistry(known_registry().entries.values(), self.providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         self.router = Router(
             self.registry,
-            own_lookup(self.providers),
+            self.asked.capabilities,
             rules=self.rules,
             global_default=self.first_model(),
         )

@@ -111,6 +111,7 @@ class Talk:
                 router=self.setup.router,
                 prices=self.setup.prices,
                 dialects=self.spoken,
+                profiles=self.setup.asked,
             )
             self._use(session)
             self._made = session.id
@@ -129,6 +130,7 @@ class Talk:
             router=self.setup.router,
             prices=self.setup.prices,
             dialects=self.spoken,
+            profiles=self.setup.asked,
         )
         self._use(session)
 

@@ -13,6 +13,7 @@ import click
 from interlingua.cli import formats
 from interlingua.cli.main import put, shown
 from interlingua.losses import Report
+from interlingua.providers.profiles import taken_here
 
 
 @click.command("convert", help="Say a conversation of one format in another.")
@@ -22,7 +23,7 @@ from interlingua.losses import Report
 @click.option(
     "--kind", type=click.Choice(["request", "response", "stream"]), help="Which of them it is."
 )
-@click.option("--model", help="The model's name, for formats that say it in the URL.")
+@click.option("--model", help="The model to say it to; fitted to it where it is <provider>:<name>.")
 @click.option("--report", "report_file", type=click.Path(dir_okay=False), help="Losses as JSON.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
 @click.option("--lines", is_flag=True, help="Each line is one; on all cores.")
@@ -55,7 +56,7 @@ def command(
         source, kind = formats.guessed(data, kind)
         click.echo(f"read as {source} {kind}", err=True)
     value = formats.read(data, source, kind or "request", model)
-    written = formats.write(value, target, source)
+    written = formats.write(value, target, source, model, taken_here(model, target))
     pretty = sys.stdout.isatty() if pretty is None else pretty
     put(formats.to_bytes(written.wire, pretty) + b"\n")
     _tell(written.report, report_file)

@@ -13,16 +13,20 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from io import BytesIO
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from multiprocessing import get_start_method
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from interlingua.errors import InterlinguaError
+
+if TYPE_CHECKING:
+    from interlingua.models.profile import Profile
 
 BATCH = 1024 * 1024
 """Bytes that travel to a worker at once, at the least; a longer line travels alone."""
@@ -204,5 +208,19 @@ def _convert(line: bytes, job: Job) -> tuple[bytes, list[Any]]:
         from interlingua.formats import detect
 
         source = detect(line, job.kind).dialect  # type: ignore[arg-type]  # checked by the caller
-    written = convert(line, source, job.target, job.kind, job.model)  # type: ignore[arg-type]  # as above
+    written = convert(
+        line,
+        source,
+        job.target,
+        job.kind,  # type: ignore[arg-type]  # as above
+        job.model,
+        profile=_taken(job.model, job.target),
+    )
     return written.json(), written.report.losses
+
+
+@lru_cache(1)
+def _taken(model: str | None, target: str) -> Profile | None:
+    from interlingua.providers.profiles import taken_here
+
+    return taken_here(model, target) if model else None

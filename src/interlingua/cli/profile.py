@@ -9,8 +9,7 @@ import msgspec
 
 from interlingua.cli.terminal import Column, put_json, show_table
 from interlingua.models.aliases import resolve
-from interlingua.models.capabilities import providers, usual_dialect
-from interlingua.models.names import model_name
+from interlingua.providers.profiles import asked_here
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule
@@ -33,8 +32,9 @@ def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
     if name is None:
         raise click.UsageError("--profile needs a model: <provider>:<name>, or an alias")
     id = resolve(name)
-    spoken = dialect or _dialect(id)
-    profile = own_profile(id, spoken)
+    asked = asked_here()
+    spoken = dialect or asked.dialect(id)
+    profile = asked.taken(id, spoken)
     if as_json:
         put_json({"model": id, "dialect": spoken, **told(profile)})
         return
@@ -43,28 +43,6 @@ def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
         return
     show_table(COLUMNS, rows(profile))
     click.echo(f"{id}, asked in {spoken}", err=True)
-
-
-def own_profile(id: str, dialect: str | None) -> Profile:
-    """The profile on this machine: the package's rules, and what its user says otherwise."""
-    from interlingua.models.overlay import own_profiles, profile_at
-    from interlingua.providers.registry import own_path
-    from interlingua.providers.registry import providers as known_providers
-
-    key, name = model_name(id)
-    provider = known_providers(own_path()).get(key)
-    overlay = provider.profile if provider else None
-    return profile_at(own_profiles(), name, key, dialect, overlay)
-
-
-def _dialect(id: str) -> str:
-    """The usual dialect, of a provider that only the user knows too."""
-    key = model_name(id).provider
-    if key in providers():
-        return usual_dialect(id)
-    from interlingua.providers.registry import own_path, provider
-
-    return provider(key, own_path()).dialect
 
 
 def rows(profile: Profile) -> list[list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import Literal, Protocol
 
 import msgspec
@@ -20,13 +19,13 @@ from interlingua.fitting.spoken import dialect_for_tools
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.models.aliases import resolve
-from interlingua.models.capabilities import expected_capabilities
 from interlingua.models.names import model_name, unknown
-from interlingua.models.overlay import Given, profile_at, profiles_from
-from interlingua.models.profile import Profile, Profiles
+from interlingua.models.overlay import Given
+from interlingua.models.profile import Profile
 from interlingua.providers.credentials import Credentials, authorise, credentials
-from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint, fit_body
+from interlingua.providers.endpoint import Endpoint, endpoint, fit_body
 from interlingua.providers.errors import UnknownProviderError
+from interlingua.providers.profiles import Asked
 from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
@@ -112,12 +111,12 @@ class Targets:
     ) -> None:
         """`profiles` are rules of what models take, laid over the package's; without them, those of
         this machine's user. With False, requests are not fitted to any model."""
-        self._given_profiles = profiles
         if providers is None:
             providers = known_providers(own_path())
         elif not isinstance(providers, Mapping):
             providers = {each.key: each for each in providers}
         self.providers = providers
+        self.asked = Asked(providers, profiles)
         self._aliases = aliases
         self._environ = os.environ if environ is None else environ
         self._keys = keys or {}
@@ -138,22 +137,13 @@ class Targets:
             provider = self.providers.get(key)
             if provider is None:
                 raise UnknownProviderError(key, self.providers)
-            spoken = dialect_of(dialect or dialect_for(id, provider))
-            images = expected_capabilities(id, spoken.name).supports_images
-            profile = self._profile(name, provider, spoken.name)
+            spoken = dialect_of(dialect or self.asked.dialect(id))
+            images = self.asked.capabilities(id, spoken.name).supports_images
+            profile = self.asked.profile(id, spoken.name)
             found = Target(id, name, provider, spoken, images, profile, usual)
             if len(self._found) < _MOST:
                 self._found[model, dialect, usual] = found
         return found
-
-    def _profile(self, name: str, provider: Provider, dialect: str) -> Profile | None:
-        if self._given_profiles is False:
-            return None
-        return profile_at(self._profiles, name, provider.key, dialect, provider.profile)
-
-    @cached_property
-    def _profiles(self) -> Profiles:
-        return profiles_from(self._given_profiles or None)
 
     def for_request(self, target: Target, request: Request) -> Target:
         """The same model, in the dialect that this request needs."""

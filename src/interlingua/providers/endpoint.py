@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from interlingua.models.names import model_name
-from interlingua.models.profile import profile_of
+from interlingua.models.profile import Profile, profile_of
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
 from interlingua.providers.provider import Kind, Paths, Provider
 from interlingua.providers.read import url_problem
@@ -78,14 +78,17 @@ def endpoint(
     )
 
 
-def dialect_for(model: str, provider: Provider) -> str:
-    """The dialect in which a model is spoken to where nobody says another."""
+def dialect_for(model: str, provider: Provider, profile: Profile | None = None) -> str:
+    """The dialect in which a model is spoken to where nobody says another. Its `profile` is that of
+    the package's rules unless given."""
     name = model_name(model).name
     for pattern, dialect in provider.dialect_of.items():
         if fnmatchcase(name, pattern):
             return dialect
-    like = provider.profile.like if provider.profile else None
-    ruled = profile_of(name, like or provider.key).speaks.dialect
+    if profile is None:
+        like = provider.profile.like if provider.profile else None
+        profile = profile_of(name, like or provider.key)
+    ruled = profile.speaks.dialect
     return ruled if ruled in provider.dialects else provider.dialect
 
 

@@ -17,6 +17,7 @@ from interlingua.model.message import Message, UserContent
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.table import PriceTable
 from interlingua.routing.router import Router
+from interlingua.say import Fitting
 from interlingua.sessions import call as _call
 from interlingua.sessions import core as _core
 from interlingua.sessions import turn as _turn
@@ -25,7 +26,7 @@ from interlingua.sessions.exports import export
 from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
 from interlingua.sessions.plans import SwapPlan
 from interlingua.sessions.resuming import resume
-from interlingua.sessions.setting import setting_of
+from interlingua.sessions.setting import Takes, setting_of
 from interlingua.sessions.steps import run_async as run
 from interlingua.store.base import AsyncStore
 from interlingua.store.rows import SearchHit
@@ -56,11 +57,15 @@ class AsyncSession(SessionFace):
         dialects: Mapping[str, str] | None = None,
         user_id: str | None = None,
         team_id: str | None = None,
+        profiles: Takes = None,
     ) -> AsyncSession:
         """A new session. `model` is its default, by id or alias; `system` its instructions, whole
         or in named parts; `dialects` says how to speak to a model or provider where that is not
-        the usual way."""
-        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        the usual way; `profiles` what models take, in place of the rules of this machine's
+        user."""
+        setting = setting_of(
+            router, prices, tools, bus, dialects, options, user_id, team_id, profiles
+        )
         session = cls(store, await run(store, _core.create(setting, workspace_path, model, name)))
         if system is not None:
             await session.compose({"base": system} if isinstance(system, str) else system)
@@ -80,9 +85,12 @@ class AsyncSession(SessionFace):
         dialects: Mapping[str, str] | None = None,
         user_id: str | None = None,
         team_id: str | None = None,
+        profiles: Takes = None,
     ) -> AsyncSession:
         """A session as it was left. Nothing is read but its row until somebody asks for more."""
-        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        setting = setting_of(
+            router, prices, tools, bus, dialects, options, user_id, team_id, profiles
+        )
         return cls(store, await run(store, _core.reopen(setting, id)))
 
     async def messages(self) -> list[Message]:
@@ -174,11 +182,17 @@ class AsyncTurn(TurnFace):
         self._core = core
 
     async def call(
-        self, options: Options | None = None, clock: Callable[[], float] = time.perf_counter
+        self,
+        options: Options | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        profile: Fitting = None,
     ) -> AsyncCall:
-        """The next request. Every call of the answer before it needs its result first."""
+        """The next request. Every call of the answer before it needs its result first. `profile` is
+        what the model takes, where that is not what the rules say, or False to say the request as
+        it is."""
         return AsyncCall(
-            self._store, await run(self._store, _call.started(self._core, options, clock))
+            self._store, await run(self._store, _call.started(self._core, options, clock, profile))
         )
 
     async def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:

@@ -30,6 +30,7 @@ from interlingua.model.exchange import ErrorKind, Options, ProviderError, Reques
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.retell import Retold
+from interlingua.say import Fitting
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.files import with_files
 from interlingua.sessions.plans import tokens_said
@@ -45,7 +46,12 @@ SAVE_EVERY = 1.0
 _IDS = Ulids()
 
 
-def started(turn: TurnCore, options: Options | None, clock: Callable[[], float]) -> Steps[CallCore]:
+def started(
+    turn: TurnCore,
+    options: Options | None,
+    clock: Callable[[], float],
+    profile: Fitting = None,
+) -> Steps[CallCore]:
     """The next request of a turn. All calls of the last answer must have their results."""
     turn.require_open()
     if waiting := turn.open():
@@ -55,7 +61,7 @@ def started(turn: TurnCore, options: Options | None, clock: Callable[[], float])
     history = yield from core.load()
     yield from turn.held()
     turn.calling = True
-    call = CallCore(turn, tuple(history), options or turn.options, clock)
+    call = CallCore(turn, tuple(history), options or turn.options, clock, profile)
     turn.calls += 1
     told = LlmCallStarted(
         model=turn.model,
@@ -83,10 +89,11 @@ class CallCore:
         messages: tuple[Message, ...],
         options: Options | None,
         clock: Callable[[], float] = time.perf_counter,
+        profile: Fitting = None,
     ) -> None:
         self.turn = turn
         self.id = _IDS.new()
-        self.adapter = turn.core.adapter(turn.model).speaking(turn.core.tools)
+        self.adapter = turn.core.adapter(turn.model, profile).speaking(turn.core.tools)
         self.message: Message | None = None
         """The answer as it is stored, once something of it is."""
         self.ended = False

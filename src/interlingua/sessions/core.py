@@ -25,11 +25,13 @@ from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.cost import total
 from interlingua.prices.table import PriceTable
+from interlingua.providers.profiles import Asked
 from interlingua.routing.choice import Choice
 from interlingua.routing.decision import Decision
 from interlingua.routing.errors import SwapError
 from interlingua.routing.router import Router
 from interlingua.routing.swap import check_swap
+from interlingua.say import Fitting
 from interlingua.sessions.defaults import default_router
 from interlingua.sessions.errors import SessionError
 from interlingua.sessions.files import with_files
@@ -67,6 +69,8 @@ class Setting:
     gateway_key_id: str | None = None
     most_raw: int | None = MOST_BYTES
     """Bytes of `provider_raw` that are kept of one answer; None is all."""
+    asked: Asked | None = None
+    """What models take, where that is not as the package and this machine's user say."""
     alone: bool = False
     """Nobody else appends to the session while it is open here. Who finds that somebody did has
     lost it, and appends nothing (`ConflictError`)."""
@@ -299,8 +303,8 @@ class Core:
 
     # Models
 
-    def adapter(self, model: str) -> Adapter:
-        """What speaks to a model for this session."""
+    def adapter(self, model: str, profile: Fitting = None) -> Adapter:
+        """What speaks to a model for this session; `profile` is what it takes for once."""
         setting = self.setting
         entry = setting.router.registry.entries.get(model)
         dialect = setting.dialects.get(model) or setting.dialects.get(model.partition(":")[0])
@@ -310,6 +314,8 @@ class Core:
             ids=self.ids,
             prices=self.prices,
             wire_name=entry.wire_name if entry else None,
+            profile=profile,
+            asked=setting.asked,
         )
 
     def plan(self, model: str) -> Steps[SwapPlan]:

@@ -7,10 +7,10 @@ from functools import cache
 from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import (
     Capabilities,
-    expected_capabilities,
     known_models,
     providers,
 )
+from interlingua.providers.profiles import Asked, asked_here
 from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
 from interlingua.routing.router import Router
 
@@ -33,9 +33,9 @@ class OpenRegistry(Registry):
 
 
 def lookup(model: str) -> Capabilities:
-    """What a model can do; of one that nobody has described, what may be hoped for: that is how it
-    is written to as well."""
-    return expected_capabilities(model)
+    """What a model can do, by the user's rules too; of one that nobody has described, what may be
+    hoped for: that is how it is written to as well."""
+    return asked_here().capabilities(model)
 
 
 @cache
@@ -48,6 +48,7 @@ def registry() -> Registry:
     )
 
 
-def default_router() -> Router:
+def default_router(asked: Asked | None = None) -> Router:
     """One that knows all models, and falls back to the local one."""
-    return Router(registry(), lookup, global_default=LOCAL)
+    can = lookup if asked is None else asked.capabilities
+    return Router(registry(), can, global_default=LOCAL)

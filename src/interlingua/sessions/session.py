@@ -26,6 +26,7 @@ from interlingua.model.message import Message, UserContent
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.table import PriceTable
 from interlingua.routing.router import Router
+from interlingua.say import Fitting
 from interlingua.sessions import call as _call
 from interlingua.sessions import core as _core
 from interlingua.sessions import turn as _turn
@@ -34,7 +35,7 @@ from interlingua.sessions.exports import export
 from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
 from interlingua.sessions.plans import SwapPlan
 from interlingua.sessions.resuming import resume
-from interlingua.sessions.setting import setting_of
+from interlingua.sessions.setting import Takes, setting_of
 from interlingua.sessions.steps import run
 from interlingua.store.base import Store
 from interlingua.store.rows import SearchHit
@@ -65,11 +66,15 @@ class Session(SessionFace):
         dialects: Mapping[str, str] | None = None,
         user_id: str | None = None,
         team_id: str | None = None,
+        profiles: Takes = None,
     ) -> Session:
         """A new session. `model` is its default, by id or alias; `system` its instructions, whole
         or in named parts; `dialects` says how to speak to a model or provider where that is not
-        the usual way."""
-        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        the usual way; `profiles` what models take, in place of the rules of this machine's
+        user."""
+        setting = setting_of(
+            router, prices, tools, bus, dialects, options, user_id, team_id, profiles
+        )
         session = cls(store, run(store, _core.create(setting, workspace_path, model, name)))
         if system is not None:
             session.compose({"base": system} if isinstance(system, str) else system)
@@ -89,9 +94,12 @@ class Session(SessionFace):
         dialects: Mapping[str, str] | None = None,
         user_id: str | None = None,
         team_id: str | None = None,
+        profiles: Takes = None,
     ) -> Session:
         """A session as it was left. Nothing is read but its row until somebody asks for more."""
-        setting = setting_of(router, prices, tools, bus, dialects, options, user_id, team_id)
+        setting = setting_of(
+            router, prices, tools, bus, dialects, options, user_id, team_id, profiles
+        )
         return cls(store, run(store, _core.reopen(setting, id)))
 
     def messages(self) -> list[Message]:
@@ -181,10 +189,18 @@ class Turn(TurnFace):
         self._core = core
 
     def call(
-        self, options: Options | None = None, clock: Callable[[], float] = time.perf_counter
+        self,
+        options: Options | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        profile: Fitting = None,
     ) -> Call:
-        """The next request. Every call of the answer before it needs its result first."""
-        return Call(self._store, run(self._store, _call.started(self._core, options, clock)))
+        """The next request. Every call of the answer before it needs its result first. `profile` is
+        what the model takes, where that is not what the rules say, or False to say the request as
+        it is."""
+        return Call(
+            self._store, run(self._store, _call.started(self._core, options, clock, profile))
+        )
 
     def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:
         """Keep what the tools gave."""

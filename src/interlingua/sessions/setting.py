@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from interlingua.bus.bus import Bus
 from interlingua.model.exchange import Options
 from interlingua.model.tools import ToolDefinition
+from interlingua.models.overlay import Given
 from interlingua.prices.own import own_table
 from interlingua.prices.table import PriceTable
+from interlingua.providers.profiles import Asked
 from interlingua.routing.router import Router
 from interlingua.sessions.core import Setting
 from interlingua.sessions.defaults import default_router
 from interlingua.tools.registry import ToolRegistry
+
+Takes = Asked | Given | Literal[False]
+"""What models take: rules over the package's, None for those of this machine's user, or False where
+nothing is fitted."""
 
 
 def setting_of(
@@ -24,9 +31,11 @@ def setting_of(
     options: Options | None = None,
     user_id: str | None = None,
     team_id: str | None = None,
+    profiles: Takes = None,
 ) -> Setting:
+    asked = _asked(profiles)
     return Setting(
-        router or default_router(),
+        router or default_router(asked),
         prices or own_table(),
         _registry(tools),
         bus,
@@ -34,7 +43,12 @@ def setting_of(
         options,
         user_id,
         team_id,
+        asked=asked,
     )
+
+
+def _asked(profiles: Takes) -> Asked | None:
+    return profiles if profiles is None or isinstance(profiles, Asked) else Asked(given=profiles)
 
 
 def _registry(tools: ToolRegistry | Iterable[ToolDefinition] | None) -> ToolRegistry | None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from interlingua import config
 from interlingua.chat.chat import Chat
-from interlingua.chat.setup import OwnRegistry, Spoken, own_lookup
+from interlingua.chat.setup import OwnRegistry, Spoken
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere, turn_of
@@ -103,7 +103,8 @@ class Turns:
         self.registry = OwnRegistry(entries, providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         chosen = LOCAL if default is None else self.model_id(default)
-        can = own_lookup(providers)
+        self.asked = self.gateway.targets.asked
+        can = self.asked.capabilities
         self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
         self.spoken = Spoken(providers)
 
@@ -117,6 +118,7 @@ class Turns:
         return {
             "router": self.router,
             "dialects": self.spoken,
+            "profiles": self.asked,
             "user_id": principal.user_id,
             "team_id": principal.team_id,
         }
