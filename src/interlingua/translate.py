@@ -56,7 +56,7 @@ def convert(
             fitted,
             provider=provider,
             source=source,
-            host=host_of(provider),
+            host=None if provider is None else host_of(provider),
             instructions=instructions,
         )
     response = reader.read_response(data)

@@ -24,6 +24,9 @@ _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
 _NOTHING = tuple([astuple(Options(stream=stream))[1:] for stream in (None, True, False)])
 """All options but the first, which is the limit of tokens, where they say nothing."""
 _NO_END = 2**62
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+"""A text that begins with a letter is none that has to be replaced. With an x begins what a client
+writes to its own service."""
 
 
 class Quick(NamedTuple):
@@ -62,16 +65,7 @@ def quick_of(profile: Profile, dialect: str) -> Quick:
 def is_simple(request: Request, quick: Quick) -> bool:
     """Whether a user says something, after the instructions, and no more: nothing to retell, and
     nothing to fit."""
-    if request.tools or request.continues is not None:
-        return False
-    options = request.options
-    most = options.max_output_tokens
-    if most is None:
-        if quick.limit_needed:
-            return False
-    elif most > quick.most or most < quick.least or _respells(request, quick):
-        return False
-    if astuple(options)[1:] not in _NOTHING:
+    if request.tools or request.continues is not None or not _plain_options(request, quick):
         return False
     leading = True
     content: Any
@@ -87,24 +81,15 @@ def is_simple(request: Request, quick: Quick) -> bool:
         for block in content:
             if type(block) is not TextBlock or block.cache is not None:
                 return False
-            # A text that begins with a letter is none that has to be replaced. With an x begins
-            # what a client writes to its own service.
             first = block.text[:1]
-            if not first.isalnum() or first == "x":
+            if first not in _PLAIN and (not first.isalnum() or first == "x"):
                 return False
     return not leading
 
 
 def fits(request: Request, quick: Quick) -> bool:
     """Whether nothing has to be done."""
-    options = request.options
-    most = options.max_output_tokens
-    if most is None:
-        if quick.limit_needed:
-            return False
-    elif most > quick.most or most < quick.least or _respells(request, quick):
-        return False
-    if astuple(options)[1:] not in _NOTHING:
+    if not _plain_options(request, quick):
         return False
     if request.tools and not _plain_tools(request.tools, quick):
         return False
@@ -140,10 +125,19 @@ def fits(request: Request, quick: Quick) -> bool:
     return quick.prefill or role is not _ASSISTANT
 
 
-def _respells(request: Request, quick: Quick) -> bool:
-    """Whether the wire's own key for the longest answer may be another than the model's."""
-    word = quick.word
-    return word is not None and (word != USUAL_WORD or request.raw is not None)
+def _plain_options(request: Request, quick: Quick) -> bool:
+    """Whether the options say nothing but how long the answer may be, and that is taken as it is
+    written: the wire's own key for it may be another than the model's."""
+    said = astuple(request.options)
+    most: int | None = said[0]
+    if most is None:
+        if quick.limit_needed:
+            return False
+    elif not quick.least <= most <= quick.most or (
+        quick.word is not None and (quick.word != USUAL_WORD or request.raw is not None)
+    ):
+        return False
+    return said[1:] in _NOTHING
 
 
 def _plain_result(block: ToolResultBlock, names: Grammar | None) -> bool:

@@ -66,7 +66,7 @@ class Teller:
         self.profile = profile
         self.answering = listener.is_client
         """A response goes to a client, who may see the thinking but cannot verify it."""
-        self.issuers: dict[int, bool] = {}
+        self.issuers: dict[tuple[int, int], bool] = {}
         self.scribe = Scribe(target.name, value, Report(target.name))
         self.wording = Wording(self.name, self.traits, self.scribe)
 
@@ -177,7 +177,8 @@ class Teller:
         if self.traits.call_signature is not None or not self.traits.begins_with_model:
             return False
         legal, ordered = self.target.legal_id, self.traits.ordered_results
-        is_fine = self.wording.is_fine
+        anywhere = self.traits.text_behind_calls
+        is_weak = self.wording.is_weak  # not asked where a text begins with what can be seen
         waiting: list[str] = []
         seen: set[str] = set()
         leading = True
@@ -192,7 +193,9 @@ class Teller:
                     return False
                 waiting.remove(block.tool_use_id)
                 for part in block.content:
-                    if type(part) is not TextBlock or self.wording.is_weak(part):
+                    if type(part) is not TextBlock:
+                        return False
+                    if not " " < part.text[:1] < "\x7f" and is_weak(part):
                         return False
                 continue
             if waiting:
@@ -200,6 +203,7 @@ class Teller:
             if role is _ASSISTANT:
                 if message.metadata.status is not _COMPLETE:
                     return False
+                kind = None
                 for block in content:
                     kind = type(block)
                     if kind is ToolUseBlock:
@@ -211,18 +215,23 @@ class Teller:
                         seen.add(id)
                         waiting.append(id)
                     elif kind is ThinkingBlock:
-                        if block.raw is not None or not self.is_issuer_of(message):
+                        if not self.is_issuer_of(message, block):
                             return False
-                    elif kind is not TextBlock or block.signature is not None:
+                    elif (
+                        kind is not TextBlock
+                        or block.signature is not None
+                        or (not " " < block.text[:1] < "\x7f" and is_weak(block))
+                    ):
                         return False
-                if not (self.traits.text_behind_calls or is_call_last(content)):
+                calls_last = anywhere or kind is ToolUseBlock
+                if not calls_last and not is_call_last(content):
                     return False
             elif role is not _USER:
                 if not leading and not self.traits.system_anywhere:
                     return False
                 if any(map(self.wording.is_aside, content)):
                     return False
-            if not is_fine(message):
+            if role is not _ASSISTANT and not self.wording.is_fine(message):
                 return False
             leading = leading and role in INSTRUCTS
         return not waiting
@@ -282,13 +291,13 @@ class Teller:
             told = [TextBlock(PLACEHOLDER)]
         return self.signed(self.known(message.replace(content=tuple(told)), message))
 
-    def is_issuer_of(self, message: Message) -> bool:
-        """Whether the target can read what blocks carry that name no issuer themselves; messages
-        share their metadata."""
-        metadata = message.metadata
-        known = self.issuers.get(id(metadata))
+    def is_issuer_of(self, message: Message, block: Block) -> bool:
+        """Whether the target can read what a block carries. Messages share their metadata, and
+        blocks of a kind their `raw`, so that it is seldom found out twice."""
+        key = (id(message.metadata), id(block.raw))
+        known = self.issuers.get(key)
         if known is None:
-            known = self.issuers[id(metadata)] = self.listener.can_read(message)
+            known = self.issuers[key] = self.listener.can_read(message, block)
         return known
 
     def model_block(self, block: Block, message: Message) -> Block | None:
@@ -313,11 +322,7 @@ class Teller:
                 return block
 
     def thinking(self, block: ThinkingBlock, message: Message) -> ThinkingBlock | None:
-        if block.raw is None:
-            own = self.is_issuer_of(message)
-        else:
-            own = self.listener.can_read(message, block)
-        if own:
+        if self.is_issuer_of(message, block):
             return block
         if (self.traits.replays_thinking or self.answering) and block.text:
             return self.unsigned(block) if block.signature is not None else block

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from interlingua.dialects.anthropic.kept import form_of, mine_of
 from interlingua.dialects.anthropic.tables import (
     CHANGES,
@@ -111,14 +113,13 @@ def is_inline(tool: ToolDefinition) -> bool:
     return tool.raw is not None and form_of(tool.raw).get("inline") is True
 
 
-class Writing:
+class Writing(msgspec.Struct):
     """Puts changes into system turns; `tools` are those of the request."""
 
-    def __init__(self, tools: tuple[ToolDefinition, ...], scribe: Scribe) -> None:
-        self.tools = tools
-        self.scribe = scribe
-        self.defined: set[int] = set()
-        """Identities of the tools that a turn has defined."""
+    tools: tuple[ToolDefinition, ...]
+    scribe: Scribe
+    defined: set[int] = msgspec.field(default_factory=set)
+    """Identities of the tools that a turn has defined."""
 
     def parts(self, message: Message, parts: list[Wire]) -> list[Wire]:
         """The parts of a message and those of its changes, where the wire had them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlingua.dialects.anthropic.kept import (
     finish,
     form_of,
+    is_foreign,
     is_odd,
     mine_of,
     put_back,
@@ -45,6 +46,8 @@ def read_thinking(part: Wire, place: Place) -> ThinkingBlock:
 
 
 def write_thinking(block: ThinkingBlock, place: Place, scribe: Scribe) -> Wire | None:
+    if place is ASSISTANT and is_bare(block):
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     if block.raw is not None and mine_of(block.raw).get("type") == "compaction":
         return _write_old_compaction(block, scribe)
     if place is not ANSWER and not is_odd(block.raw):
@@ -57,9 +60,15 @@ def write_thinking(block: ThinkingBlock, place: Place, scribe: Scribe) -> Wire |
     out: Wire = {"type": "thinking", "thinking": block.text}
     if block.signature:
         out["signature"] = block.signature
-        if block.raw is None and block.cache is None and block.id is None:
-            return out
     return _finish_thinking(out, block, scribe)
+
+
+def is_bare(block: ThinkingBlock) -> bool:
+    """Whether it is signed, and has nothing beside that which would have to be written or told."""
+    if not block.signature or block.cache is not None or block.id is not None:
+        return False
+    raw = block.raw
+    return raw is None or (NAME not in raw and not is_foreign(raw))
 
 
 def _finish_thinking(out: Wire, block: ThinkingBlock, scribe: Scribe) -> Wire:

@@ -14,7 +14,7 @@ from interlingua.dialects.openai_chat.quick import write_assistant
 from interlingua.dialects.openai_chat.results import OpenCalls, read_result, write_result
 from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import ROLES, Tables
-from interlingua.dialects.openai_chat.thinking import read_signed
+from interlingua.dialects.openai_chat.thinking import read_signed, signed_by_anthropic
 from interlingua.dialects.shape import ShapeError
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.changes import EFFORTS, Changes
@@ -75,6 +75,7 @@ class _Reading:
         self.messages = messages
         self.calls = OpenCalls()
         self.plain = _plain(t.name)
+        self.signed = signed_by_anthropic(t.name)
         self.usual: dict[tuple[str, ...], MessageMetadata] = {}
 
     def read(self, wire: Any) -> None:
@@ -117,7 +118,7 @@ class _Reading:
                 return None  # the first one is read slowly, and tells what is known of the others
             metadata = signed
             for item in thoughts:
-                thought = read_signed(item, self.t.name)
+                thought = read_signed(item, self.signed)
                 if thought is None:
                     return None
                 blocks.append(thought)

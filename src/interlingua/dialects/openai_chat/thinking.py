@@ -65,16 +65,16 @@ def joined(blocks: Iterable[Block]) -> str:
     return "".join([block.text for block in blocks if isinstance(block, ThinkingBlock)])
 
 
-def read_signed(item: Any, name: str) -> Any:
+def read_signed(item: Any, raw: Raw) -> Any:
     """Thinking with text and signature alone, as it usually is; None for anything else."""
     if type(item) is dict and len(item) == 3 and item.get("type") == "thinking":
         text, signature = item.get("thinking"), item.get("signature")
         if type(text) is str and type(signature) is str:
-            return ThinkingBlock(text, signature, raw=_signed_by_anthropic(name))
+            return ThinkingBlock(text, signature, None, None, raw)
     return None
 
 
-def _signed_by_anthropic(name: str) -> Raw:
+def signed_by_anthropic(name: str) -> Raw:
     """Whoever handed on `thinking_blocks`, these are Anthropic's."""
     return {name: {"$form": {"issuer": _BLOCKS_OF}}}
 
@@ -89,7 +89,7 @@ def _read(item: Any, t: Tables) -> Block:
     kind, signature = item.get("type"), maybe(item, "signature", str)
     if kind == "thinking" and type(item.get("thinking")) is str:
         if len(item) == 3 and signature is not None:
-            return ThinkingBlock(item["thinking"], signature, raw=_signed_by_anthropic(t.name))
+            return ThinkingBlock(item["thinking"], signature, raw=signed_by_anthropic(t.name))
         taken = {"type", "thinking"} if signature is None else {"type", "thinking", "signature"}
         return ThinkingBlock(item["thinking"], signature, **_beside(item, t, taken))
     if kind == "redacted_thinking" and type(item.get("data")) is str:
