@@ -85,7 +85,7 @@ def write(transcript: Transcript, path: AnyPath, format: str) -> Report:
     path = Path(path)
     to = format_of(format)
     files: dict[str, Iterable[bytes]]
-    kept = way_home(transcript, to)
+    kept = way_home(transcript, to, path.name)
     if kept is not None:
         files, report = dict(kept), Report(to.name)
     elif to.write is None:

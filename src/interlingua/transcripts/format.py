@@ -25,6 +25,7 @@ _FOLDERS = {
     "claude-ai": "claude_ai",
     "claude-code": "claude_code",
     "codex": "codex",
+    "copilot": "copilot",
     "gemini-cli": "gemini_cli",
     "hf-messages": "hf_messages",
     "llm": "llm",

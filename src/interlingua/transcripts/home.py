@@ -17,8 +17,9 @@ Edits = dict[int, list[tuple[Span, bytes]]]
 """By file: which bytes are replaced by which."""
 
 
-def home(transcript: Transcript, to: Format) -> dict[str, Iterator[bytes]] | None:
-    """The files by name, each piece by piece; None if they have to be written anew."""
+def home(transcript: Transcript, to: Format, name: str) -> dict[str, Iterator[bytes]] | None:
+    """The files by name, each piece by piece; None if they have to be written anew. The main one
+    is to be called `name`."""
     origin = transcript.origin
     if origin is None or origin.format != to.name:
         return None
@@ -29,6 +30,7 @@ def home(transcript: Transcript, to: Format) -> dict[str, Iterator[bytes]] | Non
     return {
         file.name: _pieces(file, edits.get(number, []), b"" if number else added)
         for number, file in enumerate(origin.files)
+        if not file.aside or origin.files[0].name == name
     }
 
 

@@ -25,12 +25,14 @@ class Span(msgspec.Struct, frozen=True):
 
 class OriginFile(msgspec.Struct, frozen=True):
     """A file that was read: `name` is its path relative to the folder of the main file, `size`
-    how much of it was there, `start` where the session begins in it, if others stand before."""
+    how much of it was there, `start` where the session begins in it, if others stand before. One
+    that lies `aside` says nothing of the session: it goes home if the main file keeps its name."""
 
     path: Path
     name: str
     size: int
     start: int = 0
+    aside: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -1,0 +1,210 @@
+"""What is said in Copilot's events, as blocks and back. Bytes are kept once, as assets that events
+name; blocks of reasoning are kept as the provider's API had them."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NoBase64
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+from interlingua.arguments import recover
+from interlingua.dialects.registry import dialect
+from interlingua.errors import InterlinguaError
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    Source,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message, Role
+from interlingua.transcripts.copilot.tables import REASONERS
+
+NAME = "copilot"
+Data = dict[str, Any]
+Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
+_MEDIA: dict[str, type[Media]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
+_REASONER_OF = {name: word for word, name in REASONERS.items()}
+
+
+class Assets:
+    """The bytes that a session's events name."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, str] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._data
+
+    def keep(self, event: Data) -> None:
+        name, data = event.get("assetId"), event.get("data")
+        if isinstance(name, str) and isinstance(data, str):
+            self._data[name] = data
+
+    def read(self, parts: Any) -> Iterator[Any]:
+        """Attachments, or what a tool gave beside its text."""
+        for part in parts if isinstance(parts, list) else ():
+            data = self._bytes(part)
+            media = text_or_none(part.get("mimeType")) if isinstance(part, dict) else None
+            if data is None or media is None:
+                yield UnknownBlock({NAME: part})
+                continue
+            kind = _MEDIA.get(media.partition("/")[0], DocumentBlock)
+            yield kind(Source("base64", data), media, text_or_none(part.get("displayName")))
+
+    def _bytes(self, part: Any) -> str | None:
+        if not isinstance(part, dict):
+            return None
+        data = part.get("data", self._data.get(str(part.get("assetId"))))
+        return data if isinstance(data, str) else None
+
+
+def read_blocks(said: Data) -> tuple[Block, ...]:
+    """An answer: what was thought, the text, the calls; in their own order where it is kept."""
+    about = said.get("reasoningBlocks")
+    about = about if isinstance(about, dict) else {}
+    calls = tuple(_calls(said.get("toolRequests")))
+    if isinstance(about.get("orderedBlocks"), list):
+        return tuple(_in_order(about["orderedBlocks"], calls))
+    return (*_thinking(said, about), *texts(said.get("content")), *calls)
+
+
+def _in_order(ordered: list[Any], calls: Sequence[Block]) -> Iterator[Block]:
+    waiting = {each.id: each for each in calls if isinstance(each, ToolUseBlock)}
+    for part in ordered:
+        if isinstance(part, dict) and part.get("type") == "tool_use":
+            call = waiting.pop(str(part.get("id")), None)
+            if call is not None:
+                yield call
+        else:
+            yield from _native([part], "anthropic")
+    yield from waiting.values()
+
+
+def _thinking(said: Data, about: Data) -> Iterator[Block]:
+    name = REASONERS.get(about.get("provider") or "")
+    if name is not None and isinstance(about.get("blocks"), list):
+        yield from _native(about["blocks"], name)
+        return
+    text = text_or_none(said.get("reasoningText"))
+    seal = said.get("reasoningOpaque") or said.get("encryptedContent")
+    if text is not None or seal:
+        yield ThinkingBlock(text or "", text_or_none(seal))
+
+
+def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
+    """Parts in the words of a provider's API."""
+    wire: Data = {"messages": [{"role": "assistant", "content": parts}]}
+    if name == "openai-responses":
+        wire = {"input": parts}
+    try:
+        messages = dialect(name).read_request(wire).messages
+    except InterlinguaError:
+        return tuple(UnknownBlock({NAME: part}) for part in parts)
+    return tuple(block for message in messages for block in message.content)
+
+
+def _calls(requests: Any) -> Iterator[Block]:
+    for call in requests if isinstance(requests, list) else ():
+        match call:
+            case {"toolCallId": str(id), "name": str(tool), "arguments": dict(given)}:
+                yield ToolUseBlock(id, tool, given)
+            case {"toolCallId": str(id), "name": str(tool), "type": "custom", "arguments": str(x)}:
+                yield ToolUseBlock(id, tool, {"input": x}, call_type="custom")
+            case {"toolCallId": str(id), "name": str(tool), "arguments": str(text)}:
+                yield ToolUseBlock(id, tool, recover(text).input, text)
+            case {"toolCallId": str(id), "name": str(tool)} if call.get("arguments") is None:
+                yield ToolUseBlock(id, tool, {})
+            case _:
+                yield UnknownBlock({NAME: call})
+
+
+def texts(text: Any) -> tuple[TextBlock, ...]:
+    return (TextBlock(text),) if isinstance(text, str) and text else ()
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def write_answer(message: Message) -> Data:
+    """The members of an answer; what they cannot show is left out."""
+    calls = [_call(each) for each in message.content if isinstance(each, ToolUseBlock)]
+    said = {"content": joined(message.content), "toolRequests": calls}
+    return said | _write_thinking(message)
+
+
+def joined(blocks: Sequence[Block]) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def _call(block: ToolUseBlock) -> Data:
+    custom = block.call_type == "custom"
+    given = block.input.get("input") if custom else block.input
+    call = {"toolCallId": block.id, "name": block.name, "arguments": given}
+    return {**call, "type": "custom" if custom else "function"}
+
+
+def _write_thinking(message: Message) -> Data:
+    """The text, and for an API whose reasoning is sent back its own blocks."""
+    thought = [
+        each for each in message.content if isinstance(each, ThinkingBlock | RedactedThinkingBlock)
+    ]
+    seen = [each for each in thought if isinstance(each, ThinkingBlock)]
+    said: Data = {}
+    if any(each.text for each in seen):
+        said["reasoningText"] = "\n\n".join(each.text for each in seen if each.text)
+    seal = next((each.signature for each in seen if each.signature), None)
+    if seal is not None:
+        said["reasoningOpaque"] = seal
+    if thought and message.metadata.protocol == "anthropic":
+        alone = Request((Message(Role.ASSISTANT, tuple(thought)),))
+        turns = dialect("anthropic").write_request(alone).wire["messages"]
+        said["reasoningBlocks"] = {
+            "provider": _REASONER_OF["anthropic"],
+            "blocks": turns[0]["content"],
+        }
+    return said
+
+
+def assets_of(blocks: Sequence[Block]) -> list[tuple[Media, Data]]:
+    """Media whose bytes are there, and the event that keeps them."""
+    found = []
+    for block in blocks:
+        if isinstance(block, ImageBlock | AudioBlock | VideoBlock | DocumentBlock):
+            asset = _asset(block)
+            if asset is not None:
+                found.append((block, asset))
+    return found
+
+
+def _asset(block: Media) -> Data | None:
+    data, media = block.source.data, block.media_type
+    if block.source.kind != "base64" or data is None or media is None:
+        return None
+    try:
+        plain = b64decode(data, validate=True)
+    except NoBase64:
+        return None
+    kind = "image" if isinstance(block, ImageBlock) else "resource"
+    asset = {"assetId": f"sha256:{sha256(plain).hexdigest()}", "type": kind, "mimeType": media}
+    return {**asset, "byteLength": len(plain), "data": data}
+
+
+def attachment(block: Media, asset: Data) -> Data:
+    named = {key: asset[key] for key in ("assetId", "byteLength", "mimeType")}
+    return {"type": "blob", **named, **({"displayName": block.name} if block.name else {})}
+
+
+def picture(block: Media, asset: Data) -> Data:
+    """Beside a tool's text."""
+    return {key: value for key, value in asset.items() if key != "data"}

@@ -1,0 +1,42 @@
+"""Where Copilot keeps its sessions, and how it is asked to go on with one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from interlingua.transcripts.format import Found
+from interlingua.transcripts.transcript import OriginFile, Transcript
+
+EVENTS = "events.jsonl"
+
+
+def find(home: Path) -> Iterator[Found]:
+    for path in sorted((_config(home) / "session-state").glob(f"*/{EVENTS}")):
+        yield Found("copilot", path, path.parent.name, path.stat().st_mtime)
+
+
+def place(transcript: Transcript, home: Path) -> Path:
+    return _config(home) / "session-state" / str(transcript.id) / EVENTS
+
+
+def resume(transcript: Transcript, path: Path) -> list[str]:
+    return ["copilot", f"--resume={path.parent.name}"]
+
+
+def beside(path: Path) -> tuple[OriginFile, ...]:
+    """What else lies in a session's folder: its name, checkpoints, snapshots of files."""
+    if path.name != EVENTS or not (path.parent / "workspace.yaml").is_file():
+        return ()
+    files = (each for each in sorted(path.parent.rglob("*")) if each.is_file() and each != path)
+    return tuple(
+        OriginFile(each, each.relative_to(path.parent).as_posix(), each.stat().st_size, aside=True)
+        for each in files
+    )
+
+
+def _config(home: Path) -> Path:
+    """`COPILOT_HOME` says where, for this user's own home."""
+    own = os.environ.get("COPILOT_HOME")
+    return Path(own) if own and home == Path.home() else home / ".copilot"

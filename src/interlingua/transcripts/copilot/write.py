@@ -1,0 +1,255 @@
+"""Transcripts to Copilot's events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.losses import Report
+from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason, Usage
+from interlingua.transcripts.copilot.blocks import (
+    NAME,
+    Assets,
+    Data,
+    assets_of,
+    attachment,
+    joined,
+    picture,
+    write_answer,
+)
+from interlingua.transcripts.copilot.history import History
+from interlingua.transcripts.copilot.tables import ENDPOINTS, STOP_WORDS, VERSION
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.lines import Line
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.summary import is_summary, summary_text
+from interlingua.transcripts.times import to_iso
+from interlingua.transcripts.totals import bare
+from interlingua.transcripts.transcript import Span, SubAgent, Transcript
+
+_STEP = timedelta(milliseconds=1)
+_OF_CALLS = ("assistant.message", "tool.execution_complete")
+"""Events of helpers that name the call which began them."""
+_ENDPOINT_OF = {name: endpoint for endpoint, name in reversed(ENDPOINTS.items())}
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """A session of its own, helpers included."""
+    report = Report(NAME)
+    events = _Events(transcript)
+    events.add("session.start", _start(transcript, events.time))
+    if transcript.title is not None:
+        events.add("session.title_changed", {"title": transcript.title})
+        events.made[-1]["ephemeral"] = True  # asked for by the schema of 1.0.102, 2026-11-17
+    _all(events, transcript, report)
+    if len(transcript.branches) > 1:
+        left = len(transcript.branches) - 1
+        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+    return Draft({name: events.data()}, report)
+
+
+def more(transcript: Transcript, start: int, last: bytes) -> bytes:
+    """Events for the messages from `start` on, behind the last one that is there."""
+    events = _Events(transcript)
+    events.parent = msgspec.json.decode(last).get("id")
+    events.time = transcript.updated_at or events.time
+    events.number = start + 1_000_000  # apart from the names of events that were made before
+    _all(events, transcript, Report(NAME), start)
+    return events.data()
+
+
+def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
+    """The event of one message that was changed; None if others would have to change with it."""
+    message = transcript.messages[index]
+    events = _Events(transcript)
+    _said(events, message)
+    made = [event for event in events.made if event["type"] != "session.usage_record"]
+    value = msgspec.json.decode(lines[0])
+    if len(lines) != 1 or len(made) != 1 or made[0]["type"] != value["type"]:
+        return None
+    value["data"] = {**value["data"], **made[0]["data"]}
+    value["data"].pop("transformedContent", None)  # what was sent was made of the old text
+    return [msgspec.json.encode(value)]
+
+
+class _Events:
+    """Makes event after event, each behind the one before."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.parent: str | None = None
+        self.time = transcript.created_at or datetime.now(UTC)
+        self.number = 0
+        self.agent: dict[str, str] = {}
+        self.call: dict[str, str] = {}
+        self.assets = Assets()
+        self._space = uuid5(NAMESPACE_URL, f"{NAME}:{transcript.id}")
+
+    def add(self, kind: str, data: Data, time: datetime | None = None) -> None:
+        self.time = max(time or self.time, self.time + _STEP)
+        name = self.next_name()
+        self.number += 1
+        if kind in _OF_CALLS:
+            data = {**data, **self.call}
+        event = {"type": kind, "data": data, **self.agent, "id": name}
+        self.made.append({**event, "timestamp": to_iso(self.time), "parentId": self.parent})
+        self.parent = name
+
+    def next_name(self) -> str:
+        return str(uuid5(self._space, str(self.number)))
+
+    def keep(self, asset: Data, time: datetime | None) -> None:
+        """The bytes of an attachment, once."""
+        if asset["assetId"] not in self.assets:
+            self.assets.keep(asset)
+            self.add("session.binary_asset", asset, time)
+
+    def data(self) -> bytes:
+        return b"".join(msgspec.json.encode(event) + b"\n" for event in self.made)
+
+
+def _start(transcript: Transcript, time: datetime) -> Data:
+    start = {"sessionId": _session_id(transcript), "version": 1, "producer": "interlingua"}
+    about = {"copilotVersion": VERSION, "startTime": to_iso(time)}
+    return {**start, **about, "context": {"cwd": transcript.folder or "/"}}
+
+
+def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0) -> None:
+    helpers = list(enumerate(transcript.subagents)) if not start else []
+    history = History(Report(NAME), events.assets)
+    _tell_unseen(transcript, report)
+    for told in told_for(transcript.messages, "anthropic", report, start > 0):
+        if told.at < start:
+            continue
+        before = len(events.made)
+        _said(events, told.message)
+        _remember(events.made[before:], told, history)
+        calls = {call.id for call in told.message.tool_calls}
+        for number, helper in [each for each in helpers if each[1].tool_use_id in calls]:
+            helpers.remove((number, helper))
+            _helper(events, helper, number, report)
+    for number, helper in helpers:
+        _helper(events, helper, number, report)
+
+
+def _tell_unseen(transcript: Transcript, report: Report) -> None:
+    """Behind a summary Copilot says the prompts alone; other tools keep answers too."""
+    for at in transcript.compactions[-1].kept if transcript.compactions else ():
+        message = transcript.messages[at]
+        if message.role is not Role.USER and transcript.format != NAME:
+            reason = "Copilot does not send it behind the summary"
+            report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+
+
+def _said(events: _Events, message: Message) -> None:
+    time = message.created_at
+    if is_summary(message):
+        done = {"success": True, "summaryContent": summary_text(message)}
+        events.add("session.compaction_complete", done, time)
+    elif message.role is Role.ASSISTANT:
+        _answer(events, message)
+    elif message.role is Role.TOOL:
+        _result(events, message)
+    elif message.role is Role.USER:
+        events.add("user.message", _prompt(events, message), time)
+    else:
+        note = {"content": message.text, "kind": {"type": "unclassified"}}
+        events.add("system.notification", note, time)
+
+
+def _prompt(events: _Events, message: Message) -> Data:
+    said: Data = {"content": joined(message.content)}
+    media = assets_of(message.content)
+    for _, asset in media:
+        events.keep(asset, message.created_at)
+    if media:
+        said["attachments"] = [attachment(block, asset) for block, asset in media]
+    return said
+
+
+def _answer(events: _Events, message: Message) -> None:
+    metadata = message.metadata
+    name = metadata.response_id
+    model = bare(metadata.model) or metadata.response_model
+    if metadata.usage is not None:
+        usage = _usage(metadata.usage) | {"model": model or "unknown", "apiCallId": name}
+        usage["modelProvider"] = metadata.provider
+        usage["apiEndpoint"] = _ENDPOINT_OF.get(metadata.protocol or "")
+        usage["finishReason"] = STOP_WORDS.get(metadata.stop_reason or StopReason.OTHER)
+        events.add("session.usage_record", {"usage": _known(usage)}, message.created_at)
+    said = {"messageId": message.id or events.next_name(), "model": model, "apiCallId": name}
+    events.add("assistant.message", {**_known(said), **write_answer(message)}, message.created_at)
+
+
+def _known(members: dict[str, Any]) -> Data:
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def _usage(usage: Usage) -> Data:
+    return {
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cached_input_tokens,
+        "cacheWriteTokens": usage.cache_creation_input_tokens,
+        "reasoningTokens": usage.reasoning_tokens,
+    }
+
+
+def _result(events: _Events, message: Message) -> None:
+    block = next((each for each in message.content if isinstance(each, ToolResultBlock)), None)
+    if block is None:
+        return
+    media = assets_of(block.content)
+    for _, asset in media:
+        events.keep(asset, message.created_at)
+    said: Data = {"toolCallId": block.tool_use_id, "success": not block.is_error}
+    if block.is_error and not media:
+        said["error"] = {"message": joined(block.content), "code": "failure"}
+    else:
+        said["result"] = {"content": joined(block.content)}
+    if media:
+        said["result"]["binaryResultsForLlm"] = [picture(*each) for each in media]
+    events.add("tool.execution_complete", said, message.created_at)
+
+
+def _remember(made: list[dict[str, Any]], told: Told, history: History) -> None:
+    """Notes what reading these events would not give again."""
+    before = len(history.entries)
+    for value in made:
+        history.take(Line(0, Span(0, 0), value))
+    shown = [entry.message for entry in history.entries[before:]]
+    note = memo(told.original, shown[0], told.before, told.after) if len(shown) == 1 else None
+    if note is not None:
+        made[-1][KEY] = note
+
+
+def _helper(events: _Events, helper: SubAgent, number: int, report: Report) -> None:
+    """A helper's session, between the events of the one that called it."""
+    name = helper.transcript.id or f"helper-{number}"
+    call = helper.tool_use_id or name
+    agent = helper.transcript.title or "general-purpose"
+    about = {"toolCallId": call, "agentName": "general-purpose", "agentDisplayName": agent}
+    outside = events.agent, events.call
+    events.agent, events.call = {"agentId": name}, {}
+    events.add("subagent.started", {**about, "agentDescription": agent})
+    inner = Report(NAME)
+    events.call = {"parentToolCallId": call}
+    _all(events, helper.transcript, inner)
+    events.add("subagent.completed", about)
+    events.agent, events.call = outside
+    path = f"$.subagents[{number}]"
+    report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+
+
+def _session_id(transcript: Transcript) -> str:
+    try:
+        return str(UUID(transcript.id or ""))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, f"{transcript.format}:{transcript.id}"))
