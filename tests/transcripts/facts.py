@@ -18,6 +18,7 @@ from interlingua.model.metadata import Usage
 from interlingua.transcripts import Transcript
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import usage_of
+from interlingua.transcripts.ui_message.write import turns
 
 ROLES = (Role.USER, Role.ASSISTANT, Role.TOOL)
 
@@ -44,6 +45,23 @@ def facts_of(transcript: Transcript) -> dict[str, Any]:
         "subagents": len(transcript.subagents),
         "live": _live(transcript.live),
     }
+
+
+def as_indexed(found: dict[str, Any], transcript: Transcript) -> dict[str, Any]:
+    """The facts as the index counts them for formats in which it counts something else.
+
+    Of UI messages it counts a whole tool loop as one message of the assistant, and the signatures
+    of thinking alone; of AG-UI events each text as the assistant's, whoever says it."""
+    if transcript.format == "ui-message":
+        said = [transcript.messages[turn[0]].role for turn in turns(transcript.messages)]
+        messages = {**found["messages"], "assistant": said.count(Role.ASSISTANT)}
+        return {**found, "messages": messages, "signatures": _signed_thinking(transcript)}
+    return found
+
+
+def _signed_thinking(transcript: Transcript) -> int:
+    blocks = (block for message in transcript.messages for block in message.content)
+    return sum(isinstance(block, ThinkingBlock) and bool(block.signature) for block in blocks)
 
 
 def _counts(usage: Usage) -> dict[str, int]:

@@ -11,7 +11,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.transcripts import Transcript, TranscriptError, format_of, formats
-from tests.transcripts.facts import differences, facts_of
+from tests.transcripts.facts import as_indexed, differences, facts_of
 from tests.transcripts.samples import Sample, each_sample
 
 
@@ -24,7 +24,7 @@ def test_a_file_is_recognised(sample: Sample) -> None:
 def test_the_facts_of_a_session_are_found(sample: Sample) -> None:
     transcript = transcripts.read(sample.path)
     if sample.facts is not None:
-        odd = differences(facts_of(transcript), sample.facts)
+        odd = differences(as_indexed(facts_of(transcript), transcript), sample.facts)
         if sample.format == "gemini-cli":
             odd.pop("images", None)  # the index leaves out pictures beside results
         assert odd == {}

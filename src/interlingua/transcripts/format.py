@@ -34,6 +34,7 @@ _FOLDERS = {
     "opencode": "opencode",
     "pi": "pi",
     "sharegpt": "sharegpt",
+    "ui-message": "ui_message",
 }
 _LOADED: dict[str, Format] = {}
 
@@ -81,6 +82,9 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     write: Callable[[Transcript, str], Draft] | None = None
     patch: Callable[[Transcript, int, list[bytes]], list[bytes] | None] | None = None
     more: Callable[[Transcript, int, bytes], bytes] | None = None
+    form: Callable[[str], str] | None = None
+    """Which of its forms a file of this name has, where there are several: one that was read goes
+    home only in its own."""
     find: Callable[[Path], Iterator[Found]] | None = None
     place: Callable[[Transcript, Path], Path] | None = None
     resume: Callable[[Transcript, Path], list[str]] | None = None

@@ -23,6 +23,8 @@ def home(transcript: Transcript, to: Format, name: str) -> dict[str, Iterator[by
     origin = transcript.origin
     if origin is None or origin.format != to.name:
         return None
+    if to.form is not None and to.form(name) != to.form(origin.files[0].name):
+        return None
     edits = _edits(transcript, origin, to)
     added = _added(transcript, origin, to)
     if edits is None or added is None:

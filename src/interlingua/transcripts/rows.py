@@ -206,13 +206,18 @@ def draft(
     name: str, row: Row, transcript: Transcript, report: Report, listed: bool = False
 ) -> Draft:
     """A file of one row, a line or a list; what a row cannot hold is told."""
+    tell_left_behind(transcript, report)
+    data = msgspec.json.encode(row)
+    if listed:
+        data = msgspec.json.format(b"[" + data + b"]", indent=2)
+    return Draft({name: data + b"\n"}, report)
+
+
+def tell_left_behind(transcript: Transcript, report: Report) -> None:
+    """Other branches and helpers, where a format has no place for them."""
     if len(transcript.branches) > 1:
         left = len(transcript.branches) - 1
         report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
     if transcript.subagents:
         count = len(transcript.subagents)
         report.add("dropped", "$.subagents", f"sessions of {count} helpers stay behind", "warning")
-    data = msgspec.json.encode(row)
-    if listed:
-        data = msgspec.json.format(b"[" + data + b"]", indent=2)
-    return Draft({name: data + b"\n"}, report)

@@ -29,8 +29,10 @@ def signs(sample: Sample) -> str | None:
     if row is None or _OTHERS.intersection(row) or signs_of_finetuning(sample) is not None:
         return None
     spoken = messages_of(row)
-    if not spoken or any("role" not in each or "parts" in each for each in spoken[:-1]):
+    if not spoken or any("role" not in each for each in spoken[:-1]):
         return None
+    if any("parts" in each for each in spoken):
+        return None  # messages of an interface, not of a chat template
     return "rows of chat messages" if "role" in spoken[0] else None
 
 

@@ -23,7 +23,7 @@ def signs(sample: Sample) -> str | None:
     if row is None or not KEYS.issuperset(row) or sample.head.lstrip().startswith(b"["):
         return None
     spoken = messages_of(row)
-    if not spoken or any("role" not in message for message in spoken):
+    if not spoken or any("role" not in each or "parts" in each for each in spoken):
         return None
     arguments = arguments_in(spoken)
     if any(isinstance(each, dict) for each in arguments):

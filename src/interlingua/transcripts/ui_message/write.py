@@ -1,0 +1,311 @@
+"""Transcripts to UI messages, or to the stream of the last answer.
+
+An answer with the results of its calls, and all answers after it until somebody else speaks, are
+one message of the assistant. What has no place in it is kept in its `metadata`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.dialects.base import form_of, kept
+from interlingua.losses import Report
+from interlingua.model.blocks import (
+    Block,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import StopReason
+from interlingua.transcripts import frames
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.rows import tell_left_behind
+from interlingua.transcripts.summary import is_summary
+from interlingua.transcripts.times import from_iso, from_millis, to_millis
+from interlingua.transcripts.totals import bare, total
+from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.ui_message.answers import read_message
+from interlingua.transcripts.ui_message.counts import write_usage
+from interlingua.transcripts.ui_message.parts import Part, write_call, write_part
+from interlingua.transcripts.ui_message.stream import fold, unfold
+from interlingua.transcripts.ui_message.tables import ISSUERS, NAME, STOP_WORDS
+
+UNANSWERED = "No result was recorded."
+_SPEAKING = (Role.ASSISTANT, Role.TOOL)
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """A list of messages; the stream of the last answer where the file's name ends with `.sse`."""
+    report = Report(NAME)
+    if frames.form(name) == "stream":
+        data = _stream(transcript, report)
+    else:
+        listed: Any = [ui for _, ui in _written(transcript, report)]
+        chat = transcript.details.get("chat") if transcript.format == NAME else None
+        data = msgspec.json.encode({**chat, "messages": listed} if chat else listed)
+        data = msgspec.json.format(data, indent=2) + b"\n"
+    tell_left_behind(transcript, report)
+    return Draft({name: data}, report)
+
+
+def _stream(transcript: Transcript, report: Report) -> bytes:
+    """One answer; all that was said before it is named in the report."""
+    made = list(_written(transcript, Report(NAME), streamed=True))
+    own = next((pair for pair in reversed(made) if pair[1]["role"] == "assistant"), None)
+    inside = set(own[0]) if own is not None else set()
+    for at, message in enumerate(transcript.messages):
+        if at not in inside:
+            reason = "a stream tells one answer; the others stay behind"
+            report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+    if own is None:
+        return b""
+    answers = [transcript.messages[at] for at in own[0]]
+    about = next(each for each in reversed(answers) if each.role is Role.ASSISTANT).metadata
+    finish = STOP_WORDS.get(about.stop_reason or StopReason.END_TURN, "other")
+    chunks = unfold(own[1], finish, about.error_message)
+    lines = [b"data: " + msgspec.json.encode(chunk) + b"\n\n" for chunk in chunks]
+    return b"".join([*lines, b"data: [DONE]\n\n"])
+
+
+def turns(messages: Sequence[Message]) -> list[list[int]]:
+    """Which messages are one UI message: an answer with all that follows until somebody else
+    speaks. Results that nothing asked for go with what stands before them."""
+    groups: list[list[int]] = []
+    speaking = opening = False
+    for at, message in enumerate(messages):
+        form = form_of(NAME, message.metadata.provider_raw)
+        goes_on = message.role in _SPEAKING or bool(form.get("steering"))
+        goes_on = speaking and goes_on and not form.get("apart") and not is_summary(message)
+        if groups and (goes_on or opening or message.role is Role.TOOL):
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+        opening = message.role is Role.TOOL and (opening or len(groups[-1]) == 1)
+        if not goes_on and message.role is not Role.TOOL:
+            speaking = message.role is Role.ASSISTANT and not is_summary(message)
+    return groups
+
+
+def _written(
+    transcript: Transcript, report: Report, streamed: bool = False
+) -> Iterable[tuple[list[int], Part]]:
+    groups = turns(transcript.messages)
+    for number, group in enumerate(groups):
+        own = [(at, transcript.messages[at]) for at in group]
+        if all(message.role is Role.TOOL for _, message in own):
+            for at, message in own:
+                _tell(report, at, message, "there is no message to keep it beside")
+            continue
+        is_over = transcript.format != NAME and number + 1 < len(groups)
+        turn = _Turn(own, number, is_over, report)
+        session = None if number or transcript.format == NAME else _session(transcript)
+        yield group, turn.written(session, streamed)
+
+
+def _session(transcript: Transcript) -> Part:
+    told = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+class _Around(NamedTuple):
+    """A message, and those beside it that are not shown."""
+
+    message: Message | None
+    before: list[Message]
+    after: list[Message]
+
+
+class _Turn:
+    """One UI message in the making. `is_over`: nobody will answer its open calls any more."""
+
+    def __init__(
+        self, own: list[tuple[int, Message]], number: int, is_over: bool, report: Report
+    ) -> None:
+        self.own = own
+        self.number = number
+        self.is_over = is_over
+        self.report = report
+        self.first = next(message for _, message in own if message.role is not Role.TOOL)
+        self.results = _results(message for _, message in own)
+        self.shown: list[Message] = []
+        """Messages that have parts of their own, in their order."""
+
+    def written(self, session: Part | None, streamed: bool) -> Part:
+        ui: Part = {"id": self.first.id or f"il-{self.number + 1}", **self._about()}
+        ui["role"] = _role(self.first)
+        ui["parts"] = self._parts()
+        ui |= _less(kept(NAME, self.first.metadata.provider_raw), "metadata")
+        apart = bool(form_of(NAME, self.first.metadata.provider_raw).get("apart"))
+        shown = fold(unfold(ui)).message if streamed and ui["role"] == "assistant" else ui
+        notes = self._notes(read_message(shown, apart))
+        if session:
+            notes["session"] = session
+        if notes:
+            ui["metadata"] = {**(ui.get("metadata") or {}), KEY: notes}
+        return ui
+
+    def _about(self) -> Part:
+        raw = self.first.metadata.provider_raw
+        form, told = form_of(NAME, raw), kept(NAME, raw).get("metadata")
+        if told is not None and not isinstance(told, dict):
+            return {"metadata": told}
+        made = {**(told or {}), **_time(self.first, form)}
+        answers = [message for _, message in self.own if message.role is Role.ASSISTANT]
+        if answers:
+            about = answers[-1].metadata
+            model = about.response_model or bare(about.model)
+            if model is not None:
+                made[form.get("model", "model")] = model
+        usages = [each.metadata.usage for each in answers if each.metadata.usage is not None]
+        if usages:
+            usage = usages[0] if len(usages) == 1 else total(usages)
+            made[form.get("usage", "usage")] = write_usage(usage)
+        return {"metadata": made} if made else {}
+
+    def _parts(self) -> list[Part]:
+        parts: list[Part] = []
+        speaking = self.first.role is Role.ASSISTANT
+        for at, message in self.own:
+            if message.role is Role.TOOL:
+                continue
+            form = form_of(NAME, message.metadata.provider_raw)
+            said = self._said(at, message)
+            if not said and message is not self.first:
+                continue
+            self.shown.append(message)
+            if form.get("steering") and message is not self.first:
+                parts.append({"type": "steering-message", "id": message.id or "", "parts": said})
+                continue
+            borders = form.get("starts", 1) if speaking else 0
+            parts += [{"type": "step-start"} for _ in range(borders)] + said
+        if not parts and not speaking:
+            parts = [{"type": "text", "text": ""}]  # an empty message is refused
+        trailing = form_of(NAME, self.shown[-1].metadata.provider_raw).get("trailing", 0)
+        return parts + [{"type": "step-start"} for _ in range(trailing)]
+
+    def _said(self, at: int, message: Message) -> list[Part]:
+        about = message.metadata
+        issuer = ISSUERS.get(about.provider or "") or ISSUERS.get(about.protocol or "")
+        inside = _results([message], hosted=True)
+        parts = []
+        for number, block in enumerate(message.content):
+            if isinstance(block, ToolUseBlock):
+                hosted = block.executor == "provider"
+                result = _next(inside if hosted else self.results, block.id)
+                if result is None and not hosted and self.is_over:
+                    result = self._unanswered(at, block)
+                parts.append(write_call(block, result, issuer))
+            elif not isinstance(block, ToolResultBlock):
+                part = write_part(_sealed(block, message.content[number + 1 :]), issuer)
+                parts += [] if part is None else [part]
+        return parts
+
+    def _unanswered(self, at: int, call: ToolUseBlock) -> ToolResultBlock:
+        reason = "a call without a result is shown as failed"
+        self.report.add("approximated", f"$.messages[{at}]", reason, "warning", "tool_use")
+        return ToolResultBlock(call.id, (TextBlock(UNANSWERED),), True)
+
+    def _notes(self, read: list[Message]) -> Part:
+        """Notes on what the parts alone would be read as; each by its number."""
+        places = _paired(read, self.shown, [m for _, m in self.own if m.role is Role.TOOL])
+        notes: Part = {}
+        hidden: list[Message] = []
+        order: list[int] = []
+        about: dict[int, _Around] = {}
+        for at, message in self.own:
+            place = places.get(id(message))
+            if place is None:
+                _tell(self.report, at, message, "a UI message has no place for it")
+                (about[order[-1]].after if order else hidden).append(message)
+                continue
+            _compare(self.report, at, message, read[place])
+            about[place] = _Around(message, hidden, [])
+            hidden = []
+            order.append(place)
+        for place, shown in enumerate(read):
+            own = about.get(place, _Around(None, [], []))
+            note = memo(own.message, shown, own.before, own.after)
+            if note is not None:
+                notes[str(place)] = note
+        order += [place for place in range(len(read)) if place not in about]
+        return {**notes, "order": order} if order != sorted(order) else notes
+
+
+def _paired(read: list[Message], said: list[Message], results: list[Message]) -> dict[int, int]:
+    """Where each message is shown."""
+    places: dict[int, int] = {}
+    waiting = list(said)
+    answers: dict[str, list[Message]] = {}
+    for message in results:
+        answers.setdefault(_answered(message) or "", []).append(message)
+    for place, shown in enumerate(read):
+        if shown.role is not Role.TOOL:
+            places[id(waiting.pop(0))] = place
+            continue
+        own = answers.get(_answered(shown) or "")
+        if own:
+            places[id(own.pop(0))] = place
+    return places
+
+
+def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
+    if shown.content != message.content:
+        _tell(report, at, message, "a UI message has no place for a part of it")
+    elif shown.role is not message.role:
+        reason = "instructions of a developer are those of the system here"
+        report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
+
+
+def _tell(report: Report, at: int, message: Message, reason: str) -> None:
+    reason = f"{reason}; it is kept beside" if "keep" not in reason else reason
+    report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+
+
+def _answered(message: Message) -> str | None:
+    blocks = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    return blocks[0].tool_use_id if blocks else None
+
+
+def _results(messages: Iterable[Message], hosted: bool = False) -> dict[str, list[ToolResultBlock]]:
+    """Results by the calls that they answer; those of hosted tools stand in the answer itself."""
+    found: dict[str, list[ToolResultBlock]] = {}
+    for message in messages:
+        for block in message.content if (message.role is Role.TOOL) != hosted else ():
+            if isinstance(block, ToolResultBlock):
+                found.setdefault(block.tool_use_id, []).append(block)
+    return found
+
+
+def _next(results: dict[str, list[ToolResultBlock]], name: str) -> ToolResultBlock | None:
+    waiting = results.get(name)
+    return waiting.pop(0) if waiting else None
+
+
+def _sealed(block: Block, later: Sequence[Block]) -> Block:
+    """Thinking with the signature of its whole item, where each part was written with it."""
+    if isinstance(block, ThinkingBlock) and form_of(NAME, block.raw).get("sealed"):
+        for each in later:
+            if isinstance(each, ThinkingBlock) and each.id == block.id and each.signature:
+                return block.replace(signature=each.signature)
+    return block
+
+
+def _role(message: Message) -> str:
+    return str(message.role) if message.role in (Role.USER, Role.ASSISTANT) else "system"
+
+
+def _time(message: Message, form: Part) -> Part:
+    if message.created_at is None:
+        return {}
+    told = form.get("createdAt")
+    same = told is not None and (from_iso(told) or from_millis(told)) == message.created_at
+    return {"createdAt": told if same else to_millis(message.created_at)}
+
+
+def _less(members: Part, name: str) -> Part:
+    return {key: value for key, value in members.items() if key != name}
