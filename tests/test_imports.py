@@ -59,6 +59,7 @@ INSIDE: dict[str, set[str]] = {
     "models": MODEL_AND_ERRORS | {"config", "prices"},
     "prices": MODEL_AND_ERRORS | {"config", "models"},
     "estimate": MODEL_AND_ERRORS,
+    "redaction": MODEL_AND_ERRORS,
     "routing": MODEL_AND_ERRORS | {"bus"},
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},
