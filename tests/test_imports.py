@@ -75,7 +75,8 @@ INSIDE: dict[str, set[str]] = {
     "client": MODEL_AND_ERRORS
     | {"dialects", "estimate", "fitting", "local", "models", "providers", "say", "streams"}
     | {"tools"},
-    "fitting": MODEL_AND_ERRORS | {"dialects", "models", "retelling", "schemas", "streams"},
+    "fitting": MODEL_AND_ERRORS
+    | {"dialects", "estimate", "models", "retelling", "schemas", "streams"},
     "tasks": MODEL_AND_ERRORS
     | {"chat", "client", "routing", "sessions", "store", "tools", "views"},  # no HTTP of its own
 }

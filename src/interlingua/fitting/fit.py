@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from interlingua.dialects.base import Scribe
+from interlingua.fitting.amounts import fit_amounts
 from interlingua.fitting.back import Back
 from interlingua.fitting.choice import fit_choice
 from interlingua.fitting.fitter import Fitter
@@ -38,6 +39,7 @@ _STEPS: tuple[Callable[[Fitter], None], ...] = (
     fit_names,
     fit_turns,
     fit_media,
+    fit_amounts,
     fit_marks,
     fit_length,
 )

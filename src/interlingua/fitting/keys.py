@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.fitting.amounts import limits_media
 from interlingua.models.profile import Profile
 
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "logit_bias")
@@ -72,7 +73,7 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 """Keys that as a rule are there, and only matter where their number does."""
-_MARKS = {"openai-chat": b'"prompt_cache_breakpoint"', "anthropic": b'"cache_control"'}
+_TTL = b'"ttl"'
 _INSTRUCTIONS = re.compile(rb'"role"\s*:\s*"(?:system|developer)"')
 _ROLE = re.compile(rb'"role"\s*:\s*"([a-z]+)"')
 _STRICT = re.compile(rb'"strict"\s*:\s*true')
@@ -94,6 +95,15 @@ class Watched(NamedTuple):
     media: bool
     by_url: bool
     """Whether media has to come with its data."""
+    ttls: bool
+    pieces: int
+    """Images and documents that may stand in any case."""
+    sizes: bool
+    """Whether large media may be refused."""
+    ends: bool
+    """Whether the last message may not be one of instructions."""
+    never: bool
+    """Whether every body has to be read."""
 
 
 @lru_cache(512)
@@ -101,8 +111,9 @@ def watched(profile: Profile, dialect: str) -> Watched:
     table = _KEYS.get(dialect, {})
     found = {key for field, keys in table.items() if _matters(profile, field) for key in keys}
     limits, tools = profile.limits, profile.tools
-    mark = _MARKS.get(dialect)
-    marks = (mark, limits.cache_marks) if mark and limits.cache_marks is not None else None
+    mark = profile.cache.mark
+    counted = mark is not None and limits.cache_marks is not None
+    marks = (f'"{mark}"'.encode(), limits.cache_marks or 0) if counted else None
     kinds = (getattr(profile.media, kind) for kind in ("image", "pdf", "document", "audio"))
     word = profile.words.max_tokens
     refused = {"max_tokens", "max_completion_tokens"} - {word} if word else set()
@@ -117,7 +128,16 @@ def watched(profile: Profile, dialect: str) -> Watched:
         bool(tools.strict_closed or tools.strict_tools),
         False in kinds,
         profile.media.by_url in ("no", "fetch"),
+        profile.cache.ttls is not None,
+        _least(limits.images, limits.documents, limits.media, limits.turn_images),
+        limits_media(profile),
+        profile.turns.last is not None and "system" not in profile.turns.last,
+        bool(profile.turns.alternate) or profile.instructions.role == "user",
     )
+
+
+def _least(*limits: int | None) -> int:
+    return min((each for each in limits if each is not None), default=2**62)
 
 
 def _matters(profile: Profile, field: str) -> bool:
@@ -139,19 +159,38 @@ def touches(profile: Profile, dialect: str, body: bytes) -> bool:
         members = _members.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
-    if not rules.keys.isdisjoint(members):
+    if rules.never or not rules.keys.isdisjoint(members):
         return True
     for key in rules.limits:
         if key in members and not _is_within(members[key], rules):
             return True
     if rules.marks is not None and body.count(rules.marks[0]) > rules.marks[1]:
         return True
+    if rules.ttls and _TTL in body:
+        return True
     if rules.strict and _STRICT.search(body):
         return True
     if (rules.media or (rules.by_url and _URL.search(body))) and _MEDIA.search(body):
         return True
+    if rules.sizes and _is_much(body, rules):
+        return True
     turns = members.get("messages") or members.get("input") or b""
     return _turns_matter(bytes(turns), rules)
+
+
+def _is_much(body: bytes, rules: Watched) -> bool:
+    """Whether there may be more or larger media than is taken."""
+    found = sum(map(body.count, _PIECES))
+    return found > rules.pieces or (found > 0 and len(body) > _SMALL)
+
+
+# The words of all dialects: what is counted too often is only looked at for nothing.
+_PIECES = (
+    *(b'"image"', b'"document"', b'"image_url"', b'"file"', b'"input_image"', b'"input_file"'),
+    *(b'"inlineData"', b'"inline_data"', b'"images"'),
+)
+_SMALL = 1 << 16
+"""Bytes of a body in which no image is too large."""
 
 
 def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
@@ -165,10 +204,14 @@ def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
 def _turns_matter(turns: bytes, rules: Watched) -> bool:
     if rules.mid and _INSTRUCTIONS.search(turns):
         return True
-    if not rules.prefill:
+    if not rules.prefill and not rules.ends:
         return False
     roles = _ROLE.findall(turns, max(0, len(turns) - _TAIL)) or _ROLE.findall(turns)
-    return bool(roles) and roles[-1] == b"assistant"
+    if not roles:
+        return False
+    if roles[-1] == b"assistant":
+        return rules.prefill
+    return rules.ends and roles[-1] in (b"system", b"developer")
 
 
 _TAIL = 4096

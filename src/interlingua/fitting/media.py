@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from interlingua.fitting.fitter import Fitter
@@ -20,7 +20,7 @@ from interlingua.model.message import Message, Role
 from interlingua.models.fields import MediaRules
 from interlingua.models.profile import Profile
 
-_MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
+MEDIA: frozenset[type] = frozenset({ImageBlock, AudioBlock, VideoBlock, DocumentBlock})
 _PDF = "application/pdf"
 _WORDS = {
     "image": "image",
@@ -42,16 +42,14 @@ def fit_media(fitter: Fitter) -> None:
     if not refused and results is None and by_url:
         return
     if refused or not by_url:
-        told = [_without(fitter, message, refused) for message in fitter.messages]
-        if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
-            fitter.messages = tuple(told)
+        rewrite_blocks(fitter, lambda blocks: _placeheld(fitter, blocks, refused))
     if results is not None:
         _behind_results(fitter, frozenset(results))
 
 
 def wants_data(profile: Profile, block: Block) -> bool:
     """Whether media stands at an address, and the model takes its kind, but with its data only."""
-    if profile.media.by_url not in _NOT_BY_URL or type(block) not in _MEDIA:
+    if profile.media.by_url not in _NOT_BY_URL or type(block) not in MEDIA:
         return False
     return _is_at_url(block) and kind_of(block) not in _refused(profile.media)
 
@@ -98,12 +96,20 @@ def _is_at_s3(block: ImageBlock) -> bool:
 # -- left out -------------------------------------------------------------------------------------
 
 
-def _without(fitter: Fitter, message: Message, refused: dict[str, str]) -> Message:
-    content = _placeheld(fitter, message.content, refused)
+def rewrite_blocks(fitter: Fitter, step: Callable[[Sequence[Any]], list[Any]]) -> None:
+    """Have the blocks of each message said anew, and then those inside of its results."""
+    told = [_rewritten(fitter, message, step) for message in fitter.messages]
+    if _differ(told, fitter.messages):
+        fitter.messages = tuple(told)
+
+
+def _rewritten(
+    fitter: Fitter, message: Message, step: Callable[[Sequence[Any]], list[Any]]
+) -> Message:
     told: list[Block] = []
-    for block in content:
+    for block in step(message.content):
         if type(block) is ToolResultBlock:
-            inner = _placeheld(fitter, block.content, refused)
+            inner = step(block.content)
             if _differ(inner, block.content):
                 block = fitter.stands_for(block.replace(content=tuple(inner)), block)
         told.append(block)
@@ -122,7 +128,7 @@ def _placeheld(fitter: Fitter, blocks: Sequence[Any], refused: dict[str, str]) -
     out: list[Any] = []
     before: str | None = None
     for block in blocks:
-        kind = kind_of(block) if type(block) in _MEDIA else ""
+        kind = kind_of(block) if type(block) in MEDIA else ""
         if wants_data(fitter.profile, block):
             fitter.drop_block(block, BY_URL, f"takes no media by URL{_HOW}", "error")
             out.append(left_out(_WORDS[kind], "this model takes no media by URL"))
@@ -197,7 +203,7 @@ def _kept(
     waiting: list[Block],
 ) -> Any:
     kind = TYPE_OF[type(part)]
-    if type(part) not in _MEDIA or kind in allowed:
+    if type(part) not in MEDIA or kind in allowed:
         return part
     reason = f"takes no {kind} inside a result; it follows the results"
     fitter.lost_at(part, None, "tools.result_media", reason, "moved", "info")

@@ -21,6 +21,7 @@ from interlingua.models.profile import Profile
 
 # Bound once: looking up an enum's member costs as much as a whole step.
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_DEVELOPER = Role.DEVELOPER
 _NOTHING = tuple([astuple(Options(stream=stream))[1:] for stream in (None, True, False)])
 """All options but the first, which is the limit of tokens, where they say nothing."""
 _NO_END = 2**62
@@ -44,21 +45,29 @@ class Quick(NamedTuple):
     most_tools: int
     word: str | None
     """The key for the longest answer, where the model takes one alone."""
+    ends: bool
+    """Instructions may be the last message."""
+    developer: bool
+    """Knows that role."""
 
 
 @lru_cache(512)
 def quick_of(profile: Profile, dialect: str) -> Quick:
     limits, tools = profile.limits, profile.tools
+    # Where something has to be looked at in every request, no limit is plain, nor is none.
+    never = bool(profile.turns.alternate) or profile.instructions.role == "user"
     return Quick(
-        limits.min_output or 0,
-        limits.output or _NO_END,
-        dialect == "anthropic",
+        _NO_END if never else limits.min_output or 0,
+        limits.output or _NO_END - 1,
+        never or dialect == "anthropic",
         profile.instructions.mid in (None, "any"),
         profile.turns.prefill in (None, "yes"),
         tools.names,
-        not refuses_tools(profile) and tools.effort is None,
+        not refuses_tools(profile) and tools.effort is None and not tools.schema_without,
         limits.tools or _NO_END,
         profile.words.max_tokens,
+        profile.turns.last is None or "system" in profile.turns.last,
+        profile.instructions.role != "system",
     )
 
 
@@ -73,7 +82,12 @@ def is_simple(request: Request, quick: Quick) -> bool:
         role = message.role
         if role is _USER:
             leading = False
-        elif role is _ASSISTANT or role is _TOOL or not leading:
+        elif (
+            role is _ASSISTANT
+            or role is _TOOL
+            or not leading
+            or (role is _DEVELOPER and not quick.developer)
+        ):
             return False
         content = message.content
         if not content or message.changes is not None:
@@ -103,7 +117,7 @@ def fits(request: Request, quick: Quick) -> bool:
         content = message.content
         if role is _USER or role is _ASSISTANT or role is _TOOL:
             leading = False
-        elif not leading and not mid:
+        elif (not leading and not mid) or (role is _DEVELOPER and not quick.developer):
             return False
         if message.changes is not None:
             return False
@@ -122,7 +136,9 @@ def fits(request: Request, quick: Quick) -> bool:
                 if names is not None and not legal(block.name, names):
                     return False
                 known.add(block.name)
-    return quick.prefill or role is not _ASSISTANT
+    if role is _ASSISTANT:
+        return quick.prefill
+    return quick.ends or role is _USER or role is _TOOL
 
 
 def _plain_options(request: Request, quick: Quick) -> bool:

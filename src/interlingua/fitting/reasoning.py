@@ -62,6 +62,8 @@ def fit_reasoning(fitter: Fitter) -> None:
     wanted: Reasoning | None = fitter.now("reasoning")
     if wanted is not None:
         told = _told(fitter, wanted, rules)
+        if told is not None and told.visible is not None and rules.visible == "none":
+            told = _unshown(fitter, told, rules)
         if told is not wanted:
             fitter.change("reasoning", told)
     _beside_tools(fitter)
@@ -83,6 +85,15 @@ def _told(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reasoning
     if wanted.budget_tokens is None:
         return wanted
     return _with_budget(fitter, wanted, wanted.budget_tokens, rules)
+
+
+def _unshown(fitter: Fitter, told: Reasoning, rules: ReasoningRules) -> Reasoning | None:
+    """Where there is no switch for it, nothing can be said about what is shown."""
+    if told.visible is not rules.shown:
+        reason = "cannot be told to show or hide its thinking"
+        fitter.lost("reasoning.visible", "reasoning.visible", reason, "dropped", "info")
+    left = told.replace(visible=None)
+    return None if left == Reasoning() and rules.default not in (None, "off", "none") else left
 
 
 def _not_at_all(fitter: Fitter, wanted: Reasoning) -> None:

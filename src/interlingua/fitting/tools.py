@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from interlingua.fitting.fitter import Fitter
-from interlingua.fitting.schemas import is_rooted, rooted
+from interlingua.fitting.schemas import adapted, is_rooted, rooted
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
+from interlingua.models.fields import OutputRules
 from interlingua.models.profile import Profile
 from interlingua.schemas import inside, is_closed, optional_in, unions_in
 
@@ -95,6 +96,14 @@ def _fit(fitter: Fitter, tool: ToolDefinition, left: _Left) -> ToolDefinition:
         new = tool.replace(input_schema=schema)
         reason = "takes schemas of objects only; said as one"
         fitter.lost_at(tool, "input_schema", "tools.root_object", reason)
+    if rules.schema_without:
+        plain = adapted(schema, OutputRules(without=rules.schema_without))
+        for place in plain.worded:
+            reason = "takes no such keyword; its description tells it"
+            fitter.lost_at(tool, f"input_schema{place}", "tools.schema_without", reason)
+        if plain.worded:
+            schema = plain.schema
+            new = new.replace(input_schema=schema)
     if new.strict:
         field = _not_strict(fitter, schema) or left.take(schema)
         if field is not None:

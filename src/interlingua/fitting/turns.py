@@ -42,11 +42,61 @@ def _takes_changes(fitter: Fitter) -> bool:
 
 
 def fit_turns(fitter: Fitter) -> None:
-    mid = fitter.profile.instructions.mid
+    mid, role = fitter.profile.instructions.mid, fitter.profile.instructions.role
     if mid not in (None, "any") and _first_later(fitter.messages) is not None:
         step = {"after-user": _behind_users, "user": _as_users, "fold": _in_front}[mid]
         fitter.messages = step(fitter, fitter.messages)
+    if role is not None:
+        _in_role(fitter, role)
     _last(fitter)
+    if fitter.profile.turns.alternate:
+        _alternating(fitter)
+
+
+def _in_role(fitter: Fitter, role: str) -> None:
+    """Instructions in the role that the model knows for them. Dialects that have a field for them
+    have no roles to choose from."""
+    if role == "user":
+        told = [
+            _marked(fitter, each, "instructions.role", "takes no instructions")
+            if each.role in _INSTRUCTS
+            else each
+            for each in fitter.messages
+        ]
+    elif fitter.dialect in _LISTS:
+        told = [_renamed(fitter, each, Role(role)) for each in fitter.messages]
+    else:
+        return
+    if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
+        fitter.messages = tuple(told)
+
+
+_LISTS = frozenset({"openai-chat", "openai-responses", "openrouter"})
+"""Dialects in which instructions are messages of one of two roles."""
+
+
+def _renamed(fitter: Fitter, message: Message, role: Role) -> Message:
+    if message.role not in _INSTRUCTS or message.role is role:
+        return message
+    reason = f"knows instructions as {role.value} only"
+    fitter.lost_at(message, "role", "instructions.role", reason, "downgraded", "info")
+    return fitter.stands_for(message.replace(role=role), message)  # type: ignore[no-any-return]  # a message
+
+
+def _alternating(fitter: Fitter) -> None:
+    """Neighbours that the same one says as one message, for hosts that count the turns."""
+    out: list[Message] = []
+    for message in fitter.messages:
+        before = out[-1] if out else None
+        if before is None or before.role is not message.role or message.role is Role.TOOL:
+            out.append(message)
+            continue
+        reason = "wants turns to alternate; it is said with the message before it"
+        fitter.lost_at(message, None, "turns.alternate", reason, "moved", "info")
+        joined = before.replace(content=(*before.content, *message.content))
+        out[-1] = fitter.stands_for(joined, before)
+    if len(out) < len(fitter.messages):
+        fitter.messages = tuple(out)
 
 
 def _first_later(messages: tuple[Message, ...]) -> int | None:
@@ -69,10 +119,14 @@ def _as_users(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, .
     return (*messages[:first], *later)
 
 
-def _marked(fitter: Fitter, message: Message) -> Message:
+def _marked(
+    fitter: Fitter,
+    message: Message,
+    field: str = "instructions.mid",
+    why: str = "takes no instructions in mid-conversation",
+) -> Message:
     """The same as a user's words, with a mark."""
-    reason = "takes no instructions in mid-conversation; said as marked user text"
-    fitter.lost_at(message, "role", "instructions.mid", reason, "downgraded")
+    fitter.lost_at(message, "role", field, f"{why}; said as marked user text", "downgraded")
     blocks: list[Block] = list(message.content)
     for index, block in enumerate(blocks):
         if type(block) is TextBlock:
@@ -126,10 +180,18 @@ def _in_front(fitter: Fitter, messages: tuple[Message, ...]) -> tuple[Message, .
 
 
 def _last(fitter: Fitter) -> None:
-    rule = fitter.profile.turns.prefill
-    if rule in (None, "yes") or not fitter.messages:
+    if not fitter.messages:
         return
-    last = fitter.messages[-1]
+    last, known = fitter.messages[-1], fitter.profile.turns.last
+    if last.role in _INSTRUCTS and known is not None and "system" not in known:
+        if len(fitter.messages) > 1 or fitter.dialect in _LISTS:
+            why = f"takes no instructions as the last message, but {' or '.join(known)}"
+            told = _marked(fitter, last, "turns.last", why)
+            fitter.messages = (*fitter.messages[:-1], told)
+        return
+    rule = fitter.profile.turns.prefill
+    if rule in (None, "yes"):
+        return
     if last.role is not Role.ASSISTANT or _is_paused(last):
         return
     if rule == "prefix":

@@ -222,6 +222,7 @@ def _by_rule(profile: Profile, dialect: str) -> dict[str, Any]:
         "supports_parallel_tool_calls": profile.tools.parallel,
         "supports_structured_output": True if profile.output.schema == "native" else None,
         "supports_prompt_caching": profile.cache.prompts,
+        "supports_system_messages_in_list": profile.instructions.listed,
         "supports_thinking": _thinks(profile),
         "max_context_tokens": profile.limits.context,
         "max_output_tokens": profile.limits.output,

@@ -222,9 +222,20 @@ class Limits(Group, frozen=True):
     cache_min: int | None = None
     """Tokens that a prefix must have to be cached."""
     request_bytes: int | None = None
+    """Bytes of a body; media that does not go into it is left out, the oldest first."""
     images: int | None = None
-    image_pixels: int | None = None
+    """Images in a request; of more, the last ones are said."""
     documents: int | None = None
+    media: int | None = None
+    """Images and documents together."""
+    turn_images: int | None = None
+    """Images in one turn."""
+    turn_documents: int | None = None
+    image_bytes: int | None = None
+    """Bytes of one image, before it is encoded."""
+    image_pixels: int | None = None
+    """Pixels of an image's longer side."""
+    document_bytes: int | None = None
     tools: int | None = None
 
 
@@ -236,7 +247,9 @@ class CacheRules(Group, frozen=True):
     places: tuple[Literal["tools", "system", "messages"], ...] | None = None
     """Where marks may stand."""
     ttls: tuple[str, ...] | None = None
-    """How long a mark may last."""
+    """How long a mark may last, the shortest first; another is said as the next shorter one."""
+    longest_first: bool | None = None
+    """A mark may not last longer than one before it."""
 
 
 class MediaRules(Group, frozen=True):

@@ -88,8 +88,11 @@ def dialect_for(model: str, provider: Provider, profile: Profile | None = None) 
     if profile is None:
         like = provider.profile.like if provider.profile else None
         profile = profile_of(name, like or provider.key)
-    ruled = profile.speaks.dialect
-    return ruled if ruled in provider.dialects else provider.dialect
+    rules = profile.speaks
+    usual = rules.dialect if rules.dialect in provider.dialects else provider.dialect
+    if rules.dialects is None or usual in rules.dialects:
+        return usual
+    return next((each for each in rules.dialects if each in provider.dialects), usual)
 
 
 def speaks(provider: Provider, dialect: str, model: str) -> bool:

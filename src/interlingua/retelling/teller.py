@@ -349,11 +349,15 @@ class Teller:
             return True
         return message.metadata.protocol == self.name
 
+    def signs(self) -> bool:
+        """Whether a rule says that the model insists on signatures, whatever its name is."""
+        return self.profile is not None and self.profile.tools.call_signature == "required"
+
     def signed(self, message: Message) -> Message:
         """A provider that insists on a signature of its own calls gets the documented stand-in."""
         if self.traits.call_signature is None or self.answering:
             return message
-        sentinel = self.traits.call_signature(self.listener.model)
+        sentinel = self.traits.call_signature(None if self.signs() else self.listener.model)
         if sentinel is None or self.listener.said(message):
             return message
         for index, block in enumerate(message.content):

@@ -31,6 +31,10 @@ def _found(provider: str, dialect: str, model: Model, wire: Any) -> Iterator[Ref
             yield from claude.converse(model, wire)
     elif dialect == "gemini" and model.family == "gemini":
         yield from gemini.contents(model, wire, is_developer=provider == "gemini")
+    elif dialect == "gemini" and model.family == "gemma":
+        yield from gemini.gemma(model, wire)
+    elif dialect == "openai-responses" and provider == "xai":
+        yield from hosts.grok_responses(model, wire)
     elif dialect == "openai-responses" and provider in ("openai", "azure"):
         yield from openai.responses(model, wire)
     elif dialect == "openai-chat":

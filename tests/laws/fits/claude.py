@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.laws.fits import media
 from tests.laws.fits.names import Model
-from tests.laws.fits.refusal import Refusal, at, count, is_open, objects
+from tests.laws.fits.refusal import Refusal, at, count, found, is_open, objects
 
 NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 LENGTHS = ("minLength", "maxLength")
@@ -30,6 +31,22 @@ def messages(model: Model, wire: Any) -> Iterator[Refusal]:
         yield Refusal("ANT-MAX", f"max_tokens {wire['max_tokens']} of {most_output(model)}")
     if count(wire, "cache_control") > MOST_MARKS:
         yield Refusal("ANT-CACHE-4", f"{count(wire, 'cache_control')} cache marks")
+    yield from lasting(wire)
+    yield from media.messages(model, wire)
+
+
+def lasting(wire: Any) -> Iterator[Refusal]:
+    """Marks in the order in which a prompt is read: those that last an hour come first."""
+    marks = [
+        *found(wire.get("tools"), "cache_control"),
+        *found(wire.get("system"), "cache_control"),
+        *found(wire.get("messages"), "cache_control"),
+    ]
+    times = [mark.get("ttl") or "5m" for mark in marks]
+    if set(times) - {"5m", "1h"}:
+        yield Refusal("ANT-TTL", f"marks that last {sorted(set(times))}")
+    if "5m" in times and "1h" in times[times.index("5m") :]:
+        yield Refusal("ANT-TTL-ORDER", f"marks that last {times}")
 
 
 def converse(model: Model, wire: Any) -> Iterator[Refusal]:
@@ -50,6 +67,10 @@ def converse(model: Model, wire: Any) -> Iterator[Refusal]:
         schema = at(tool, "toolSpec", "inputSchema", "json")
         if isinstance(schema, dict) and schema.get("type") != "object":
             yield Refusal("ANT-SCHEMA-TYPE", f"a schema of type {schema.get('type')}")
+    longest = {"5m", "1h"} if model.version >= (4, 5) else {"5m"}
+    times = {mark.get("ttl") or "5m" for mark in found(wire, "cachePoint")}
+    if times - longest:
+        yield Refusal("BR-TTL", f"marks that last {sorted(times)}")
     parts = list(converse_parts(wire))
     if any("video" in part for part in parts):
         yield Refusal("BR-VIDEO", "Claude takes no video")

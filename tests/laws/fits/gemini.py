@@ -25,6 +25,12 @@ def contents(model: Model, wire: Any, is_developer: bool) -> Iterator[Refusal]:
         yield from signed(wire)
 
 
+def gemma(model: Model, wire: Any) -> Iterator[Refusal]:
+    """Gemma 3 has no instructions: "Developer instruction is not enabled"."""
+    if model.version < (4, 0) and wire.get("systemInstruction"):
+        yield Refusal("GEMMA-SYSTEM", "systemInstruction")
+
+
 def thought(model: Model, config: Any) -> Iterator[Refusal]:
     budget, level = config.get("thinkingBudget"), config.get("thinkingLevel")
     level = level.upper() if isinstance(level, str) else level

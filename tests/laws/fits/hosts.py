@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.laws.fits import media
 from tests.laws.fits.names import Model
-from tests.laws.fits.refusal import Refusal, at, count
+from tests.laws.fits.refusal import Refusal, at, count, found
 
 Check = Callable[[Model, Any], Iterator[Refusal]]
 _NINE = re.compile(r"[a-zA-Z0-9]{9}|.*REDACTED.*")
@@ -36,6 +37,9 @@ def bedrock(model: Model, wire: Any) -> Iterator[Refusal]:
         yield Refusal("BR-RESULT", "Nova takes no document or video in a result")
     if "reasoningConfig" in more and model.family != "nova":
         yield Refusal("BR-THINK", "reasoningConfig of Nova")
+    if model.family == "nova" and any(m.get("ttl") == "1h" for m in found(wire, "cachePoint")):
+        yield Refusal("BR-TTL", "a mark of Nova that lasts an hour")
+    yield from media.converse(wire)
 
 
 def mistral(model: Model, wire: Any) -> Iterator[Refusal]:
@@ -55,6 +59,9 @@ def mistral(model: Model, wire: Any) -> Iterator[Refusal]:
     last = messages[-1] if messages else {}
     if last.get("role") == "assistant" and not last.get("prefix"):
         yield Refusal("MIS-LAST", "the last turn is the assistant's")
+    if last.get("role") == "system":
+        yield Refusal("MIS-LAST", "the last turn is the system's")
+    yield from media.chat(wire, 8, "MIS-IMAGES")
 
 
 def deepseek(model: Model, wire: Any) -> Iterator[Refusal]:
@@ -79,6 +86,7 @@ def groq(model: Model, wire: Any) -> Iterator[Refusal]:
     for key in ("logprobs", "top_logprobs", "logit_bias"):
         if wire.get(key):
             yield Refusal("GROQ-KEY", key)
+    yield from media.chat(wire, 5, "GROQ-IMAGES")
     if wire.get("n") not in (None, 1):
         yield Refusal("GROQ-N", str(wire["n"]))
     effort = wire.get("reasoning_effort")
@@ -103,6 +111,11 @@ def xai(model: Model, wire: Any) -> Iterator[Refusal]:
     taken = {"low", "medium", "high", "xhigh"} | ({"none"} if model.version == (4, 3) else set())
     if effort is not None and model.version >= (4, 3) and effort not in taken:
         yield Refusal("XAI-EFFORT", f"{effort} of {sorted(taken)}")
+
+
+def grok_responses(model: Model, wire: Any) -> Iterator[Refusal]:
+    if model.family == "grok" and model.version >= (4, 5) and at(wire, "reasoning", "summary"):
+        yield Refusal("XAI-SUMMARY", "reasoning.summary")
 
 
 def heated(model: Model, wire: Any) -> Iterator[Refusal]:

@@ -24,6 +24,7 @@ _FAMILIES = (
     ("gpt", r"^(chatgpt|gpt)-"),
     ("o", r"^o[134](-|$)"),
     ("gemini", r"gemini"),
+    ("gemma", r"gemma"),
     ("nova", r"nova"),
     ("llama", r"llama"),
     ("grok", r"grok"),

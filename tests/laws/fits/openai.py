@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.laws.fits import media
 from tests.laws.fits.names import Model
 from tests.laws.fits.refusal import Refusal, at, count, is_open, objects
 
@@ -24,6 +25,7 @@ def chat(model: Model, wire: Any) -> Iterator[Refusal]:
     effort = wire.get("reasoning_effort")
     yield from sampled(model, wire, effort, wire.get("logprobs"))
     yield from worded(model, wire)
+    yield from media.chat(wire, 500, "OAI-IMAGES")
     if effort is not None and effort not in efforts(model, is_chat=True):
         yield Refusal("OAI-EFFORT", f"effort {effort} of {sorted(efforts(model, True))}")
     yield from functions(model, wire, effort)

@@ -44,9 +44,18 @@ def is_open(schema: dict[str, Any]) -> bool:
 
 def count(wire: Any, key: str) -> int:
     """How often a key stands in a body, wherever; arguments and schemas are not looked into."""
+    return sum(1 for _ in found(wire, key))
+
+
+def found(wire: Any, key: str) -> Iterator[Any]:
+    """What stands under a key, wherever that is."""
     if isinstance(wire, list):
-        return sum(count(each, key) for each in wire)
+        for each in wire:
+            yield from found(each, key)
     if not isinstance(wire, dict):
-        return 0
-    inner = [item for name, item in wire.items() if name not in ("input", "input_schema", "json")]
-    return int(wire.get(key) is not None) + sum(count(each, key) for each in inner)
+        return
+    for name, item in wire.items():
+        if name not in ("input", "input_schema", "json", key):
+            yield from found(item, key)
+    if wire.get(key) is not None:
+        yield wire[key]
