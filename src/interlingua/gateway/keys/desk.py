@@ -46,6 +46,8 @@ class Desk:
         self._holder = holder
         self._reserves: deque[tuple[Reserve, asyncio.Future[Over | None]]] = deque()
         self._settles: deque[tuple[Settle, Hears]] = deque()
+        self._ends: deque[tuple[float, asyncio.Future[None]]] = deque()
+        """Ends of answers that wait, and until when."""
         self._working: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -72,20 +74,29 @@ class Desk:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[None] = loop.create_future()
 
-        def go_on() -> None:
+        def heard(told: list[Alert]) -> None:
+            hears(told)
             if not written.done():
                 written.set_result(None)
 
-        def heard(told: list[Alert]) -> None:
-            hears(told)
-            go_on()
+        self._wait_for(written, loop)
+        self.put(settle, heard)
+        await written
 
-        timer = loop.call_later(LONGEST, go_on)
-        try:
-            self.put(settle, heard)
-            await written
-        finally:
-            timer.cancel()
+    def _wait_for(self, written: asyncio.Future[None], loop: asyncio.AbstractEventLoop) -> None:
+        """One timer for all who wait: as a rule nobody does when it rings."""
+        if not self._ends:
+            loop.call_later(LONGEST, self._let_go, loop)
+        self._ends.append((loop.time() + LONGEST, written))
+
+    def _let_go(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        while self._ends and (self._ends[0][1].done() or self._ends[0][0] <= now):
+            _, written = self._ends.popleft()
+            if not written.done():
+                written.set_result(None)
+        if self._ends:
+            loop.call_at(self._ends[0][0], self._let_go, loop)
 
     def put(self, settle: Settle, hears: Hears = _nobody) -> None:
         """The same for who does not wait: `hears` is called when it is written, before anything
