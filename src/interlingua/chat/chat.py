@@ -111,12 +111,14 @@ class Chat:
             if not call.adapter.capabilities.supports_streaming:
                 answer = await self.client.generate(turn.model, call.request, dialect=dialect)
                 self.report = answer.report
+                call.sent(answer.report)
                 message = await call.answer(answer.response)
                 for event in unfold(answer.response.replace(message=message)):
                     yield event
                 return
             async with self.client.stream(turn.model, call.request, dialect=dialect) as stream:
                 self.report = stream.report
+                call.sent(stream.report)
                 async for event in stream:
                     for told in await call.take(event):
                         yield told

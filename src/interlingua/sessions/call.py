@@ -14,11 +14,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from interlingua.adapters.assemble import RequestContext
 from interlingua.adapters.stream import Incoming
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.dialects.base import Written
 from interlingua.ids import Ulids
+from interlingua.losses import Report
 from interlingua.model.blocks import (
     RedactedThinkingBlock,
     TextBlock,
@@ -41,6 +44,8 @@ from interlingua.store.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
+MOST_LOSSES = 200
+"""Of one request that the trace keeps; their number is told beside them."""
 SAVE_EVERY = 1.0
 """Seconds between two savings of an answer that is still arriving."""
 _IDS = Ulids()
@@ -97,6 +102,8 @@ class CallCore:
         self.message: Message | None = None
         """The answer as it is stored, once something of it is."""
         self.ended = False
+        self.report: Report | None = None
+        """What the wire could not say, as somebody else sent it."""
         tools = turn.core.tools
         messages = with_files(messages, turn.core.row.workspace_path)
         self.request: Request = self.adapter.request(messages, tools, options)
@@ -271,7 +278,19 @@ class CallCore:
             gateway_key_id=self.turn.core.setting.gateway_key_id,
             user_id=metadata.user_id,
             team_id=metadata.team_id,
+            losses=self._losses(),
+            message_id=message.id,
         )
+
+    def _losses(self) -> dict[str, Any] | None:
+        """The report of what was sent, for the trace; None where nothing was lost."""
+        report = self.report
+        if report is None and "written" in self.__dict__:
+            report = self.written.report
+        if not report:
+            return None
+        few = msgspec.to_builtins(report.losses[:MOST_LOSSES])
+        return {"target": report.target, "count": len(report.losses), "losses": few}
 
     def _failed(self, error: ProviderError, retries: int) -> LlmCallFailed:
         code = f" ({error.code})" if error.code else ""

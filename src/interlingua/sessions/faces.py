@@ -114,7 +114,12 @@ class CallFace:
     @property
     def report(self) -> Report:
         """What the wire could not say."""
-        return self._core.written.report
+        report = self._core.report
+        return self._core.written.report if report is None else report
+
+    def sent(self, report: Report | None) -> None:
+        """It was written by a client of its own: what that could not say."""
+        self._core.report = report
 
     @property
     def message(self) -> Message | None:

@@ -21,11 +21,13 @@ from interlingua.model.message import Message
 from interlingua.store.gateway_calls import AsyncGatewayCalls, GatewayCalls
 from interlingua.store.ledger_calls import AsyncLedgerCalls, LedgerCalls
 from interlingua.store.rows import (
+    ALL_SESSIONS,
     Appended,
     EventRow,
     Hold,
     JsonObject,
     SearchHit,
+    SessionFilter,
     SessionRow,
     ToolCallRow,
 )
@@ -79,11 +81,19 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         return self._read(lambda: self._do.sessions(limit, before))
 
     def sessions_of(
-        self, owner: str | None, limit: int = 50, before: SessionRow | None = None
+        self,
+        owner: str | None,
+        limit: int = 50,
+        before: SessionRow | None = None,
+        wanted: SessionFilter = ALL_SESSIONS,
     ) -> list[SessionRow]:
-        """The same, of those alone whose policy names this `owner` (None: nobody), and that are
-        conversations."""
-        return self._read(lambda: self._do.sessions_of(owner, limit, before))
+        """The same, of those alone whose policy names this `owner` (None: nobody), that are
+        conversations, and that are wanted."""
+        return self._read(lambda: self._do.sessions_of(owner, limit, before, wanted))
+
+    def forks_of(self, session_id: str, limit: int = 200) -> list[SessionRow]:
+        """The sessions that were forked from this one, the oldest first."""
+        return self._read(lambda: self._do.forks_of(session_id, limit))
 
     def update_session(
         self,
@@ -253,10 +263,18 @@ class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
         return await self._read(lambda: self._do.sessions(limit, before))
 
     async def sessions_of(
-        self, owner: str | None, limit: int = 50, before: SessionRow | None = None
+        self,
+        owner: str | None,
+        limit: int = 50,
+        before: SessionRow | None = None,
+        wanted: SessionFilter = ALL_SESSIONS,
     ) -> list[SessionRow]:
         """See `Store.sessions_of`."""
-        return await self._read(lambda: self._do.sessions_of(owner, limit, before))
+        return await self._read(lambda: self._do.sessions_of(owner, limit, before, wanted))
+
+    async def forks_of(self, session_id: str, limit: int = 200) -> list[SessionRow]:
+        """See `Store.forks_of`."""
+        return await self._read(lambda: self._do.forks_of(session_id, limit))
 
     async def update_session(
         self,

@@ -53,6 +53,31 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     schema_version: int = 1
     turn: TurnRow | None = None
 
+    @property
+    def origin(self) -> Origin:
+        policy = self.routing_policy or {}
+        return "task" if "task" in policy else "gateway" if "owner" in policy else "chat"
+
+
+Origin = Literal["chat", "gateway", "task"]
+"""Where a session was made: on the command line or in a program, over HTTP, or as an agent's."""
+
+
+class SessionFilter(NamedTuple):
+    """Which sessions are wanted; None is all. Texts are found anywhere in their fields and in any
+    case, `folder` is a path and what lies below it, times are those of the last change."""
+
+    words: str | None = None
+    """In its name, its folder or its model."""
+    origin: Origin | None = None
+    model: str | None = None
+    folder: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+ALL_SESSIONS = SessionFilter()
+
 
 class ToolCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A call and what became of it. `provider_id` is what `provider` called it when it was made."""

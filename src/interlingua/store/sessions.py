@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
 from interlingua.store.errors import NotFoundError
-from interlingua.store.rows import JsonObject, SessionRow, TurnRow
+from interlingua.store.rows import JsonObject, SessionFilter, SessionRow, TurnRow
 from interlingua.store.steps import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
@@ -68,14 +68,18 @@ class Sessions(Work):
         return [_session_row(row) for row in rows]
 
     def sessions_of(
-        self, owner: str | None, limit: int, before: SessionRow | None
+        self, owner: str | None, limit: int, before: SessionRow | None, wanted: SessionFilter
     ) -> Op[list[SessionRow]]:
-        values: tuple[Any, ...] = (owner or "",)
+        values: tuple[Any, ...] = (owner or "", *_asked(wanted))
         statement = self.sql.sessions_of
         if before is not None:
             statement = self.sql.sessions_of_before
             values += (micros(before.updated_at), before.id)
         rows = yield Step(statement, (*values, limit))
+        return [_session_row(row) for row in rows]
+
+    def forks_of(self, id: str, limit: int) -> Op[list[SessionRow]]:
+        rows = yield Step(self.sql.forks, (id, limit))
         return [_session_row(row) for row in rows]
 
     def update_session(
@@ -109,6 +113,26 @@ class Sessions(Work):
             raise NotFoundError(self.where, "session", id)
         if self.sql.is_sqlite:
             yield Step(FORGET_WORDS)
+
+
+def _asked(wanted: SessionFilter) -> tuple[Any, ...]:
+    """A filter as the values of the statement: each once to see whether it is given."""
+    words, model = _somewhere(wanted.words), _somewhere(wanted.model)
+    folder = None if wanted.folder is None else wanted.folder.rstrip("/\\") or wanted.folder
+    below = None if folder is None else f"{_literal(folder)}/%"
+    since, until = (None if at is None else micros(at) for at in (wanted.since, wanted.until))
+    return (
+        *(words, words, wanted.origin, wanted.origin, model, model),
+        *(folder, folder, below, since, since, until, until),
+    )
+
+
+def _somewhere(text: str | None) -> str | None:
+    return f"%{_literal(text.lower())}%" if text else None
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:

@@ -14,6 +14,19 @@ _SESSION = (
 _OWNED = (
     "coalesce(routing_policy_json ->> 'owner', '') = ? AND routing_policy_json ->> 'kind' IS NULL"
 )
+_ORIGIN = (
+    "CASE WHEN routing_policy_json -> 'task' IS NOT NULL THEN 'task'"
+    " WHEN routing_policy_json -> 'owner' IS NOT NULL THEN 'gateway' ELSE 'chat' END"
+)
+"""`SessionRow.origin`; an owner that is null is one, too."""
+_WANTED = (
+    " AND ({words} IS NULL OR lower(coalesce(name, '') || ' ' || workspace_path || ' '"
+    " || coalesce(active_model, '')) LIKE ? ESCAPE '\\')"
+    f" AND ({{words}} IS NULL OR {_ORIGIN} = ?)"
+    " AND ({words} IS NULL OR lower(active_model) LIKE ? ESCAPE '\\')"
+    " AND ({words} IS NULL OR workspace_path = ? OR workspace_path LIKE ? ESCAPE '\\')"
+    " AND ({number} IS NULL OR updated_at >= ?) AND ({number} IS NULL OR updated_at < ?)"
+)
 _MESSAGE = "id, role, name, {content}, {metadata}, created_at, schema_version, seq"
 _CALL = (
     "id, session_id, message_id, result_message_id, name, status, provider_id, provider,"
@@ -67,6 +80,7 @@ _SQLITE = {
     "lock": "",
     "limit": "?",
     "number": "?",
+    "words": "?",
     "any_type": "type IN (SELECT value FROM json_each(?))",
     "lock_trace": "SELECT ?",
     "add_text": "INSERT INTO message_texts (session_id, message_id, text) VALUES (?, ?, ?)",
@@ -93,6 +107,7 @@ _POSTGRES = {
     "lock": " FOR UPDATE",
     "limit": "?::bigint",
     "number": "?::bigint",
+    "words": "?::text",
     "any_type": "type = ANY(?::text[])",
     "lock_trace": "SELECT pg_advisory_xact_lock(hashtextextended(?::text, 5))",
     "add_text": (
@@ -124,11 +139,15 @@ class Statements(NamedTuple):
         " ORDER BY updated_at DESC, id DESC LIMIT ?"
     )
     sessions_of: str = (
-        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED} ORDER BY updated_at DESC, id DESC LIMIT ?"
+        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED}{_WANTED}"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?"
     )
     sessions_of_before: str = (
-        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED} AND (updated_at, id) < (?, ?)"
+        f"SELECT {_SESSION} FROM sessions WHERE {_OWNED}{_WANTED} AND (updated_at, id) < (?, ?)"
         " ORDER BY updated_at DESC, id DESC LIMIT ?"
+    )
+    forks: str = (
+        f"SELECT {_SESSION} FROM sessions WHERE parent_id = ? ORDER BY created_at, id LIMIT ?"
     )
     change_session: str = (
         "UPDATE sessions SET name = ?, active_model = ?, routing_policy_json = {json},"

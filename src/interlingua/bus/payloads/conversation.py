@@ -95,6 +95,8 @@ class LlmCallCompleted(Payload, frozen=True):
     team_id: str | None = None
     losses: dict[str, Any] | None = None
     """What could not be said in the other's dialect: a report, without any content."""
+    message_id: str | None = None
+    """The answer, where a session keeps it."""
 
 
 class LlmCallFailed(Payload, frozen=True):

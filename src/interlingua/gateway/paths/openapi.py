@@ -45,6 +45,7 @@ SESSION: Json = {
         "created_at": {"type": "string", "format": "date-time"},
         "updated_at": {"type": "string", "format": "date-time"},
         "parent_id": {"type": ["string", "null"]},
+        "source": {"enum": ["chat", "gateway", "task"]},
         "turn_in_flight": {"type": "boolean"},
         "swap_queued": {"type": "boolean"},
     },
@@ -194,8 +195,23 @@ SAID: dict[tuple[str, str], Said] = {
     ("GET", "/sessions"): Said(
         "The caller's sessions, the last changed first.",
         _page("sessions", _SESSION_REF),
-        parameters=(_LIMIT, _query("before", _TEXT)),
+        parameters=(
+            _LIMIT,
+            _query("before", _TEXT),
+            _query("q", _TEXT),
+            _query("source", {"enum": ["chat", "gateway", "task"]}),
+            _query("model", _TEXT),
+            _query("folder", _TEXT),
+            _query("since", _TEXT),
+            _query("until", _TEXT),
+        ),
         errors=(400, 404),
+    ),
+    ("GET", "/search"): Said(
+        "Messages of the caller's sessions in which all words occur, the newest first.",
+        _of("messages", _list(_ANY)),
+        parameters=(_query("q", _TEXT), _LIMIT),
+        errors=(400,),
     ),
     ("GET", "/sessions/{id}"): Said("One session.", _SESSION_REF, errors=(404,)),
     ("PATCH", "/sessions/{id}"): Said(
@@ -217,10 +233,19 @@ SAID: dict[tuple[str, str], Said] = {
     ),
     ("POST", "/sessions/{id}/cancel"): Said("Stop the turn under way.", status=202, errors=(404,)),
     ("GET", "/sessions/{id}/messages"): Said(
-        "Messages, in order: the last ones, or those before or after one.",
+        "Messages, in order: the last ones, or those before, after or around one.",
         _page("messages", _ANY),
-        parameters=(_LIMIT, _query("before", _TEXT), _query("after", _TEXT)),
+        parameters=(
+            _LIMIT,
+            _query("before", _TEXT),
+            _query("after", _TEXT),
+            _query("around", _TEXT),
+        ),
         errors=(400, 404),
+    ),
+    ("GET", "/sessions/{id}/summary"): Said(
+        "Tokens and cost by model, what caching saved, changes of model, branches.",
+        errors=(404,),
     ),
     ("GET", "/sessions/{id}/events"): Said(
         "The trace; with `Accept: text/event-stream`, as it happens.",

@@ -25,7 +25,9 @@ from interlingua.gateway.paths.bodies import (
 from interlingua.gateway.paths.callers import ApiError, answer, tenant_of
 from interlingua.gateway.paths.patient import Patient
 from interlingua.gateway.sessions.elsewhere import turn_of
+from interlingua.gateway.sessions.finding import Own, filter_of, messages_with
 from interlingua.gateway.sessions.live import frame, plain, told, watched
+from interlingua.gateway.sessions.summary import place_of, summary
 from interlingua.gateway.state import Principal
 from interlingua.ids import is_ulid
 from interlingua.model.events import WIRE_NAMES
@@ -67,7 +69,8 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     before = request.query_params.get("before")
     last = None if before is None else await _row(service, before, principal)
-    found = await service.store.sessions_of(tenant_of(principal), limit + 1, last)
+    wanted = filter_of(request.query_params)
+    found = await service.store.sessions_of(tenant_of(principal), limit + 1, last, wanted)
     said = [_told(row, _in_flight(service, row)) for row in found[:limit]]
     return answer({"sessions": said, "has_more": len(found) > limit})
 
@@ -136,40 +139,56 @@ async def cancel(service: Service, request: Request, principal: Principal) -> Re
     return answer({"cancelled": await service.turns.cancel(row.id)}, 202)
 
 
+async def search(service: Service, request: Request, principal: Principal) -> Response:
+    """Messages of the caller's sessions that have all words."""
+    words = text_of(request.query_params.get("q", ""), "q")
+    limit = number(request.query_params, "limit", PAGE, 1, MOST)
+    found = await messages_with(service.store, _own(service, principal), words, limit)
+    return answer({"messages": found})
+
+
+async def summed(service: Service, request: Request, principal: Principal) -> Response:
+    row = await _row(service, request.path_params["id"], principal)
+    prices = service.tracer.pricer.table
+    return answer(await summary(service.store, row, _own(service, principal), prices))
+
+
 async def messages(service: Service, request: Request, principal: Principal) -> Response:
-    """The last ones, or those before or after one of them; always in order."""
+    """The last ones, or those before, after or around one of them; always in order."""
     row = await _row(service, request.path_params["id"], principal)
     query = request.query_params
     limit = number(query, "limit", PAGE, 1, MOST)
-    before, after = query.get("before"), query.get("after")
-    if before is not None and after is not None:
-        raise ApiError(400, "invalid_request", "before and after cannot both be given")
-    if after is not None:
-        await _place(service, row, after)
-        page = await service.store.messages(row.id, after, limit + 1)
-        part, more = page[:limit], len(page) > limit
-    else:
-        end = row.message_count if before is None else await _place(service, row, before) - 1
-        start = max(0, end - limit)
-        part = await service.store.messages(row.id, start, end - start) if end else []
-        more = start > 0
-    return answer({"messages": [plain(message) for message in part], "has_more": more})
+    asked = [name for name in ("before", "after", "around") if query.get(name) is not None]
+    if len(asked) > 1:
+        text = f"{' and '.join(asked)} cannot all be given"
+        raise ApiError(400, "invalid_request", text)
+    place = await _place(service, row, query[asked[0]]) if asked else row.message_count + 1
+    start, end = _window(asked[0] if asked else "before", place, limit, row.message_count)
+    part = await service.store.messages(row.id, start, end - start) if end > start else []
+    earlier, later = start > 0, end < row.message_count
+    return answer(
+        {
+            "messages": [plain(message) for message in part],
+            "has_more": later if asked == ["after"] else earlier,
+            "has_earlier": earlier,
+            "has_later": later,
+        }
+    )
+
+
+def _window(asked: str, place: int, limit: int, count: int) -> tuple[int, int]:
+    """From which number on, and up to which: counted from 0, the end not with it."""
+    if asked == "before":
+        return max(0, place - 1 - limit), place - 1
+    start = place if asked == "after" else max(0, place - 1 - limit // 2)
+    return start, min(count, start + limit)
 
 
 async def _place(service: Service, row: SessionRow, id: str) -> int:
-    """The number of a message. Ids of a session increase, so it is found by halving."""
-    low, high = 1, row.message_count
-    while is_ulid(id) and low <= high:
-        middle = (low + high) // 2
-        found = await service.store.messages(row.id, middle - 1, 1)
-        here = found[0].id if found else None
-        if here == id:
-            return middle
-        if here is None or here > id:
-            high = middle - 1
-        else:
-            low = middle + 1
-    raise ApiError(404, "message_not_found", "the session has no such message")
+    place = await place_of(service.store, row, id) if is_ulid(id) else None
+    if place is None:
+        raise ApiError(404, "message_not_found", "the session has no such message")
+    return place
 
 
 async def events(service: Service, request: Request, principal: Principal) -> Response:
@@ -246,6 +265,10 @@ def _is_own(row: SessionRow, principal: Principal) -> bool:
     return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
 
 
+def _own(service: Service, principal: Principal) -> Own:
+    return Own(service.store, lambda row: _is_own(row, principal))
+
+
 def is_task(row: SessionRow) -> bool:
     return bool((row.routing_policy or {}).get(TASK))
 
@@ -276,5 +299,6 @@ def _told(row: SessionRow, in_flight: bool) -> dict[str, Any]:
         "created_at": row.created_at,
         "updated_at": row.updated_at,
         "parent_id": row.parent_id,
+        "source": row.origin,
         "turn_in_flight": in_flight,
     }
