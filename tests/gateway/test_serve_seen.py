@@ -44,6 +44,7 @@ from interlingua.prices.cost import cost_of
 from interlingua.prices.table import bundled
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store
+from interlingua.store.request_rows import RequestRow
 from interlingua.store.rows import EventRow
 from tests.chat.provider import KEY
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served, settings_in
@@ -191,12 +192,12 @@ class Away:
         self.fails = fails
         self.rows: list[EventRow] = []
 
-    async def append_events(self, rows: list[EventRow]) -> list[EventRow]:
+    async def append_requests(self, requests: list[RequestRow], events: list[EventRow]) -> None:
         if self.fails:
             self.fails -= 1
             raise StoreError("here", "gone", "unreachable")
-        self.rows += rows
-        return rows
+        assert [f"req_{event.id}" for event in events] == [request.id for request in requests]
+        self.rows += events
 
 
 def test_a_store_that_comes_back_gets_every_event_once() -> None:

@@ -14,6 +14,7 @@ from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.message import Message
 from interlingua.model.metadata import (
+    KEY_ID,
     Diagnostic,
     MessageMetadata,
     MessageStatus,
@@ -50,6 +51,7 @@ class RequestContext:
     """The estimate that was made before sending, for providers that count nothing."""
     user_id: str | None = None
     team_id: str | None = None
+    gateway_key_id: str | None = None
     tools: ToolRegistry | None = None
     """Checks the input of calls to our own tools as they come in."""
     back: Back | None = None
@@ -95,11 +97,14 @@ def so_far(message: Message, model: str, protocol: str, context: RequestContext)
 def _identified(
     metadata: MessageMetadata, model: str, protocol: str, context: RequestContext
 ) -> MessageMetadata:
-    return metadata.made_by(model, protocol).replace(
+    known = metadata.made_by(model, protocol).replace(
         routing=context.routing or metadata.routing,
         user_id=context.user_id or metadata.user_id,
         team_id=context.team_id or metadata.team_id,
     )
+    if context.gateway_key_id is None:
+        return known
+    return known.replace(extra={**(known.extra or {}), KEY_ID: context.gateway_key_id})
 
 
 def _placed(message: Message, context: RequestContext) -> Message:

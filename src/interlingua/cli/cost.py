@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, get_args
+from itertools import chain
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from interlingua.cli.history import usages
+from interlingua.cli.history import answers, usages
 from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import Column, cell, counted, dollars, put_json, say, show_table
 from interlingua.cli.times import Moment
@@ -18,10 +19,15 @@ from interlingua.model.message import Message
 from interlingua.prices.cost import total
 from interlingua.prices.history import Key, Spent, cost_by
 
+if TYPE_CHECKING:
+    from interlingua.store.base import Store
+
 NOBODY = "(none)"
+HELP = """What was spent, by session, model, day, user, team or key: in sessions, by tasks, and by
+clients of the gateway."""
 
 
-@click.command("cost", help="What was spent, by session, model, day, user or team.")
+@click.command("cost", help=HELP)
 @click.option("--by", "key", type=click.Choice(get_args(Key)), default="model", show_default=True)
 @click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
 @click.option("--until", type=Moment(end=True), help="Up to the end of this day, or a time.")
@@ -36,18 +42,36 @@ def command(
 ) -> None:
     unknown: Counter[str | None] = Counter()
     with opened(address) as store:
-        groups = cost_by(_noting(usages(store, since, until, copies=False), unknown), key)
+        spent = chain(usages(store, since, until, copies=False), answers(store, since, until))
+        groups = cost_by(_noting(spent, unknown), key)
+        names = key_names(store) if key == "key" else {}
     if key != "day":
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
     whole = _whole(groups.values())
     if as_json:
         rows = [{key: group, **_told(spent)} for group, spent in groups.items()]
+        if key == "key":
+            rows = [{**row, "name": names.get(row["key"])} for row in rows]
         lacking = [{"model": model, "messages": count} for model, count in unknown.most_common()]
         put_json({"by": key, "rows": rows, "total": _told(whole), "unknown": lacking})
     elif not groups:
         click.echo("Nothing was spent.", err=True)
     else:
-        _show(key, groups, whole, unknown)
+        titles = {group: _title(group, names) for group in groups}
+        _show(key, titles, groups, whole, unknown)
+
+
+def key_names(store: Store) -> dict[str | None, str]:
+    """What the keys of the gateway are called, by their ids."""
+    from interlingua.cli.owners import pages
+
+    return {key.id: key.name for key in pages(store.keys)}
+
+
+def _title(group: str | None, names: dict[str | None, str]) -> str:
+    if group is None:
+        return NOBODY
+    return f"{names[group]} ({group})" if group in names else group
 
 
 def _noting(messages: Iterable[Message], unknown: Counter[str | None]) -> Iterator[Message]:
@@ -86,7 +110,11 @@ def _known(spent: Spent) -> Decimal | None:
 
 
 def _show(
-    key: str, groups: dict[str | None, Spent], whole: Spent, unknown: Counter[str | None]
+    key: str,
+    titles: dict[str | None, str],
+    groups: dict[str | None, Spent],
+    whole: Spent,
+    unknown: Counter[str | None],
 ) -> None:
     columns = [
         Column(key, "cyan", shrink=key != "session"),
@@ -95,7 +123,7 @@ def _show(
         Column("out", "dim", right=True, wide=60),
         Column("cost", "green", right=True),
     ]
-    rows = [_row(NOBODY if group is None else group, spent) for group, spent in groups.items()]
+    rows = [_row(titles[group], spent) for group, spent in groups.items()]
     bars = [spent.cost_usd for spent in groups.values()]
     show_table(columns, rows, bars, _row("total", whole))
     if unknown:

@@ -1,4 +1,5 @@
-"""Every message that used tokens, walked in constant memory; new costs are written in batches."""
+"""Every message and every request of the gateway that used tokens, walked in constant memory; new
+costs are written in batches."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from interlingua.model.message import Message, Role
+from interlingua.model.metadata import KEY_ID, MessageMetadata
 from interlingua.store.errors import NotFoundError
+from interlingua.store.request_rows import SESSIONS, RequestRow, Wanted
 from interlingua.store.rows import UsageRow
 
 if TYPE_CHECKING:
@@ -55,6 +58,24 @@ def _forked_at(store: Store, session_id: str) -> datetime | None:
     except NotFoundError:
         return None
     return row.created_at
+
+
+def answers(store: Store, since: datetime | None, until: datetime | None) -> Iterator[Message]:
+    """The answers that the gateway gave to clients, without what they say. Those of sessions and
+    tasks are not among them: they are messages."""
+    for row in store.all_requests(Wanted(since=since, until=until, besides=SESSIONS)):
+        if row.usage is not None:
+            yield Message(Role.ASSISTANT, id=row.id, metadata=_metadata(row), created_at=row.at)
+
+
+def _metadata(row: RequestRow) -> MessageMetadata:
+    return MessageMetadata(
+        model=row.model,
+        usage=row.usage,
+        user_id=row.user_id,
+        team_id=row.team_id,
+        extra=None if row.key_id is None else {KEY_ID: row.key_id},
+    )
 
 
 class Saver:

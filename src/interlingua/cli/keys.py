@@ -60,6 +60,9 @@ def _terms(function: F) -> F:
         click.option(
             "--read-metrics/--no-metrics", default=None, help="See what all keys spend together."
         ),
+        click.option(
+            "--read-requests/--own-requests", default=None, help="See the requests of all keys."
+        ),
         click.option("--expires", type=SPAN, help="In 90d, 12h, 4w; `none` for never."),
     )[::-1]:
         function = option(function)

@@ -72,7 +72,7 @@ def find_session(store: Store, text: str) -> SessionRow:
     except NotFoundError:
         start = text.lower()
         fitting = (row for row in all_sessions(store) if row.id.lower().startswith(start))
-        return _only(store, "session", text, fitting, lambda row: row.id)
+        return only(store, "session", text, fitting, lambda row: row.id)
 
 
 def find_message(store: Store, row: SessionRow, text: str) -> Message:
@@ -91,13 +91,13 @@ def find_message(store: Store, row: SessionRow, text: str) -> Message:
         for message in all_messages(store, row)
         if (message.id or "").lower().startswith(start)
     )
-    return _only(store, "message", text, fitting, lambda message: message.id or "")
+    return only(store, "message", text, fitting, lambda message: message.id or "")
 
 
 T = TypeVar("T")
 
 
-def _only(store: Store, what: str, text: str, fitting: Iterator[T], id_of: Callable[[T], str]) -> T:
+def only(store: Store, what: str, text: str, fitting: Iterator[T], id_of: Callable[[T], str]) -> T:
     found = list(islice(fitting, NAMED + 1)) if text else []
     if not found:
         raise NotFoundError(store.where, what, text)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import UNSET, UnsetType
 
+from interlingua.client.answer import Attempt
 from interlingua.client.targets import Target
 from interlingua.gateway.relay.sizes import Most
 from interlingua.losses import Report
@@ -65,7 +66,16 @@ class Exchange:
     cost: Decimal | None = None
     status: int = 0
     error: ErrorKind | None = None
+    code: str | None = None
+    """Why we refused it ourselves, in a word."""
     attempts: int = 0
+    tries: tuple[Attempt, ...] = ()
+    """What came of each attempt."""
+    action: str = "generate"
+    session_id: str | None = None
+    """The session whose turn asks."""
+    replayed: bool = False
+    """Whether it was given an answer that another request has got."""
     upstream_id: str | None = None
     stop_reason: StopReason | None = None
     is_last: bool = False

@@ -11,6 +11,8 @@ from interlingua.model.base import JsonObject, Raw, Value, plain_members
 
 UNKNOWN = "unknown"
 """The provider, or the model's name, of an answer that a session holds and that did not say."""
+KEY_ID = "gateway_key_id"
+"""Under `extra`: the key of the gateway that paid for an answer."""
 
 
 @plain_members

@@ -12,12 +12,12 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from interlingua.model.message import Message
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import KEY_ID, Usage
 from interlingua.models.names import UnknownModelError
 from interlingua.prices.cost import UnknownCostError, cost_of, total
 from interlingua.prices.table import PriceTable
 
-Key = Literal["session", "model", "day", "user", "team"]
+Key = Literal["session", "model", "day", "user", "team", "key"]
 
 
 class Repriced(NamedTuple):
@@ -95,8 +95,8 @@ class Spent:
 
 
 def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, Spent]:
-    """Costs as stored, added up by session, model, day (UTC), user or team. Messages that do not
-    have the key are in the group None, which comes last."""
+    """Costs as stored, added up by session, model, day (UTC), user, team or key of the gateway.
+    Messages that do not have it are in the group None, which comes last."""
     if key not in _KEYS:
         raise ValueError(f"costs can be grouped by {', '.join(_KEYS)}, found {key!r}")
     group_of = _KEYS[key]
@@ -120,4 +120,5 @@ _KEYS: dict[str, Callable[[Message], str | None]] = {
     "day": _day,
     "user": lambda message: message.metadata.user_id,
     "team": lambda message: message.metadata.team_id,
+    "key": lambda message: (message.metadata.extra or {}).get(KEY_ID),
 }

@@ -317,6 +317,7 @@ class CallCore:
             input_tokens=self.estimate,
             user_id=setting.user_id,
             team_id=setting.team_id,
+            gateway_key_id=setting.gateway_key_id,
             tools=setting.tools,
             back=self.retold.back if "retold" in self.__dict__ else None,
         )

@@ -5,7 +5,7 @@ run: reading, or in a transaction of its own. A call that returns has been writt
 that raises has changed nothing (except where a lost connection leaves it open whether the last
 commit was made: `StoreError.reason` is then `unreachable`). `ledger_calls.py` has the calls that
 concern no single conversation, `gateway_calls.py` those of a gateway, `task_calls.py` those about
-tasks.
+tasks, `request_calls.py` those about what passed the gateway.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from interlingua.model.message import Message
 from interlingua.store.gateway_calls import AsyncGatewayCalls, GatewayCalls
 from interlingua.store.ledger_calls import AsyncLedgerCalls, LedgerCalls
+from interlingua.store.request_calls import AsyncRequestCalls, RequestCalls
 from interlingua.store.rows import (
     ALL_SESSIONS,
     Appended,
@@ -38,7 +39,7 @@ LARGE = 500
 """More messages than this in one call are a large one."""
 
 
-class Store(LedgerCalls, GatewayCalls, TaskCalls):
+class Store(LedgerCalls, GatewayCalls, TaskCalls, RequestCalls):
     """A place where sessions live. May be shared between threads."""
 
     @abstractmethod
@@ -223,7 +224,7 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls):
         return self._read(lambda: self._do.search(words, session_id, limit))
 
 
-class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls):
+class AsyncStore(AsyncLedgerCalls, AsyncGatewayCalls, AsyncTaskCalls, AsyncRequestCalls):
     """The same for programs with an event loop, which is never held up."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 7
+VERSION = 8
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -223,6 +223,50 @@ _FREEDOMS_OF_KEYS = tuple(
     for name in ("allow_unbounded", "read_metrics")
 )
 
+_REQUESTS = (
+    """CREATE TABLE requests (
+    id TEXT PRIMARY KEY,
+    seq {big} NOT NULL,
+    at {big} NOT NULL,
+    tenant TEXT,
+    key_id TEXT,
+    user_id TEXT,
+    team_id TEXT,
+    session_id TEXT,
+    front TEXT NOT NULL,
+    action TEXT NOT NULL,
+    asked TEXT,
+    model TEXT,
+    dialect TEXT,
+    stream INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    error TEXT,
+    code TEXT,
+    stop_reason TEXT,
+    attempts INTEGER NOT NULL,
+    duration_ms {big} NOT NULL,
+    first_byte_ms {big},
+    input_tokens {big},
+    output_tokens {big},
+    cached_input_tokens {big},
+    cache_creation_input_tokens {big},
+    reasoning_tokens {big},
+    cost_usd TEXT,
+    pricing_version TEXT,
+    losses {big} NOT NULL,
+    tries_json {json},
+    report_json {json}
+)""",
+    "CREATE UNIQUE INDEX idx_requests_seq ON requests (seq)",
+    "CREATE INDEX idx_requests_at ON requests (at, id)",
+    "CREATE INDEX idx_requests_tenant ON requests (tenant, at, id)",
+    "CREATE INDEX idx_requests_key ON requests (key_id, at, id)",
+    "CREATE INDEX idx_requests_failed ON requests (at, id) WHERE error IS NOT NULL",
+    "ALTER TABLE keys ADD COLUMN read_requests INTEGER NOT NULL DEFAULT 0",
+)
+"""What passed the gateway, one row for each request that is over: names, counts and times, and
+nothing that was said. `seq` is the order in which they were written."""
+
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
     return tuple(text.format(json=json, big=big) for text in statements)
@@ -241,6 +285,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 5): _typed(_TASKS, "JSON", "BIGINT"),
     ("sqlite", 6): _FREEDOMS_OF_KEYS,
     ("postgres", 6): _FREEDOMS_OF_KEYS,
+    ("sqlite", 7): _typed(_REQUESTS, "TEXT", "INTEGER"),
+    ("postgres", 7): _typed(_REQUESTS, "JSON", "BIGINT"),
 }
 """(engine, version) to the statements that make the next version of it."""
 

@@ -6,14 +6,14 @@ from interlingua.store.forks import Forks
 from interlingua.store.reference import Reference
 from interlingua.store.remembered import Remembered
 from interlingua.store.repeats import Repeats
+from interlingua.store.requests import Requests
 from interlingua.store.search import Search
 from interlingua.store.steps import Op
 from interlingua.store.tasks import Tasks
-from interlingua.store.trace import Trace
 from interlingua.store.usages import Usages
 
 __all__ = ["Op", "Operations"]
 
 
-class Operations(Forks, Search, Trace, Usages, Reference, Remembered, Repeats, Tasks):
+class Operations(Forks, Search, Requests, Usages, Reference, Remembered, Repeats, Tasks):
     """All of them."""

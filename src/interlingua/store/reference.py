@@ -52,6 +52,7 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     allow_unpriced: bool = False
     allow_unbounded: bool = False
     read_metrics: bool = False
+    read_requests: bool = False
     user_caps: tuple[Decimal | None, Decimal | None] = (None, None)
     team_caps: tuple[Decimal | None, Decimal | None] = (None, None)
 
@@ -111,6 +112,7 @@ class Reference(Work):
             int(key.allow_unpriced),
             int(key.allow_unbounded),
             int(key.read_metrics),
+            int(key.read_requests),
         )
 
     def _amount(self, cap: Decimal | None) -> str | None:
@@ -195,8 +197,8 @@ def _money(text: str | None) -> Decimal | None:
 def _key_row(row: Sequence[Any]) -> KeyRow:
     id, secret_hash, name, path, models, day, month, user, team, status, end, grace, at = row[:13]
     account, expires, requests, tokens, concurrent, refuse, keep, unpriced = row[13:21]
-    unbounded, metrics, off = row[21:24]
-    user_day, user_month, team_day, team_month = map(_money, row[24:])
+    unbounded, metrics, requests_of_all, off = row[21:25]
+    user_day, user_month, team_day, team_month = map(_money, row[25:])
     return KeyRow(
         id,
         secret_hash,
@@ -222,6 +224,7 @@ def _key_row(row: Sequence[Any]) -> KeyRow:
         bool(unpriced),
         bool(unbounded),
         bool(metrics),
+        bool(requests_of_all),
         (user_day, user_month),
         (team_day, team_month),
     )

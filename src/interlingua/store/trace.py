@@ -49,7 +49,7 @@ class Trace(Work):
             rows = yield Step(self.sql.events_of, values)
         else:
             rows = yield Step(self.sql.events, (session_id, after, max(limit, 0)))
-        return [_event_row(row) for row in rows]
+        return [event_row(row) for row in rows]
 
 
 def _event_values(event: EventRow) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ def _payload(payload: dict[str, Any]) -> bytes:
         return dumps(payload)  # which says what is wrong
 
 
-def _event_row(row: Sequence[Any]) -> EventRow:
+def event_row(row: Sequence[Any]) -> EventRow:
     id, session_id, seq, at, turn_id, parent, type, actor, sensitivity, payload = row
     return EventRow(
         id,

@@ -50,6 +50,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     allow_unpriced: bool = False
     allow_unbounded: bool = False
     read_metrics: bool = False
+    read_requests: bool = False
     expires_at: datetime | None = None
 
 

@@ -29,6 +29,8 @@ class KeyPrincipal(Principal):
     allow_unpriced: bool = False
     allow_unbounded: bool = False
     read_metrics: bool = False
+    read_requests: bool = False
+    """Whether it sees what all keys ask for, and what they may spend."""
 
     @property
     def rated(self) -> bool:
@@ -64,6 +66,7 @@ def principal_of(row: KeyRow) -> KeyPrincipal:
         allow_unpriced=row.allow_unpriced,
         allow_unbounded=row.allow_unbounded,
         read_metrics=row.read_metrics,
+        read_requests=row.read_requests,
     )
 
 

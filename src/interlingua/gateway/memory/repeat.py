@@ -67,7 +67,7 @@ class Repeat:
 
     async def _replay(self, reply: Reply, body: bytes) -> None:
         exchange, send = self._exchange, self._send
-        exchange.status = reply.status
+        exchange.status, exchange.replayed = reply.status, True
         own = [(b"x-request-id", exchange.id.encode())]
         if exchange.front == "anthropic":
             own.append((b"request-id", exchange.id.encode()))

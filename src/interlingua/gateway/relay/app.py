@@ -61,7 +61,7 @@ class App:
 
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
         gateway = self.gateway
-        exchange = Exchange(gateway.new_id(), found.front.dialect)
+        exchange = Exchange(gateway.new_id(), found.front.dialect, action=found.action)
         headers = dict(scope["headers"])
         asked: Asked | None = None
         repeat: Repeat | None = None
@@ -91,6 +91,7 @@ class App:
             await with_client(scope, receive, self._work(exchange, asked, send, direct))
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
+            exchange.code = refused.error.code
             await _plain(send, refusal(exchange, found.front, refused))
         except asyncio.CancelledError:  # the gateway goes, and has told the client
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
@@ -105,6 +106,7 @@ class App:
             else:
                 await _plain(send, refusal(exchange, found.front, no))
             exchange.status, exchange.error = no.status, no.error.kind
+            exchange.code = no.error.code
         except Exception as odd:
             logger.error(
                 "request_failed", extra={"request": exchange.id, "why": type(odd).__name__}

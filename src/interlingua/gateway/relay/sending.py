@@ -44,15 +44,20 @@ async def tries_of(
     """Retries and fallbacks, all of them before anything was delivered."""
     call = Call(exchange.id, asked.way.models, asked.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
-    return await tried(
-        call,
-        once,
-        settings.retry,
-        settings.fallback_on,
-        asyncio.sleep,
-        gateway.budget,
-        provider_in,
-    )
+    try:
+        done, exchange.tries = await tried(
+            call,
+            once,
+            settings.retry,
+            settings.fallback_on,
+            asyncio.sleep,
+            gateway.budget,
+            provider_in,
+        )
+    except CallError as odd:
+        exchange.tries = odd.attempts
+        raise
+    return done, exchange.tries
 
 
 def provider_in(model: str) -> str:

@@ -12,10 +12,12 @@ import msgspec
 
 from interlingua.bus.catalogue import CATALOGUE
 from interlingua.bus.event import NO_SESSION
+from interlingua.gateway.paths.callers import tenant_of
 from interlingua.gateway.seen.losses import of_exchange
 from interlingua.gateway.state import Exchange
 from interlingua.model.exchange import ErrorKind
-from interlingua.model.metadata import StopReason
+from interlingua.model.metadata import StopReason, Usage
+from interlingua.store.request_rows import RequestRow
 from interlingua.store.rows import EventRow
 
 logger = logging.getLogger(__name__)
@@ -83,17 +85,88 @@ def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, 
     whose = NO_SESSION
     if exchange.report is not None and exchange.report.losses:
         whose = exchange.id
-        kept = of_exchange(exchange, 0)
-        payload["losses"] = {
-            "tenant": kept.tenant,
-            "target": kept.target,
-            "count": kept.total,
-            "losses": msgspec.to_builtins(kept.losses),
-        }
+        payload["losses"] = report_of(exchange)
     at = exchange.at + timedelta(milliseconds=elapsed)
     # A request has one event: its id is new enough for both.
     id = exchange.id.removeprefix("req_")
     return EventRow(id, whose, type, at, *_LABELS[type], payload)
+
+
+def report_of(exchange: Exchange) -> dict[str, Any]:
+    """What could not be said, as far as it is kept."""
+    kept = of_exchange(exchange, 0)
+    return {
+        "tenant": kept.tenant,
+        "target": kept.target,
+        "count": kept.total,
+        "losses": msgspec.to_builtins(kept.losses),
+    }
+
+
+def request_row(
+    exchange: Exchange,
+    elapsed: float,
+    cost: Decimal | None,
+    version: str | None,
+    with_report: bool = False,
+) -> RequestRow:
+    """A request as the store lists it. Its report is here only where it has no event."""
+    target, principal, report = exchange.target, exchange.principal, exchange.report
+    losses = 0 if report is None else len(report.losses)
+    first, stop = exchange.first_byte_ms, exchange.stop_reason
+    return RequestRow(
+        exchange.id,
+        exchange.at,
+        exchange.front,
+        exchange.status,
+        max(0, round(elapsed)),
+        tenant=tenant_of(principal),
+        key_id=principal.key_id,
+        user_id=principal.user_id,
+        team_id=principal.team_id,
+        session_id=exchange.session_id,
+        action=exchange.action,
+        asked=_name(exchange.client_model),
+        model=None if target is None else _name(target.model),
+        dialect=None if target is None else target.dialect.name,
+        stream=exchange.stream,
+        error=None if exchange.error is None else exchange.error.value,
+        code=exchange.code,
+        stop_reason=None if stop is None else stop.value,
+        attempts=exchange.attempts,
+        first_byte_ms=None if first is None else round(first),
+        usage=_usage(exchange.usage, cost, version),
+        losses=losses,
+        tries=tuple([msgspec.to_builtins(each) for each in exchange.tries[:MOST_TRIES]]),
+        report=report_of(exchange) if with_report and losses else None,
+    )
+
+
+MOST_TRIES = 20
+"""Attempts of one request that are kept."""
+
+
+def _name(model: str | None) -> str | None:
+    """A model's name, which a client may have made up."""
+    if model is None:
+        return None
+    return "".join([char if char.isprintable() else "\ufffd" for char in model[:LONGEST]])
+
+
+def _usage(usage: Usage | None, cost: Decimal | None, version: str | None) -> Usage | None:
+    """The counts and what they cost; None where nothing is known."""
+    if usage is None and cost is None:
+        return None
+    usage = usage or Usage()
+    return Usage(
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cached_input_tokens,
+        usage.cache_creation_input_tokens,
+        usage.reasoning_tokens,
+        cost,
+        pricing_version=None if cost is None else version,
+    )
 
 
 _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATALOGUE.items()}

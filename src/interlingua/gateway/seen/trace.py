@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -23,12 +24,20 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.seen.losses import Losses
 from interlingua.gateway.seen.metrics import Metrics
-from interlingua.gateway.seen.records import completed, event_row, failed, log, was_cut
+from interlingua.gateway.seen.records import (
+    completed,
+    event_row,
+    failed,
+    log,
+    request_row,
+    was_cut,
+)
 from interlingua.gateway.seen.spans import Spans
 from interlingua.gateway.state import Exchange
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
+from interlingua.store.request_rows import SESSIONS, RequestRow
 from interlingua.store.rows import EventRow
 
 logger = logging.getLogger(__name__)
@@ -39,16 +48,35 @@ BATCH = 500
 AT_A_TIME = 32
 """Notes that are worked off before others get their turn."""
 PAUSE = 0.1
-SESSIONS = "sessions"
-"""The front of turns: what they ask is in the trace of their session already."""
 A_MINUTE = 600
-"""Events of refused keys and the like that are stored in a minute: who guesses keys shall not fill
-the disk."""
+"""Events of refused keys and the like that are stored in a minute, and as many requests that we
+refused: who guesses keys shall not fill the disk."""
 
 
 class Note(NamedTuple):
     exchange: Exchange
     elapsed_ms: float
+
+
+class Record(NamedTuple):
+    """What is to be stored of one thing that happened."""
+
+    event: EventRow | None
+    request: RequestRow | None = None
+
+
+class Minute:
+    """So many in each minute."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._now = (0, 0)
+
+    def take(self) -> bool:
+        minute, count = self._now
+        now = int(time.time()) // 60
+        self._now = (now, count + 1) if now == minute else (now, 1)
+        return self._now[1] <= self._most
 
 
 class Tracer:
@@ -74,10 +102,12 @@ class Tracer:
         self.pricer = Pricer(prices)
         self._capacity = capacity
         self._notes: deque[Note] = deque()
-        self._rows: deque[EventRow] = deque()
+        self._rows: deque[Record] = deque()
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-        self._told = (0, 0)
+        self._told, self._refused = Minute(A_MINUTE), Minute(A_MINUTE)
+        self.stored: Callable[[], None] = lambda: None
+        """Called when requests were stored."""
 
     def finished(self, exchange: Exchange) -> None:
         if self.losses is not None and exchange.report is not None and exchange.report.losses:
@@ -92,17 +122,14 @@ class Tracer:
         """An event of the gateway itself: keys that open nothing, caps that are reached."""
         if self._store is None:
             return
-        minute, count = self._told
-        now = int(time.time()) // 60
-        self._told = (now, count + 1) if now == minute else (now, 1)
-        if self._told[1] > A_MINUTE or len(self._rows) >= self._capacity:
+        if not self._told.take() or len(self._rows) >= self._capacity:
             self._drop(1)
             return
         known = CATALOGUE[type]
         plain = msgspec.to_builtins(payload)
         at = datetime.now(UTC)
         actor, floor = known.actor.value, known.floor.value
-        self._rows.append(EventRow(IDS.new(), NO_SESSION, type, at, actor, floor, plain))
+        self._rows.append(Record(EventRow(IDS.new(), NO_SESSION, type, at, actor, floor, plain)))
         self._wake()
 
     def _wake(self) -> None:
@@ -171,14 +198,18 @@ class Tracer:
             self._spans.finished(exchange, elapsed)
         if self.log_requests or exchange.status >= 400:
             log(exchange, elapsed)
-        if self._store is None or exchange.front == SESSIONS:
+        if self._store is None or not exchange.status or exchange.replayed:
             return
-        row = self._row(exchange, elapsed, cost)
-        if row is not None:
-            if len(self._rows) >= self._capacity:
-                self._rows.popleft()
-                self._drop(1)
-            self._rows.append(row)
+        event = self._event(exchange, elapsed, cost)
+        if event is None and not exchange.attempts and not self._refused.take():
+            self._drop(1)
+            return
+        version = self.pricer.version
+        request = request_row(exchange, elapsed, cost, version, with_report=event is None)
+        if len(self._rows) >= self._capacity:
+            self._rows.popleft()
+            self._drop(1)
+        self._rows.append(Record(event, request))
 
     def _cost(self, exchange: Exchange) -> Decimal | None:
         usage, target = exchange.usage, exchange.target
@@ -186,8 +217,10 @@ class Tracer:
             return exchange.cost
         return self.pricer.cost(usage, target.model, exchange.at)
 
-    def _row(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
-        if exchange.target is None or not (exchange.attempts or was_cut(exchange)):
+    def _event(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
+        """None of what nobody was asked for, and of turns, whose session has it in its trace."""
+        asked = exchange.attempts or was_cut(exchange)
+        if exchange.front == SESSIONS or exchange.target is None or not asked:
             return None
         if exchange.error is None:
             told = completed(exchange, cost, self.pricer.version)
@@ -199,7 +232,11 @@ class Tracer:
         while self._rows and self._store is not None:
             batch = [self._rows.popleft() for _ in range(min(BATCH, len(self._rows)))]
             try:
-                await self._store.append_events(batch)
+                await self._store.append_requests(
+                    [each.request for each in batch if each.request is not None],
+                    [each.event for each in batch if each.event is not None],
+                )
+                self.stored()
             except StoreError as odd:
                 if odd.reason == "conflict":  # stored already, by a try whose end we did not see
                     continue

@@ -15,18 +15,20 @@ from interlingua.client.stream import AsyncStream
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.sizes import most_of
-from interlingua.gateway.seen.trace import SESSIONS
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.losses import Report
 from interlingua.model.events import Event, MessageComplete, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
+from interlingua.store.request_rows import SESSIONS
 
 
 class Metered(AsyncClient):
     """Asks for one principal. What is set aside before a turn begins is used by its first call, so
     that a turn that may not be paid for is refused before anything of it is stored."""
 
-    def __init__(self, gateway: Gateway, principal: Principal) -> None:
+    def __init__(
+        self, gateway: Gateway, principal: Principal, session_id: str | None = None
+    ) -> None:
         settings = gateway.settings
         super().__init__(
             gateway.targets.providers,
@@ -38,6 +40,7 @@ class Metered(AsyncClient):
         self.asker = Asker(gateway.targets, gateway.transport, None, settings.limits.answer)
         self._gateway = gateway
         self._principal = principal
+        self._session_id = session_id
         self._held: Exchange | None = None
 
     async def hold(self, model: str, request: Request) -> None:
@@ -69,6 +72,7 @@ class Metered(AsyncClient):
             self._principal,
             client_model=model,
             target=gateway.targets.find(model),
+            session_id=self._session_id,
         )
 
     def _allow(self, exchange: Exchange) -> None:
@@ -101,7 +105,7 @@ class Metered(AsyncClient):
         if isinstance(error, CallError):
             exchange.error = error.kind
             exchange.status = error.status or 502
-            exchange.attempts = len(error.attempts)
+            exchange.attempts, exchange.tries = len(error.attempts), error.attempts
         elif error is not None:
             exchange.error, exchange.status = ErrorKind.CANCELLED, 499
         else:
@@ -122,7 +126,7 @@ class Metered(AsyncClient):
         exchange.report = answer.report
         exchange.usage = answer.response.message.metadata.usage
         exchange.stop_reason = answer.response.message.metadata.stop_reason
-        exchange.attempts = len(answer.attempts)
+        exchange.attempts, exchange.tries = len(answer.attempts), answer.attempts
         await self.ended(exchange, None)
         return answer
 
@@ -158,6 +162,7 @@ class MeteredStream:
         self._exchange = exchange
         exchange.report = self._inner.report
         exchange.attempts = len(self._inner.attempts)
+        exchange.tries = self._inner.attempts
         exchange.first_byte_ms = exchange.elapsed_ms()
         return self
 

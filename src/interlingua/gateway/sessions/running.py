@@ -143,7 +143,7 @@ class Turns:
             raise BusyError(f"session {session_id} has a turn under way")
         if len(self._running) >= MOST:
             raise FullError(f"{MOST} turns are under way")
-        client = Metered(self.gateway, principal)
+        client = Metered(self.gateway, principal, session_id)
         self._running[session_id] = running = Running(_NOT_YET, client)
         try:
             opened = await FollowedSession.open(self.store, session_id, **self.known(principal))

@@ -147,7 +147,7 @@ class TaskRuns:
         starting: Message | None,
     ) -> None:
         """The task was claimed. Returns when the run has begun; it goes on by itself."""
-        client = Metered(self.gateway, principal)
+        client = Metered(self.gateway, principal, row.id)
         try:
             runner = await self._runner(row, principal, holder, client)
             if starting is not None and starting.role is Role.USER:
