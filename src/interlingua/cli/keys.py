@@ -182,13 +182,10 @@ def _row(key: KeyRow, spent: dict[str, tuple[Decimal, Decimal]]) -> list[str]:
 
 def state_of(key: KeyRow) -> str:
     """One or two words: whether it opens, and for how long."""
-    now = datetime.now(UTC)
-    if key.status == "revoked":
-        until = key.grace_period_until
-        return f"until {minute(until)}" if until is not None and until > now else "revoked"
-    if key.expires_at is not None and key.expires_at <= now:
-        return "expired"
-    return "disabled" if key.owner_disabled else "active"
+    from interlingua.gateway.requests.caps import state_of as state
+
+    found, until = state(key), key.grace_period_until
+    return f"until {minute(until)}" if found == "ending" and until is not None else found
 
 
 @command.command("change", help=f"Change the terms of a key; its token stays. {ID}")

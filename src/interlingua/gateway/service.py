@@ -21,6 +21,7 @@ from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
+from interlingua.gateway.requests.live import Watching
 from interlingua.gateway.seen.health import Health
 from interlingua.gateway.seen.losses import Losses
 from interlingua.gateway.seen.metrics import Metrics
@@ -52,6 +53,8 @@ class Service:
         self.health = Health(gateway, store)
         self.turns = Turns(gateway, store)
         self.tasks = TaskRuns(gateway, store, self.turns)
+        self.watching = Watching(store)
+        tracer.stored = self.watching.poke
         self.responses = cast(Responses, gateway.responses)
         self.in_flight: Callable[[], int] = lambda: 0
         self.guard = Guard(App(gateway, application(self)), gateway.settings.listen)
@@ -124,6 +127,7 @@ class Service:
         self.gateway.draining = True
         self.turns.hub.closed.set()
         self.tasks.going()
+        self.watching.close()
 
     @property
     def behind(self) -> int:

@@ -107,6 +107,69 @@ CONVERSION: Json = {
     },
 }
 
+_COUNT: Json = {"type": ["integer", "null"]}
+_MAYBE: Json = {"type": ["string", "null"]}
+REQUEST: Json = {
+    "type": "object",
+    "required": ["id", "at", "front", "status", "duration_ms", "usage", "losses"],
+    "properties": {
+        "id": {"type": "string"},
+        "at": {"type": "string", "format": "date-time"},
+        "front": {"type": "string"},
+        "status": {"type": "integer"},
+        "duration_ms": {"type": "integer"},
+        "key_id": _MAYBE,
+        "user_id": _MAYBE,
+        "team_id": _MAYBE,
+        "session_id": _MAYBE,
+        "action": {"type": "string"},
+        "asked": _MAYBE,
+        "model": _MAYBE,
+        "dialect": _MAYBE,
+        "stream": {"type": "boolean"},
+        "error": _MAYBE,
+        "code": _MAYBE,
+        "stop_reason": _MAYBE,
+        "attempts": {"type": "integer"},
+        "first_byte_ms": _COUNT,
+        "usage": {"type": ["object", "null"]},
+        "losses": {"type": "integer"},
+        "tries": {"type": "array", "items": {"type": "object"}},
+        "report": {"type": ["object", "null"]},
+        "trace": {"type": "array", "items": {"type": "object"}},
+    },
+}
+KEY: Json = {
+    "type": "object",
+    "required": ["id", "name", "status", "created_at", "caps"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "user_id": _MAYBE,
+        "team_id": _MAYBE,
+        "status": {"enum": ["active", "ending", "revoked", "expired", "disabled"]},
+        "created_at": {"type": "string", "format": "date-time"},
+        "expires_at": {"type": ["string", "null"], "format": "date-time"},
+        "allowed_models": {"type": ["array", "null"], "items": {"type": "string"}},
+        "requests_per_minute": _COUNT,
+        "tokens_per_minute": _COUNT,
+        "concurrent": _COUNT,
+        "caps": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["scope", "window", "limit_usd", "spent_usd"],
+                "properties": {
+                    "scope": {"enum": ["key", "user", "team"]},
+                    "window": {"enum": ["day", "month"]},
+                    "limit_usd": {"type": "string"},
+                    "spent_usd": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
 
 def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
@@ -131,12 +194,17 @@ def _page(name: str, item: Json) -> Json:
     return {"type": "object", "required": [name, "has_more"], "properties": properties}
 
 
+_REQUESTS = _page("requests", _ref("Request"))
+_REQUESTS["properties"]["last"] = {"type": "integer"}
+
+
 def _query(name: str, kind: Json) -> Json:
     return {"name": name, "in": "query", "required": False, "schema": kind}
 
 
 _LIMIT = _query("limit", {"type": "integer", "minimum": 1, "maximum": 200})
 _TEXT: Json = {"type": "string"}
+_TIME: Json = {"type": "string", "format": "date-time"}
 _CURSOR: Json = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -158,6 +226,8 @@ class Said(NamedTuple):
     kind: str = "application/json"
     there: Json | None = None
     """What a 409 shows beside an error: what is there already."""
+    live: bool = False
+    """Whether it is a stream of events for who accepts one."""
 
 
 SAID: dict[tuple[str, str], Said] = {
@@ -168,6 +238,30 @@ SAID: dict[tuple[str, str], Said] = {
     ("GET", "/openapi.json"): Said("This document."),
     ("GET", "/metrics"): Said("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
     ("GET", "/losses/{id}"): Said("What a request could not say.", errors=(404,)),
+    ("GET", "/requests"): Said(
+        "What passed the gateway, the newest first; with `Accept: text/event-stream`, as it ends.",
+        _REQUESTS,
+        parameters=(
+            _LIMIT,
+            _query("before", _TEXT),
+            _query("model", _TEXT),
+            _query("status", {"type": "string", "pattern": "^(ok|failed|[1-5](xx|[0-9]{2}))$"}),
+            _query("key", _TEXT),
+            _query("since", _TIME),
+            _query("until", _TIME),
+            _query("after", {"type": "integer", "minimum": 0}),
+            _CURSOR,
+        ),
+        errors=(400, 404, 410),
+        live=True,
+    ),
+    ("GET", "/requests/{id}"): Said(
+        "One request, with its tries, its report and its trace.", _ref("Request"), errors=(404,)
+    ),
+    ("GET", "/keys"): Said(
+        "Keys that the caller may know of, with their caps; they are changed elsewhere.",
+        _of("keys", _list(_ref("Key"))),
+    ),
     ("GET", "/server/version"): Said("Versions of the program and of what it keeps."),
     ("GET", "/routing/policy"): Said("The rules in force."),
     ("POST", "/routing/check"): Said("Whether rules could be used.", body=Rules),
@@ -341,7 +435,7 @@ def document() -> Json:
     from interlingua.gateway.paths.routes import rows
 
     schemas: Json = {"Error": ERROR, "Session": SESSION, "Task": TASK}
-    schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION}
+    schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION, "Request": REQUEST, "Key": KEY}
     bodies = [said.body for said in SAID.values() if said.body is not None]
     made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     schemas.update(parts)
@@ -371,7 +465,7 @@ def _operation(said: Said, path: str, open: bool, dialect: bool, refs: Refs) -> 
         },
         "security": [] if open else [{"key": []}],
     }
-    if path.endswith("/events"):
+    if said.live or path.endswith("/events"):
         told["responses"]["200"]["content"]["text/event-stream"] = {}
     if path == "/":
         told["responses"]["200"]["content"]["text/html"] = {}

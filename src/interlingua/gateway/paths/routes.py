@@ -25,6 +25,7 @@ from interlingua.gateway.paths.callers import ApiError, answer, error_answer, pr
 from interlingua.gateway.paths.errors import api_error
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.relay.fronts import RESPONSES, error_body
+from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.state import ANONYMOUS, Principal, Refused
 from interlingua.gateway.tasks import api as tasks_api
@@ -58,6 +59,9 @@ ROWS: tuple[Row, ...] = (
     Row("GET", "/openapi.json", own.api_document, open=True),
     Row("GET", "/metrics", own.metrics),
     Row("GET", "/losses/{id}", own.losses, both=True),
+    Row("GET", "/requests", requests_api.listing, both=True),
+    Row("GET", "/requests/{id}", requests_api.show, both=True),
+    Row("GET", "/keys", requests_api.keys, both=True),
     Row("GET", "/server/version", own.version, both=True),
     Row("GET", "/routing/policy", own.policy, both=True),
     Row("POST", "/routing/check", own.check_rules, both=True),

@@ -1,0 +1,1 @@
+"""What passes the gateway, to look at: a list, one request, all live; and keys with caps."""
