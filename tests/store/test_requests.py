@@ -170,6 +170,7 @@ def test_programs_with_an_event_loop_have_the_same_calls(address: str) -> None:
             await store.append_requests([made], [event(made.id.removeprefix("req_"), "system")])
             assert (await store.request(made.id)).usage == made.usage
             assert [each.id for each in await store.requests()] == [made.id]
+            assert [each.id async for each in store.all_requests()] == [made.id]
             assert [each.id for each in await store.requests_named("req_")] == [made.id]
             last = await store.last_request()
             assert [each.seq for each in await store.requests_after(0, last)] == [1]

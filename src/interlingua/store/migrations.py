@@ -232,7 +232,7 @@ _REQUESTS = (
     key_id TEXT,
     user_id TEXT,
     team_id TEXT,
-    session_id TEXT,
+    turn_session TEXT,
     front TEXT NOT NULL,
     action TEXT NOT NULL,
     asked TEXT,

@@ -4,7 +4,7 @@ what each does."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from interlingua.store.operations import Op, Operations
@@ -97,6 +97,14 @@ class AsyncRequestCalls(ABC):
     ) -> list[RequestRow]:
         """See `Store.requests`."""
         return await self._read(lambda: self._do.requests(wanted, limit, before))
+
+    async def all_requests(self, wanted: Wanted = ALL) -> AsyncIterator[RequestRow]:
+        """See `Store.all_requests`."""
+        last: RequestRow | None = None
+        while page := await self.requests(wanted, PAGE, last):
+            for row in page:
+                yield row
+            last = page[-1]
 
     async def requests_after(
         self, after: int, upto: int, wanted: Wanted = ALL, limit: int = 100

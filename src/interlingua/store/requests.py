@@ -29,7 +29,7 @@ _COUNTS = (
     " reasoning_tokens"
 )
 _LISTED = (
-    "id, seq, at, tenant, key_id, user_id, team_id, session_id, front, action, asked, model,"
+    "id, seq, at, tenant, key_id, user_id, team_id, turn_session, front, action, asked, model,"
     " dialect, stream, status, error, code, stop_reason, attempts, duration_ms, first_byte_ms,"
     f" {_COUNTS}, cost_usd, pricing_version, losses"
 )

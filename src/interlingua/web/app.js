@@ -3,10 +3,11 @@
 import { Refused, setKey } from "./api.js";
 import { fill, h } from "./dom.js";
 import { convertView } from "./convert.js";
+import { requestsView } from "./requests.js";
 import { sessionsView } from "./sessions.js";
 import { tasksView } from "./tasks.js";
 
-const VIEWS = { tasks: tasksView, sessions: sessionsView, convert: convertView };
+const VIEWS = { tasks: tasksView, sessions: sessionsView, convert: convertView, requests: requestsView };
 const main = document.getElementById("main");
 let leaving = new AbortController();
 let current = null;

@@ -119,7 +119,8 @@ BODY = {
 def test_a_body_is_shown_in_another_form_with_its_losses(page: Any, place: Place) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     navigation = page.get_by_role("navigation")
-    assert navigation.get_by_role("link").all_inner_texts() == ["Tasks", "Sessions", "Convert"]
+    views = ["Tasks", "Sessions", "Convert", "Requests"]
+    assert navigation.get_by_role("link").all_inner_texts() == views
     navigation.get_by_role("link", name="Convert").click()
     page.get_by_label("Body").fill(json.dumps(BODY))
     page.get_by_role("button", name="Convert").click()

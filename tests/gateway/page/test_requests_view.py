@@ -1,0 +1,144 @@
+"""What passes the gateway, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.page.conftest import Place, standing
+from tests.gateway.serving import ANTHROPIC, asked, key
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+from playwright.sync_api import expect
+
+expect.set_options(timeout=20_000)
+
+
+def send(place: Place, words: str, token: str = "", **more: Any) -> str:
+    """The id of a request."""
+    body = json.dumps(asked(words, max_tokens=50, **more)).encode()
+    headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
+    request = urllib.request.Request(f"{place.base}/v1/chat/completions", body, headers)
+    try:
+        with urllib.request.urlopen(request) as reply:
+            return str(reply.headers["x-request-id"])
+    except urllib.error.HTTPError as odd:
+        return str(odd.headers["x-request-id"])
+
+
+def rows(page: Any) -> Any:
+    return page.get_by_role("table", name="Requests").locator("tbody").get_by_role("row")
+
+
+def opened(page: Any) -> None:
+    page.get_by_role("navigation").get_by_role("link", name="Requests").click()
+    expect(page.get_by_text("Live: new requests appear on top.")).to_be_visible()
+
+
+def test_requests_appear_as_they_end_with_tokens_cost_losses_and_errors(
+    page: Any, place: Place
+) -> None:
+    opened(page)
+    there = rows(page).count()
+    send(place, "hello", seed=7)
+    expect(rows(page)).to_have_count(there + 1)
+    first = rows(page).first
+    expect(first).to_contain_text(ANTHROPIC)
+    cells = first.get_by_role("cell").all_inner_texts()
+    assert cells[1:6] == [ANTHROPIC, "200", "100 + 20", "$0.0006", "1"]
+    send(place, "fail")
+    expect(rows(page).first).to_contain_text("400 invalid_request")
+    page.reload()
+    expect(rows(page)).to_have_count(there + 2)
+
+
+def test_one_request_has_its_losses_at_their_place_and_its_trace(page: Any, place: Place) -> None:
+    opened(page)
+    there = rows(page).count()
+    id = send(place, "hello", seed=7, frequency_penalty=0.5)
+    expect(rows(page)).to_have_count(there + 1)
+    rows(page).first.get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(ANTHROPIC)
+    expect(page.get_by_text(id, exact=True)).to_be_visible()
+    losses = page.get_by_role("list", name="Losses")
+    options = losses.get_by_role("listitem").filter(has_text="options").first
+    expect(options.get_by_role("listitem").filter(has_text="seed")).to_have_count(1)
+    expect(options.locator("[data-path='$.options.frequency_penalty']")).to_contain_text("dropped")
+    expect(page.get_by_role("list", name="Attempts")).to_contain_text(f"{ANTHROPIC} · ok")
+    page.get_by_text("llm.call_completed").click()
+    expect(page.get_by_text('"stop_reason": "end_turn"')).to_be_visible()
+    page.get_by_role("link", name="All requests").click()
+    expect(rows(page)).to_have_count(there + 1)
+
+
+def test_requests_are_chosen_and_older_ones_loaded(page: Any, place: Place) -> None:
+    for number in range(3):
+        send(place, f"hi {number}")
+    send(place, "fail")
+    opened(page)
+    page.get_by_label("Status").select_option("failed")
+    expect(rows(page).first).to_contain_text("400")
+    expect(rows(page).filter(has_text="$0.0006")).to_have_count(0)
+    page.get_by_label("Status").select_option("ok")
+    expect(rows(page).filter(has_text="400")).to_have_count(0)
+    there = rows(page).count()
+    send(place, "fail")
+    send(place, "hi again")
+    expect(rows(page)).to_have_count(there + 1)
+    page.get_by_label("Model").fill("openai:gpt-4.1")
+    page.get_by_label("Model").press("Enter")
+    expect(rows(page)).to_have_count(0)
+
+
+def test_what_a_client_says_is_text(page: Any, place: Place) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    send(place, "hi", model=name)
+    opened(page)
+    expect(rows(page).first).to_contain_text(name)
+    rows(page).first.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"openai:{name}")
+    assert page.locator("main img").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone_shows_what_matters(browser: Any, place: Place, scheme: str) -> None:
+    send(place, "hello", seed=7)
+    size = {"width": 360, "height": 700}
+    context = browser.new_context(base_url=place.base, viewport=size, color_scheme=scheme)
+    page = context.new_page()
+    page.goto("/#/requests")
+    expect(rows(page).first).to_contain_text("$0.0006")
+    expect(rows(page).first.get_by_role("cell")).to_have_count(5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    rows(page).first.get_by_role("link").click()
+    expect(page.get_by_role("list", name="Losses")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    context.close()
+
+
+def test_keys_and_caps_can_be_looked_at_by_who_may(browser: Any, tmp_path: Path) -> None:
+    watcher = key(tmp_path, "watcher", read_requests=True).token
+    robot = key(tmp_path, "robot", daily_cap_usd=Decimal(5), requests_per_minute=60).token
+    with standing(tmp_path) as (place, _):
+        send(place, "hello", robot)
+        for token, names in ((watcher, ["watcher", "robot"]), (robot, ["robot"])):
+            context = browser.new_context(base_url=place.base)
+            page = context.new_page()
+            page.goto("/#/requests")
+            page.get_by_label("Key").fill(token)
+            page.get_by_role("button", name="Use this key").click()
+            expect(rows(page).first).to_contain_text("robot")
+            page.get_by_text("Keys and caps", exact=True).click()
+            keys = page.get_by_role("table", name="Keys")
+            expect(keys.get_by_role("rowheader")).to_have_text(names)
+            expect(keys.get_by_role("row").last).to_contain_text("$0.0006 of $5")
+            expect(keys.get_by_role("meter")).to_have_count(1)
+            expect(keys.get_by_role("row").last).to_contain_text("60 requests a minute")
+            context.close()
