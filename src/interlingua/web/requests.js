@@ -9,6 +9,7 @@ const PAGE = 100;
 const MOST = 500;
 const COLUMNS = ["Time", "Model", "Status", "Tokens", "Cost", "Losses", "Took", "Key"];
 const FAR = new Set(["Tokens", "Took", "Key"]); // left out where there is little room
+const FREE = new Set(["Model", "Status"]); // broken anywhere
 
 export async function requestsView(element, id, _part, signal) {
   fill(element, h("p", { role: "status" }, "Loading"));
@@ -71,8 +72,27 @@ async function allRequests(element, keys, names, signal) {
 const STATES = { open: "Live: new requests appear on top.", lost: "The connection is lost; trying again." };
 
 function head(columns) {
-  const cell = (text) => h("th", { scope: "col", class: FAR.has(text) ? "far" : null }, text);
+  const cell = (text) => h("th", { scope: "col", class: classOf(text) }, text);
   return h("thead", {}, h("tr", {}, columns.map(cell)));
+}
+
+function classOf(column) {
+  if (FREE.has(column)) return "free";
+  return FAR.has(column) ? "far" : null;
+}
+
+/** The time of day; with the day, where that is another one. */
+function clock(time) {
+  const date = new Date(time);
+  const today = date.toDateString() === new Date().toDateString();
+  const day = date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
+  return today ? date.toLocaleTimeString() : `${day} ${date.toLocaleTimeString()}`;
+}
+
+/** The model that answered; its provider is left out where there is little room. */
+function modelOf({ model, asked }) {
+  const [, provider, name] = /^([^:]*:)(.*)$/s.exec(model ?? "") ?? [];
+  return name ? [h("span", { class: "far" }, provider), name] : (model ?? asked ?? "");
 }
 
 /** The rows, each by its id; those that come in one frame are drawn together. */
@@ -112,8 +132,8 @@ class Table {
 
   line(row) {
     const cells = {
-      Time: h("a", { href: `#/requests/${encodeURIComponent(row.id)}` }, when(row.at)),
-      Model: row.model ?? row.asked ?? "",
+      Time: h("a", { href: `#/requests/${encodeURIComponent(row.id)}`, title: when(row.at) }, clock(row.at)),
+      Model: modelOf(row),
       Status: row.error ? `${row.status} ${row.error}` : String(row.status),
       Tokens: tokens(row.usage),
       Cost: cost(row.usage),
@@ -121,7 +141,7 @@ class Table {
       Took: `${row.duration_ms.toLocaleString()} ms`,
       Key: this.names.get(row.key_id) ?? row.key_id ?? "",
     };
-    const made = COLUMNS.map((name) => h("td", { class: FAR.has(name) ? "far" : null }, cells[name]));
+    const made = COLUMNS.map((name) => h("td", { class: classOf(name) }, cells[name]));
     return h("tr", { "data-id": row.id, class: row.error ? "failed" : null }, made);
   }
 }
