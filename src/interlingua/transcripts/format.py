@@ -32,6 +32,7 @@ _FOLDERS = {
     "openai-batch": "openai_batch",
     "openai-finetune": "openai_finetune",
     "opencode": "opencode",
+    "otel": "otel",
     "pi": "pi",
     "sharegpt": "sharegpt",
     "ui-message": "ui_message",

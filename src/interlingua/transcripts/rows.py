@@ -53,7 +53,7 @@ class Conversation(NamedTuple):
 ReadRow = Callable[[Row, Report], Conversation]
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A row, where it is to be named in a report, and its bytes if it has a line of its own."""
 
     row: Row
@@ -61,7 +61,7 @@ class _Place(NamedTuple):
     span: Span | None
 
 
-class _RowsFile(LinesFile):
+class RowsFile(LinesFile):
     """Lines that are conversations: of one that was cut, what stands before the cut is read."""
 
     def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
@@ -95,10 +95,10 @@ def read_first(path: Path, name: str, read_row: ReadRow) -> Transcript:
 
 def read_rows(path: Path, name: str, read_row: ReadRow) -> Iterator[Transcript]:
     """Every conversation of a file. One that is alone in it goes home with the whole file."""
-    file = _RowsFile(path, Report(name))
+    file = RowsFile(path, Report(name))
     waiting: Transcript | None = None
     count = 0
-    for place in _places(file):
+    for place in places(file):
         found = _transcript(place, file, name, read_row)
         if found is None:
             continue
@@ -116,12 +116,13 @@ def _nothing(report: Report) -> str:
     return f"there is no conversation in it{f' ({problems})' if problems else ''}"
 
 
-def _places(file: LinesFile) -> Iterator[_Place]:
+def places(file: LinesFile) -> Iterator[Place]:
+    """The objects of a file: a line each, the elements of a list, or the only one."""
     if _is_one_value(file.path):
         yield from _elements(file)
         return
     for line in file.lines():
-        yield _Place(line.value, f"line {line.number}", line.span)
+        yield Place(line.value, f"line {line.number}", line.span)
 
 
 def _is_one_value(path: Path) -> bool:
@@ -134,7 +135,7 @@ def _is_one_value(path: Path) -> bool:
         return next(full, b"{")[:1] != b"{"
 
 
-def _elements(file: LinesFile) -> Iterator[_Place]:
+def _elements(file: LinesFile) -> Iterator[Place]:
     data = file.path.read_bytes()
     file.size = len(data)
     try:
@@ -145,7 +146,7 @@ def _elements(file: LinesFile) -> Iterator[_Place]:
         value = _partly(data)
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         if isinstance(row, dict):
-            yield _Place(row, f"row {number}", None)
+            yield Place(row, f"row {number}", None)
         else:
             reason = f"expected an object, found a {type(row).__name__}"
             file.report.add("dropped", f"row {number}", reason, "error")
@@ -159,7 +160,7 @@ def _partly(data: bytes) -> Any:
         return None
 
 
-def _transcript(place: _Place, file: LinesFile, name: str, read_row: ReadRow) -> Transcript | None:
+def _transcript(place: Place, file: LinesFile, name: str, read_row: ReadRow) -> Transcript | None:
     report = file.report
     try:
         said = read_row(place.row, report)
@@ -189,7 +190,7 @@ def _transcript(place: _Place, file: LinesFile, name: str, read_row: ReadRow) ->
     )
 
 
-def _own(place: _Place, file: LinesFile, name: str, messages: tuple[Message, ...]) -> Origin | None:
+def _own(place: Place, file: LinesFile, name: str, messages: tuple[Message, ...]) -> Origin | None:
     """A line among others; elements of a list have none and are written anew."""
     if place.span is None:
         return None

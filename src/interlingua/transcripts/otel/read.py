@@ -1,0 +1,383 @@
+"""Traces to transcripts. The conversation is the request with the longest history and its answer;
+what each answer used is told by the request that it was given to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.tools import ToolDefinition
+from interlingua.transcripts.bodies import read_body
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.otel.chains import Chain, Chat, chains_of, chats_of, key_of
+from interlingua.transcripts.otel.events import as_json
+from interlingua.transcripts.otel.otlp import Record, Records
+from interlingua.transcripts.otel.parts import NAME, Wire, read_message, read_parts
+from interlingua.transcripts.otel.tables import (
+    ANSWERED_BY,
+    CACHED,
+    CALL,
+    CONVERSATION,
+    COST,
+    ENDS,
+    MODEL,
+    OLDER,
+    OPERATION,
+    OUTPUT_TOKENS,
+    PROMPT_TOKENS,
+    PROVIDER,
+    PROVIDERS,
+    REASONED,
+    RESPONSE,
+    STOP_WORDS,
+    STOPS,
+    TOOL_RUN,
+    TOOLS,
+    WRITTEN,
+)
+from interlingua.transcripts.rows import RowsFile, places
+from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
+
+
+class Shown(NamedTuple):
+    """A message as an entry shows it, and what is noted in that entry."""
+
+    message: Message
+    note: Any = None
+
+
+def signs(sample: Sample) -> str | None:
+    head = sample.head.lstrip()[:4096].replace(b" ", b"")
+    for key in (b'"resourceSpans"', b'"resourceLogs"'):
+        if head.startswith(b"{") and key in head:
+            return f"OTLP with {key.decode()}"
+    return None
+
+
+def read(path: Path) -> Transcript:
+    """The first conversation of a file; that there are more is told."""
+    first, *others = read_all(path)
+    if others:
+        reason = f"{len(others)} more conversations follow the first; `read_all` gives each"
+        first.report.add("dropped", "conversation 2", reason, "warning")
+    return first
+
+
+def read_all(path: Path) -> Iterator[Transcript]:
+    """Every conversation; one that is alone in its file goes home with all of it."""
+    report = Report(NAME)
+    file = RowsFile(path, report)
+    records = Records()
+    for place in places(file):
+        if not records.take(place.row, place.where):
+            report.add("dropped", place.where, "it is no OTLP", "error")
+    talks = _talks(records.join(), report)
+    if not talks:
+        raise TranscriptError(path, "no request to a model can be read in it")
+    for number, talk in enumerate(talks):
+        said = talk.transcript(Report(NAME) if number else report)
+        if len(talks) == 1:
+            none = tuple(() for _ in said.messages)
+            said = said.replace(origin=Origin(NAME, (file.origin(),), said.messages, none))
+        yield said
+
+
+class Talk:
+    """The requests of one conversation; helpers by the run of the tool that they were made in."""
+
+    def __init__(self, name: str | None, named: bool = True) -> None:
+        self.name = name
+        self.named = named
+        self.chats: list[Chat] = []
+        self.helpers: dict[str | None, tuple[Record, Talk]] = {}
+
+    def shown(self, report: Report) -> list[Shown]:
+        """The messages of the longest way."""
+        return self._ways(report)[0]
+
+    def _ways(self, report: Report) -> tuple[list[Shown], list[list[Shown]]]:
+        """The longest way, of several the last, and all others."""
+        chains, alone = chains_of(self.chats, self.named)
+        if not chains:
+            return _alone(alone, report), []
+        main = max(reversed(chains), key=lambda chain: len(chain.entries))
+        shown, left = _shown(main, alone, report)
+        others = [_shown(chain, [], report)[0] for chain in chains if chain is not main]
+        others += [_alone([chat], report) for chat in left if chat.made]
+        return shown, others + _other_choices(main, shown, report)
+
+    def transcript(self, report: Report) -> Transcript:
+        shown, others = self._ways(report)
+        messages = _recalled(shown)
+        records = sorted((chat.record for chat in self.chats), key=lambda each: each.end)
+        last = records[-1]
+        if not messages:
+            reason = "what was said was not recorded in this trace"
+            report.add("dropped", last.where, reason, "warning")
+        return Transcript(
+            format=NAME,
+            messages=messages,
+            id=self.name,
+            created_at=_time(min(each.start for each in records)),
+            updated_at=_time(last.end),
+            models=models_of(messages) or models_of(map(_bare_answer, self.chats)),
+            usage=total(_usage(each.attributes) for each in records),
+            branches=(
+                Branch(None, messages, True),
+                *(Branch(None, _recalled(each)) for each in others),
+            ),
+            model_changes=model_changes(messages),
+            subagents=tuple(
+                SubAgent(talk.transcript(report), _text(run.attributes.get(CALL)))
+                for run, talk in self.helpers.values()
+            ),
+            tools=_tools(last, report),
+            report=report,
+            details={"service": last.service, "agent": last.attributes.get("gen_ai.agent.name")},
+        )
+
+
+def _talks(records: list[Record], report: Report) -> list[Talk]:
+    """Requests by conversation, else by trace; those inside a tool's run are its helper's."""
+    traces = {each.trace: name for each in records if (name := _conversation(each))}
+    spans = {(each.trace, each.span): each for each in records}
+    talks: dict[str | None, Talk] = {}
+    inside: list[tuple[Record, Chat]] = []
+    for chat in chats_of(records, report):
+        run = _run_of(chat.record, spans)
+        if run is not None:
+            inside.append((run, chat))
+        else:
+            _talk_of(chat.record, traces, talks).chats.append(chat)
+    for run, chat in inside:
+        caller = _talk_of(run, traces, talks)
+        _, helper = caller.helpers.setdefault(run.span, (run, Talk(run.span)))
+        helper.chats.append(chat)
+    return [each for talk in talks.values() for each in _with_chats(talk)]
+
+
+def _talk_of(record: Record, traces: dict[str | None, str], talks: dict[str | None, Talk]) -> Talk:
+    name = _conversation(record) or traces.get(record.trace)
+    return talks.setdefault(name or record.trace, Talk(name or record.trace, name is not None))
+
+
+def _with_chats(talk: Talk) -> list[Talk]:
+    """A conversation, or its helpers alone where nothing of it was recorded."""
+    return [talk] if talk.chats else [helper for _, helper in talk.helpers.values()]
+
+
+def _run_of(record: Record, spans: dict[tuple[str | None, str | None], Record]) -> Record | None:
+    """The run of a tool that a request was made in."""
+    seen: set[str] = set()
+    above = record.parent
+    while above is not None and above not in seen:
+        seen.add(above)
+        found = spans.get((record.trace, above))
+        if found is None:
+            return None
+        if found.attributes.get(OPERATION) == TOOL_RUN:
+            return found
+        above = found.parent
+    return None
+
+
+def _conversation(record: Record) -> str | None:
+    return _text(record.attributes.get(CONVERSATION))
+
+
+def _shown(chain: Chain, alone: list[Chat], report: Report) -> tuple[list[Shown], list[Chat]]:
+    """All that was said up to the last answer, each answer with what is known of it; and which
+    answers without their requests are not in it."""
+    entries, makers = chain.entries, chain.makers
+    placed = _matched(alone, entries, makers)
+    shown = _instructions(chain.last)
+    for at, entry in enumerate(entries):
+        maker = makers.get(at) or placed.get(at)
+        if maker is not None:
+            entry = _fuller(entry, maker.made[0])
+        shown.extend(_entry(entry, at, maker, chain.last.record.where, report))
+    found = {id(chat) for chat in placed.values()}
+    return _paired(shown), [chat for chat in alone if id(chat) not in found]
+
+
+def _alone(chats: list[Chat], report: Report) -> list[Shown]:
+    """Answers of which nobody knows what they answer."""
+    return [
+        each
+        for at, chat in enumerate(chats)
+        for entry in chat.made[:1]
+        for each in _entry(entry, at, chat, chat.record.where, report)
+    ]
+
+
+def _matched(alone: list[Chat], entries: list[Wire], taken: dict[int, Chat]) -> dict[int, Chat]:
+    """Answers without their requests, at the place where the history says them again."""
+    free: dict[Any, list[int]] = {}
+    for at in reversed(range(len(entries))):
+        if at not in taken:
+            free.setdefault(key_of(entries[at]), []).append(at)
+    found: dict[int, Chat] = {}
+    for chat in alone:
+        places = free.get(key_of(chat.made[0])) if chat.made else None
+        if places:
+            found[places.pop()] = chat
+    return found
+
+
+def _fuller(entry: Wire, made: Wire) -> Wire:
+    """Histories may leave out what was thought; the answer itself has it."""
+    if _thinks(made) and not _thinks(entry):
+        return {**entry, "parts": made["parts"]}
+    return entry
+
+
+def _thinks(entry: Wire) -> bool:
+    parts = entry.get("parts")
+    kinds = (each.get("type") for each in parts or () if isinstance(each, dict))
+    return any(kind in ("reasoning", "thinking") for kind in kinds)
+
+
+def _instructions(chat: Chat) -> list[Shown]:
+    content = read_parts(chat.instructions)
+    if not content:
+        return []
+    return [Shown(Message(Role.SYSTEM, content), chat.instructions[0].get(KEY))]
+
+
+def _entry(entry: Wire, at: int, maker: Chat | None, where: str, report: Report) -> Iterator[Shown]:
+    try:
+        messages = read_message(entry, at)
+    except InterlinguaError as error:
+        report.add("dropped", f"{where}, message {at}", str(error), "error")
+        return
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            message = _answer(message, entry, maker)
+        yield Shown(message, entry.get(KEY) if len(messages) == 1 else None)
+
+
+def _answer(message: Message, entry: Wire, maker: Chat | None) -> Message:
+    record = maker.record if maker else Record("", {})
+    metadata = _metadata(record.attributes, _end(entry, record))
+    return replace(message, metadata=metadata, created_at=_time(record.end))
+
+
+def _end(entry: Wire, record: Record) -> Any:
+    ends = record.attributes.get(ENDS)
+    return entry.get("finish_reason") or (ends[0] if isinstance(ends, list) and ends else None)
+
+
+def _metadata(attributes: dict[str, Any], end: Any) -> MessageMetadata:
+    word = _text(_get(attributes, PROVIDER))
+    provider = PROVIDERS.get(word, word) if word else None
+    asked, answered = _text(attributes.get(MODEL)), _text(attributes.get(ANSWERED_BY))
+    model = asked or answered
+    stop = STOPS.get(end) if isinstance(end, str) else None
+    return MessageMetadata(
+        model=f"{provider}:{model}" if provider and model else model,
+        provider=provider,
+        response_model=answered or asked,
+        response_id=_text(attributes.get(RESPONSE)),
+        usage=_usage(attributes),
+        stop_reason=stop,
+        raw_stop_reason=end if stop is None or STOP_WORDS.get(stop) != end else None,
+    )
+
+
+def _usage(attributes: dict[str, Any]) -> Usage | None:
+    """The prompt's count includes what was read from a cache, and written to it."""
+    prompt, output = _count(attributes, PROMPT_TOKENS), _count(attributes, OUTPUT_TOKENS)
+    if prompt is None and output is None:
+        return None
+    cached, written = _count(attributes, CACHED), _count(attributes, WRITTEN)
+    fresh = None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0)
+    cost = attributes.get(COST)
+    return Usage(
+        input_tokens=fresh,
+        output_tokens=output,
+        cached_input_tokens=cached,
+        cache_creation_input_tokens=written,
+        reasoning_tokens=_count(attributes, REASONED),
+        cost_usd=Decimal(repr(cost)) if type(cost) in (int, float) else None,
+    )
+
+
+def _get(attributes: dict[str, Any], name: str) -> Any:
+    names = (name, *OLDER.get(name, ()))
+    return next((attributes[each] for each in names if attributes.get(each) is not None), None)
+
+
+def _count(attributes: dict[str, Any], name: str) -> int | None:
+    value = _get(attributes, name)
+    return value if type(value) is int and value >= 0 else None
+
+
+def _bare_answer(chat: Chat) -> Message:
+    return Message(Role.ASSISTANT, metadata=_metadata(chat.record.attributes, None))
+
+
+def _paired(shown: list[Shown]) -> list[Shown]:
+    """A result without an id answers the first call that nobody has answered."""
+    waiting: dict[str, None] = {}
+    found: list[Shown] = []
+    for each in shown:
+        message = each.message
+        waiting |= {b.id: None for b in message.content if isinstance(b, ToolUseBlock)}
+        block = message.content[0] if message.role is Role.TOOL else None
+        if isinstance(block, ToolResultBlock):
+            name = block.tool_use_id or next(iter(waiting), "")
+            waiting.pop(name, None)
+            if not block.tool_use_id:
+                named = replace(block, tool_use_id=name)
+                each = each._replace(message=replace(message, content=(named,)))
+        found.append(each)
+    return found
+
+
+def _recalled(shown: Iterable[Shown]) -> tuple[Message, ...]:
+    return tuple(message for each in shown for message in recall(each.message, each.note))
+
+
+def _other_choices(main: Chain, shown: list[Shown], report: Report) -> list[list[Shown]]:
+    """Answers that were given in place of the last one."""
+    last, at = main.last, len(main.last.given)
+    others = (_entry(each, at, last, last.record.where, report) for each in last.made[1:])
+    return [[*shown[:-1], *each] for each in others]
+
+
+def _tools(record: Record, report: Report) -> tuple[ToolDefinition, ...]:
+    definitions = as_json(record.attributes.get(TOOLS))
+    if not isinstance(definitions, list) or not definitions:
+        return ()
+    try:
+        return read_body({"input": [], "tools": definitions}, "openai-responses", report).tools
+    except InterlinguaError as error:
+        report.add("dropped", f"{record.where}, {TOOLS}", str(error), "warning")
+        return ()
+
+
+def _time(nanoseconds: int) -> datetime | None:
+    if nanoseconds <= 0:
+        return None
+    try:
+        whole = datetime.fromtimestamp(nanoseconds // 10**9, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return whole.replace(microsecond=nanoseconds // 1000 % 10**6)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,186 @@
+"""Transcripts to traces: a span for each answer, of which the last says all of the history. The
+others say their answers alone, so that a trace grows with the session and not with its square."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.registry import dialect
+from interlingua.losses import Report
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.transcripts.bodies import model_of
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.otel.chains import Chat
+from interlingua.transcripts.otel.otlp import Record, any_value
+from interlingua.transcripts.otel.parts import NAME, Wire, write_message, write_parts
+from interlingua.transcripts.otel.read import Talk
+from interlingua.transcripts.otel.tables import (
+    ANSWERED_BY,
+    CACHED,
+    CONVERSATION,
+    ENDS,
+    INPUT,
+    INSTRUCTIONS,
+    MODEL,
+    OPERATION,
+    OUTPUT,
+    OUTPUT_TOKENS,
+    PROMPT_TOKENS,
+    PROVIDER,
+    PROVIDER_WORDS,
+    REASONED,
+    RESPONSE,
+    STOP_WORDS,
+    TOOLS,
+    WRITTEN,
+)
+from interlingua.transcripts.rows import draft
+from interlingua.transcripts.totals import bare
+from interlingua.transcripts.transcript import Transcript
+
+_CLIENT = 3
+_STEP = timedelta(milliseconds=1)
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_MESSAGES = (INPUT, OUTPUT, INSTRUCTIONS, TOOLS)
+"""Attributes that are JSON in a text."""
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """One trace."""
+    report = Report(NAME)
+    trace = _Trace(transcript)
+    trace.remember(report)
+    return draft(name, trace.exported(), transcript, report)
+
+
+class _Trace:
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.name = transcript.id or "conversation"
+        self.messages = transcript.messages
+        self._time = transcript.created_at or datetime.now(UTC)
+        self.entries = [write_message(each) for each in self._spoken()]
+        self.chats = self._chats()
+
+    def _spoken(self) -> tuple[Message, ...]:
+        """All but the instructions in front, which have an attribute of their own."""
+        first = self.messages[0] if self.messages else None
+        apart = first is not None and first.role is Role.SYSTEM and write_parts(first.content)
+        self.apart = write_parts(first.content) if first is not None and apart else []
+        return self.messages[1:] if apart else self.messages
+
+    def _chats(self) -> list[Chat]:
+        spoken = self.messages[len(self.messages) - len(self.entries) :]
+        chats = [
+            self._chat(message, [], [entry])
+            for message, entry in zip(spoken, self.entries, strict=True)
+            if message.role is Role.ASSISTANT
+        ]
+        if spoken and spoken[-1].role is Role.ASSISTANT:
+            chats[-1].given = self.entries[:-1]
+        else:
+            chats.append(self._chat(None, self.entries, []))
+        chats[-1].instructions = self.apart
+        return chats
+
+    def _chat(self, message: Message | None, given: list[Wire], made: list[Wire]) -> Chat:
+        told = message.created_at if message is not None else None
+        self._time = max(told or self._time, self._time + _STEP)
+        metadata = message.metadata if message is not None else MessageMetadata()
+        attributes = _attributes(metadata, model_of(self.transcript))
+        attributes[CONVERSATION] = self.name
+        for entry in made:
+            entry["finish_reason"] = STOP_WORDS.get(
+                metadata.stop_reason or StopReason.OTHER, "stop"
+            )
+            attributes[ENDS] = [entry["finish_reason"]]
+        time = _nanoseconds(self._time)
+        return Chat(Record("", attributes, start=time, end=time), [], given, made)
+
+    def remember(self, report: Report) -> None:
+        """Notes what reading these entries would not give again."""
+        talk = Talk(self.name)
+        talk.chats = self.chats
+        shown = [each.message for each in talk.shown(Report(NAME))]
+        holders = [*self.apart[:1], *self.entries]
+        for at, (message, each) in enumerate(zip(self.messages, shown, strict=False)):
+            if each.content != message.content:
+                reason = "its parts have no place for some of it; it is kept beside"
+                report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+            note = memo(message, each)
+            if note is not None:
+                holders[at][KEY] = note
+
+    def exported(self) -> dict[str, Any]:
+        """As an exporter sends it."""
+        tools = self.transcript.tools
+        if tools:
+            wire = dialect("openai-responses").write_request(Request((), tools=tools)).wire
+            self.chats[-1].record.attributes[TOOLS] = wire["tools"]
+        scope = {"name": "interlingua"}
+        spans = [self._span(chat, number) for number, chat in enumerate(self.chats)]
+        resource = {"attributes": _pairs({"service.name": "interlingua"})}
+        scoped = {"scope": scope, "spans": spans}
+        return {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}
+
+    def _span(self, chat: Chat, number: int) -> dict[str, Any]:
+        record = chat.record
+        said = {INSTRUCTIONS: chat.instructions, INPUT: chat.given, OUTPUT: chat.made}
+        attributes = record.attributes | {key: value for key, value in said.items() if value}
+        name = sha256(f"{NAME}:{self.name}".encode()).hexdigest()
+        own = sha256(f"{name}:{number}".encode()).hexdigest()
+        return {
+            "traceId": name[:32],
+            "spanId": own[:16],
+            "name": f"{attributes[OPERATION]} {attributes.get(MODEL, '')}".rstrip(),
+            "kind": _CLIENT,
+            "startTimeUnixNano": str(record.start),
+            "endTimeUnixNano": str(record.end),
+            "attributes": _pairs(attributes),
+            "status": {},
+        }
+
+
+def _attributes(metadata: MessageMetadata, model: str | None) -> dict[str, Any]:
+    provider = metadata.provider or "unknown"
+    told = {
+        OPERATION: "chat",
+        PROVIDER: PROVIDER_WORDS.get(provider, provider),
+        MODEL: bare(metadata.model) or metadata.response_model or model,
+        ANSWERED_BY: metadata.response_model,
+        RESPONSE: metadata.response_id,
+        **_usage(metadata.usage or Usage()),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _usage(usage: Usage) -> dict[str, int | None]:
+    return {
+        PROMPT_TOKENS: usage.prompt_tokens,
+        OUTPUT_TOKENS: usage.output_tokens,
+        CACHED: usage.cached_input_tokens,
+        WRITTEN: usage.cache_creation_input_tokens,
+        REASONED: usage.reasoning_tokens,
+    }
+
+
+def _pairs(attributes: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": any_value(_as_text(value) if key in _MESSAGES else value)}
+        for key, value in attributes.items()
+    ]
+
+
+def _as_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _nanoseconds(time: datetime) -> int:
+    return (time - _START) // timedelta(microseconds=1) * 1000
