@@ -12,7 +12,7 @@ from interlingua.fitting.learned import rule_of
 
 def show_learned(as_json: bool) -> None:
     """Print a rule for each parameter that was refused."""
-    from interlingua.gateway.lessons import read_lessons
+    from interlingua.client.lessons import read_lessons
 
     lessons = read_lessons(learned_path())
     if as_json:

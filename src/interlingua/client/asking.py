@@ -8,6 +8,7 @@ from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.failures import placed
 from interlingua.client.fetching import MediaFetcher
+from interlingua.client.lessons import Lessons
 from interlingua.client.middleware import Call
 from interlingua.client.stamp import stamped
 from interlingua.client.targets import Prepared, Target, Targets
@@ -34,12 +35,15 @@ class Asker:
         timeout: float | None,
         max_bytes: int,
         fetcher: MediaFetcher | None = None,
+        lessons: Lessons | None = None,
     ) -> None:
+        """With `lessons`, a refusal that names one parameter is answered by one more try."""
         self.targets = targets
         self.transport = transport
         self.max_bytes = max_bytes
         self._timeout = timeout
         self._fetcher = fetcher
+        self.lessons = lessons
 
     def target(self, model: str, call: Call) -> Target:
         """Where a model is asked. A dialect that was asked for is that of the first model."""
@@ -68,6 +72,27 @@ class Asker:
     async def open(self, prepared: Prepared, clock: Clock, stream: bool) -> tuple[Reply, str]:
         """Send a request; a reply of success, else the error that it tells. And what to call it
         when the limit for everything is hit."""
+        if self.lessons is None:
+            return await self._open(prepared, clock, stream)
+        prepared = self.lessons.applied(prepared, self.targets, stream)
+        raw: list[bytes] = []
+        try:
+            return await self._open(prepared, clock, stream, raw)
+        except CallError as odd:
+            lesson = self.lessons.from_refusal(prepared, odd, raw[0] if raw else None)
+            again = None
+            if lesson is not None:
+                again = self.lessons.mended(prepared, lesson, self.targets, stream)
+            if lesson is None or again is None:
+                raise
+        opened = await self._open(again, clock, stream)
+        self.lessons.learn(lesson)
+        return opened
+
+    async def _open(
+        self, prepared: Prepared, clock: Clock, stream: bool, raw: list[bytes] | None = None
+    ) -> tuple[Reply, str]:
+        """The same, once; what the error itself said is kept in `raw`."""
         limits, bound = self._limits(prepared.target, clock, stream)
         secrets = prepared.http.secrets
         try:
@@ -75,6 +100,8 @@ class Asker:
             if 200 <= reply.status < 300:
                 return reply, bound
             body = await _error_body(reply)
+            if raw is not None:
+                raw.append(body)
             failed: CallError = failures.of_reply(
                 reply.status, reply.headers, body, prepared.target.dialect, secrets
             )

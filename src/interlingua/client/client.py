@@ -21,6 +21,7 @@ from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
 from interlingua.client.fetching import MediaFetcher
+from interlingua.client.lessons import Lessons
 from interlingua.client.middleware import Call, Layers, Middleware
 from interlingua.client.retry import RETRYABLE, RetryPolicy
 from interlingua.client.stream import AsyncStream
@@ -57,7 +58,9 @@ class AsyncClient:
     environment. `max_bytes` is the largest answer that is read; streams may have four times as
     many. With `fetch_media`, media at an address is fetched for models that take none by URL.
     `profiles` are rules of what models take, in place of those of this machine's user; with False,
-    requests are not fitted to any model."""
+    requests are not fitted to any model. With `repair`, a refusal that names one parameter is
+    answered by one more try without it, or with a value that the refusal says is taken, which is
+    remembered for the model and told in the report (rule `learned`)."""
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class AsyncClient:
         transport: Transport | None = None,
         fetch_media: bool | MediaFetcher = False,
         profiles: Given | Literal[False] = None,
+        repair: bool | Lessons = False,
     ) -> None:
         targets = Targets(
             providers,
@@ -90,7 +94,8 @@ class AsyncClient:
         )
         transport = transport or HttpTransport(ca=ca, proxy=proxy)
         fetcher = MediaFetcher(ca=ca) if fetch_media is True else fetch_media or None
-        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher)
+        lessons = Lessons() if repair is True else repair or None
+        self.asker = Asker(targets, transport, timeout, max_bytes, fetcher, lessons)
         self.policy = retry or RetryPolicy(max_retries)
         self.budget = budget or SHARED
         self.layers = Layers(middleware)

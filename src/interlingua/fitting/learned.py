@@ -1,7 +1,8 @@
 """What a provider's refusal teaches: the one parameter that it names, and the rule made of it.
 
 A text is believed only where it says that something is not taken, and names exactly one thing that
-was sent. What was asked, and what the answer is made of, is never left out."""
+was sent. Where it says what is taken instead, that is said; else the parameter is left out. What
+was asked, and what the answer is made of, is never left out."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.model.exchange import Options
+from interlingua.fitting.allowed import Allowed, allowed_in
+from interlingua.model.exchange import EFFORTS, Options
 
 RULE = "learned"
 _REFUSES = re.compile(
@@ -26,6 +28,8 @@ _ESSENTIAL = frozenset(
     | {"previous_response_id", "conversation", "prompt"}
 )
 """Keys that are not left out: without them it would be another request."""
+_CLAMPED = frozenset({"max_tokens", "max_output_tokens"})
+"""Those of them that may be another number."""
 _SECTIONS = frozenset(
     {"generationConfig", "inferenceConfig", "options", "output_config", "reasoning", "text"}
     | {"additionalModelRequestFields", "outputConfig", "thinkingConfig"}
@@ -45,13 +49,31 @@ class Lesson(msgspec.Struct, frozen=True):
     path: Path
     said: str
     """What the provider said about it."""
+    allowed: Allowed = Allowed()
+    """What it takes there; nothing: it takes no such parameter."""
+
+
+def taught_by(
+    text: str, wire: dict[str, Any], param: str | None = None
+) -> tuple[Path, Allowed] | None:
+    """The place of the one parameter that a refusal names, and what is allowed there."""
+    allowed = allowed_in(text)
+    if allowed:
+        path = _named(text, [*_options(wire), *_limits(wire)], param)
+        if path is not None and allowed.instead(_at(wire, path)) is not None:
+            return path, allowed
+    path = named_in(text, wire, param)
+    return None if path is None else (path, Allowed())
 
 
 def named_in(text: str, wire: dict[str, Any], param: str | None = None) -> Path | None:
     """The place of the one parameter that a refusal names; None where it names none, or several."""
     if not _REFUSES.search(text):
         return None
-    places = list(_options(wire))
+    return _named(text, list(_options(wire)), param)
+
+
+def _named(text: str, places: list[Path], param: str | None) -> Path | None:
     if param is not None:
         found = {place for place in places if _is_called(place, param)}
         if len(found) == 1:
@@ -74,6 +96,29 @@ def _options(wire: dict[str, Any], before: Path = ()) -> Iterator[Path]:
             yield from _options(value, (*before, key))
 
 
+def _limits(wire: dict[str, Any]) -> Iterator[Path]:
+    return ((key,) for key in wire if key in _CLAMPED)
+
+
+def _at(wire: Any, path: Path) -> Any:
+    for key in path:
+        wire = wire.get(key) if isinstance(wire, dict) else None
+    return wire
+
+
+def mended(wire: dict[str, Any], lesson: Lesson) -> dict[str, Any] | None:
+    """The body as the lesson has it; None where there is nothing to mend."""
+    if not lesson.allowed:
+        return without(wire, lesson.path)
+    said = lesson.allowed.instead(_at(wire, lesson.path))
+    return None if said is None else _with(wire, lesson.path, said)
+
+
+def _with(wire: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    key, *rest = path
+    return {**wire, key: _with(wire[key], tuple(rest), value) if rest else value}
+
+
 def _is_called(place: Path, word: str) -> bool:
     name = ".".join(map(_snake, place))
     said = ".".join(map(_snake, word.split(".")))
@@ -81,7 +126,7 @@ def _is_called(place: Path, word: str) -> bool:
 
 
 def _snake(word: str) -> str:
-    return _CAMEL.sub(lambda found: f"_{found[1].lower()}", word)
+    return _CAMEL.sub(lambda found: f"_{found[1]}", word).lower()
 
 
 def without(wire: dict[str, Any], path: Path) -> dict[str, Any] | None:
@@ -116,6 +161,8 @@ _FIELDS = {
     "effort": "reasoning",
     "stop_sequences": "stop",
     "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "thinking_level": "reasoning",
     "text": "verbosity",
 }
 _RULES: dict[str, tuple[str, Any]] = {
@@ -136,10 +183,29 @@ _RULES: dict[str, tuple[str, Any]] = {
 """What a profile says of a model that refuses an option."""
 
 
+def _said(lesson: Lesson, name: str) -> list[tuple[str, Any]]:
+    """Fields of a profile that say the same, and their values."""
+    allowed = lesson.allowed
+    if not allowed:
+        return [_RULES[name]] if name in _RULES else []
+    if name == "reasoning":
+        words = [each.lower() for each in allowed.words]
+        known = [each for each in EFFORTS if each in words]
+        return [("reasoning.efforts", known)] if known else []
+    if name == "verbosity":
+        return [("output.verbosity", list(allowed.words))]
+    if name == "temperature" and allowed.most is not None:
+        return [("sampling.temperature_range", [allowed.least or 0.0, allowed.most])]
+    if name == "max_output_tokens":
+        both = (("limits.output", allowed.most), ("limits.min_output", allowed.least))
+        return [(field, int(value)) for field, value in both if value is not None]
+    return []
+
+
 def rule_of(lesson: Lesson) -> str:
     """The lesson as a rule in TOML, ready for one's own `profiles.toml`."""
     name = _FIELDS.get(_snake(lesson.path[-1]), _snake(lesson.path[-1]))
-    said = _RULES.get(name)
+    said = _said(lesson, name)
     lines = [
         "[[rule]]",
         f"id = {_quoted(f'learned-{lesson.model}-{name}')}",
@@ -149,10 +215,9 @@ def rule_of(lesson: Lesson) -> str:
         f"sources = [{_quoted(f'answered: {lesson.said}')}]",
         'sure = "seen"',
     ]
-    if said is None:
+    if not said:
         lines.append(f"# no field speaks of {'.'.join(lesson.path)}")
-    else:
-        lines.append(f"{said[0]} = {msgspec.json.encode(said[1]).decode()}")
+    lines += [f"{field} = {msgspec.json.encode(value).decode()}" for field, value in said]
     return "\n".join(lines)
 
 

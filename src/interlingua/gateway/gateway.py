@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from interlingua.client.budget import SHARED, Budget
 from interlingua.client.fetching import Inlined, MediaFetcher
+from interlingua.client.lessons import Lessons
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
-from interlingua.gateway.lessons import Lessons
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.fronts import RESPONSES, Front
 from interlingua.gateway.settings import Route, Settings

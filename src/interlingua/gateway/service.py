@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from interlingua.client.lessons import Lessons
 from interlingua.client.targets import Targets
 from interlingua.config import learned_path
 from interlingua.errors import InterlinguaError
@@ -15,7 +16,6 @@ from interlingua.gateway.config import ConfigError, load
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
-from interlingua.gateway.lessons import Lessons
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.memory.responses import Responses

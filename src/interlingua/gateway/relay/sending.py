@@ -186,7 +186,8 @@ async def send_mended(
     stream: bool,
     raw: list[Told],
 ) -> Reply:
-    """The same as `send`, but for a refusal that names one parameter: then once more without it."""
+    """The same as `send`, but for a refusal that names one parameter: then once more without it, or
+    as the refusal says that it is taken."""
     repairs = gateway.settings.repair and not asked.way.passthrough
     if repairs and len(gateway.lessons):
         prepared = gateway.lessons.applied(prepared, gateway.targets, stream)
@@ -198,7 +199,7 @@ async def send_mended(
             lesson = gateway.lessons.from_refusal(prepared, odd, raw[0].body if raw else None)
         again = None
         if lesson is not None:
-            again = gateway.lessons.without(prepared, lesson, gateway.targets, stream)
+            again = gateway.lessons.mended(prepared, lesson, gateway.targets, stream)
         if lesson is None or again is None:
             raise
     raw.clear()

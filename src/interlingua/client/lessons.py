@@ -1,5 +1,5 @@
-"""What providers have taught this process: parameters that a model refused are not sent to it
-again. A file keeps them for `interlingua models --learned`."""
+"""What providers have taught this process: what a model refused is not sent to it again, or as it
+said that it would take it. A file keeps that for `interlingua models --learned`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Prepared, Target, Targets
-from interlingua.fitting.learned import RULE, Lesson, named_in, place_of, without
+from interlingua.fitting.learned import RULE, Lesson, mended, place_of, taught_by
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 
@@ -37,11 +37,9 @@ class Lessons:
         return self._known.get((target.provider.key, target.name, target.dialect.name), [])
 
     def applied(self, prepared: Prepared, targets: Targets, stream: bool) -> Prepared:
-        """The request without what its model has refused before."""
-        lessons = self.of(prepared.target)
-        for lesson in lessons:
-            again = _left_out(prepared, lesson, targets, stream)
-            prepared = again or prepared
+        """The request as its model has taught us to ask."""
+        for lesson in self.of(prepared.target):
+            prepared = self.mended(prepared, lesson, targets, stream) or prepared
         return prepared
 
     def from_refusal(
@@ -55,26 +53,37 @@ class Lessons:
         wire = _parsed(prepared.http.body)
         if wire is None:
             return None
-        path = named_in(error.problem, wire, _param(raw))
-        if path is None:
+        taught = taught_by(error.problem, wire, _param(raw))
+        if taught is None:
             return None
         target = prepared.target
         said = error.problem[:_LONGEST]
-        return Lesson(target.provider.key, target.name, target.dialect.name, path, said)
+        return Lesson(
+            target.provider.key, target.name, target.dialect.name, taught[0], said, taught[1]
+        )
 
-    def without(
+    def mended(
         self, prepared: Prepared, lesson: Lesson, targets: Targets, stream: bool
     ) -> Prepared | None:
-        return _left_out(prepared, lesson, targets, stream)
+        """The request as one lesson has it; None where it has nothing to do with it."""
+        wire = _parsed(prepared.http.body)
+        new = None if wire is None else mended(wire, lesson)
+        if new is None:
+            return None
+        old = prepared.http
+        asked = targets.address(prepared.target, new, "request", stream)
+        http = msgspec.structs.replace(asked, headers={**old.headers, **asked.headers})
+        _tell(prepared.report, lesson)
+        return msgspec.structs.replace(prepared, http=http)
 
     def learn(self, lesson: Lesson) -> None:
-        """It was right: from now on the parameter is left out at once."""
+        """It was right: from now on the model is asked so at once."""
         self.count += 1
         key = (lesson.provider, lesson.model, lesson.dialect)
         known = self._known.setdefault(key, [])
-        if any(each.path == lesson.path for each in known) or len(self) >= _MOST:
+        if lesson in known or len(self) >= _MOST:
             return
-        known.append(lesson)
+        known[:] = [each for each in known if each.path != lesson.path] + [lesson]
         place = ".".join(lesson.path)
         extra = {"provider": lesson.provider, "model": lesson.model, "parameter": place}
         logger.warning("parameter_refused", extra=extra)
@@ -82,22 +91,9 @@ class Lessons:
             _note(self._file, lesson)
 
 
-def _left_out(
-    prepared: Prepared, lesson: Lesson, targets: Targets, stream: bool
-) -> Prepared | None:
-    wire = _parsed(prepared.http.body)
-    left = None if wire is None else without(wire, lesson.path)
-    if left is None:
-        return None
-    old, target = prepared.http, prepared.target
-    new = targets.address(target, left, "request", stream)
-    http = msgspec.structs.replace(new, headers={**old.headers, **new.headers})
-    _tell(prepared.report, lesson)
-    return msgspec.structs.replace(prepared, http=http)
-
-
 def _tell(report: Report, lesson: Lesson) -> None:
-    reason = f"{lesson.model} refused it ({lesson.said}); asked without it (rule {RULE}, seen)"
+    how = "asked as it says" if lesson.allowed else "asked without it"
+    reason = f"{lesson.model} refused it ({lesson.said}); {how} (rule {RULE}, seen)"
     report.add("approximated", place_of(lesson), reason, rule=RULE)
 
 
