@@ -28,6 +28,18 @@ def config_folder() -> Path:
     return _folder("XDG_CONFIG_HOME", (".config",), "APPDATA", "Roaming")
 
 
+def cache_folder() -> Path:
+    """The folder of what can be made again at any time."""
+    if os.environ.get(HOME):
+        return data_folder() / "cache"
+    if sys.platform == "win32":
+        return data_folder() / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / _NAME
+    said = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(said) if os.path.isabs(said) else Path.home() / ".cache") / _NAME
+
+
 def store_path() -> Path:
     """The store's file."""
     return data_folder() / STORE_FILE

@@ -215,7 +215,17 @@ def test_shown_text_keeps_letters_and_escapes_controls() -> None:
 
 # The page
 
-DESCRIBED = ("models", "sessions", "cost", "reprice", "rules", "export", "import")
+DESCRIBED = (
+    "models",
+    "sessions",
+    "cost",
+    "reprice",
+    "rules",
+    "export",
+    "import",
+    "transcripts",
+    "resume",
+)
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

@@ -24,6 +24,7 @@ from interlingua.store.rows import EventRow
 
 if TYPE_CHECKING:
     from interlingua.store.base import Store
+    from interlingua.transcripts import Transcript
 
 PROVIDERS = {"openai-chat": "openai", "openai-responses": "openai"}
 """Who is meant where a format does not say; other dialects are named like their provider."""
@@ -96,6 +97,16 @@ class Arrivals:
             case None:
                 pass
 
+    def settle(self, transcript: Transcript) -> list[str]:
+        """A session of another agent, with its branches and helpers; gives what is odd about
+        messages that were kept as they are."""
+        from interlingua.cli.settling import settle
+
+        settled = settle(self.store, transcript)
+        self.counts.sessions += len(settled.sessions)
+        self.counts.messages += settled.messages
+        return settled.odd
+
     # Exported sessions
 
     def _begin(self, line: SessionLine) -> _Arrival:
@@ -107,7 +118,7 @@ class Arrivals:
                 active_model=row.active_model,
                 routing_policy=row.routing_policy,
             )
-            return _Arrival(copy.id, row.id, names, _Names(self._ulids, names))
+            return _Arrival(copy.id, row.id, names, Names(self._ulids, names))
         try:
             there = self.store.session(row.id)
         except NotFoundError:
@@ -134,8 +145,8 @@ class Arrivals:
 
     def _without_a_line(self, message: Message) -> _Arrival:
         """Messages alone: those that follow each other with the same session's id are one."""
-        row = self.store.create_session(str(Path.cwd()), name=_name([message]))
-        names = _Names(self._ulids, {})
+        row = self.store.create_session(str(Path.cwd()), name=shown_name([message]))
+        names = Names(self._ulids, {})
         return _Arrival(row.id, message.session_id, {}, names)
 
     def _event(self, event: EventRow) -> None:
@@ -181,12 +192,12 @@ class Arrivals:
             messages = [_read_from(message, exchange.source) for message in messages]
         if response is not None:
             messages.append(_answer(response, exchange.source, provider))
-        names = _Names(self._ulids, {})
+        names = Names(self._ulids, {})
         messages = [names.message(message) for message in messages]
         model = _model_of(request, response)
         row = self.store.create_session(
             str(Path.cwd()),
-            name=_name(messages),
+            name=shown_name(messages),
             active_model=_full(model, provider),
         )
         try:
@@ -218,7 +229,7 @@ class _Arrival:
         id: str,
         old_id: str | None,
         provider_ids: dict[str, str],
-        names: _Names | None = None,
+        names: Names | None = None,
         skip: bool = False,
     ) -> None:
         self.id = id
@@ -234,7 +245,7 @@ class _Arrival:
         return message.session_id == self.old_id
 
 
-class _Names:
+class Names:
     """New ids for messages and calls; the providers' own ids of calls are kept."""
 
     def __init__(self, ulids: Ulids, known: dict[str, str]) -> None:
@@ -296,7 +307,7 @@ def _full(model: str | None, provider: str | None) -> str | None:
     return f"{provider}:{model}"
 
 
-def _name(messages: Sequence[Message]) -> str | None:
+def shown_name(messages: Sequence[Message]) -> str | None:
     """A name for people: how the first question begins, or the first thing that is said."""
     texts = [message.text for message in messages if message.role is Role.USER and message.text]
     texts += [message.text for message in messages if message.text]

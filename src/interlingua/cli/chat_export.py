@@ -7,17 +7,17 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from interlingua.cli import transcripts
+from interlingua.cli import stored
 from interlingua.cli.chat_open import Talk
 from interlingua.cli.chat_screen import Screen
+from interlingua.cli.stored import Wanted
 from interlingua.cli.terminal import put
-from interlingua.cli.transcripts import Wanted
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 
-BY_ENDING = {".md": transcripts.MARKDOWN, ".jsonl": transcripts.JSONL, ".json": "canonical"}
+BY_ENDING = {".md": stored.MARKDOWN, ".jsonl": stored.JSONL, ".json": "canonical"}
 
 
 async def export(
@@ -31,8 +31,8 @@ async def export(
     path = Path(file).expanduser() if file is not None else None
     if target is None:
         ending = path.suffix.lower() if path is not None else ""
-        target = BY_ENDING.get(ending, transcripts.MARKDOWN)
-    known = transcripts.targets()
+        target = BY_ENDING.get(ending, stored.MARKDOWN)
+    known = stored.targets()
     if target not in known:
         raise InterlinguaError(f"no format is called {target!r}: {', '.join(known)}")
     if path is not None and path.exists() and not await yes(f"Write over {path}?"):
@@ -51,7 +51,7 @@ def _written(talk: Talk, target: str) -> tuple[bytes, Report]:
     with _same_store(talk) as store:
         row = store.session(talk.session.id)
         wanted = Wanted(target, talk.model)
-        return b"".join(transcripts.pieces(store, row, wanted, report)), report
+        return b"".join(stored.pieces(store, row, wanted, report)), report
 
 
 def _same_store(talk: Talk) -> Store:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from interlingua.cli.agents import from_option, home_option
 from interlingua.cli.history import answers, usages
 from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import Column, cell, counted, dollars, put_json, say, show_table
@@ -28,23 +30,38 @@ clients of the gateway."""
 
 
 @click.command("cost", help=HELP)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--transcripts", is_flag=True, help="In all sessions of agents on this machine.")
+@from_option("Of this agent only; may be given often.", many=True)
 @click.option("--by", "key", type=click.Choice(get_args(Key)), default="model", show_default=True)
 @click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
 @click.option("--until", type=Moment(end=True), help="Up to the end of this day, or a time.")
 @json_option
 @store_option
+@home_option
 def command(
+    files: tuple[Path, ...],
+    transcripts: bool,
+    formats: tuple[str, ...],
     key: Key,
     since: datetime | None,
     until: datetime | None,
     as_json: bool,
     address: str | None,
+    home: Path | None,
 ) -> None:
     unknown: Counter[str | None] = Counter()
-    with opened(address) as store:
-        spent = chain(usages(store, since, until, copies=False), answers(store, since, until))
-        groups = cost_by(_noting(spent, unknown), key)
-        names = key_names(store) if key == "key" else {}
+    names: dict[str | None, str] = {}
+    if files or transcripts:
+        from interlingua.cli.agent_costs import agent_answers
+
+        made = agent_answers(files, home, formats, since, until)
+        groups = cost_by(_noting(made, unknown), key)
+    else:
+        with opened(address) as store:
+            spent = chain(usages(store, since, until, copies=False), answers(store, since, until))
+            groups = cost_by(_noting(spent, unknown), key)
+            names = key_names(store) if key == "key" else {}
     if key != "day":
         groups = dict(sorted(groups.items(), key=lambda item: -item[1].cost_usd))
     whole = _whole(groups.values())

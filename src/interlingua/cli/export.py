@@ -7,18 +7,21 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from interlingua.cli import transcripts
+from interlingua.cli import abroad, stored
+from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
 from interlingua.cli.sessions import TARGETS
+from interlingua.cli.stored import Wanted
 from interlingua.cli.stores import all_sessions, find_session, opened, store_option
 from interlingua.cli.terminal import complain, counted, progress, put
-from interlingua.cli.transcripts import Wanted
 from interlingua.losses import Loss, Report
+from interlingua.transcripts import format_of
 
 if TYPE_CHECKING:
     from interlingua.store.base import Store
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
 @click.command("export", help="Write sessions to a file, to be imported elsewhere or sent on.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
-@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="The file.")
+@click.option("--output", "-o", type=click.Path(writable=True), help="The file, or a folder.")
 @click.option("--model", help="The model that is to go on with it; the session's own if not.")
 @click.option("--trace", is_flag=True, help="With the events of each session (jsonl only).")
+@redact_options
 @click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
 @store_option
@@ -39,11 +43,15 @@ def command(
     model: str | None,
     output: str | None,
     trace: bool,
+    redact: bool,
+    patterns: tuple[str, ...],
     report: str | None,
     strict: bool,
     address: str | None,
 ) -> None:
-    wanted = Wanted(target, model, trace)
+    from interlingua.cli.hiding import Hiding
+
+    wanted = Wanted(target, model, trace, Hiding(patterns) if redact else None)
     sys.exit(export_sessions(ids, wanted, output, report, strict, address))
 
 
@@ -56,27 +64,39 @@ def export_sessions(
     address: str | None,
 ) -> int:
     """Sessions by id, or all; gives the exit code."""
-    known = transcripts.targets()
+    known = [*stored.targets(), *abroad.names()]
     if wanted.target not in known:
         problem = f"no format is called {wanted.target!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--to")
-    if wanted.trace and wanted.target != transcripts.JSONL:
+    if wanted.trace and wanted.target != stored.JSONL:
         raise click.UsageError("--trace goes with --to jsonl only")
     lost = 0
+    is_abroad = wanted.target in abroad.names()
     with opened(address) as store:
         chosen = _chosen(store, ids)
+        if is_abroad:
+            abroad.require_place(wanted.target, output, len(chosen))
         quiet = output is None and sys.stdout.isatty()
+        in_one = not is_abroad or format_of(wanted.target).rows
+        if output and in_one and os.path.isdir(output):
+            raise click.BadParameter(f"{output} is a folder", param_hint="--output")
         with (
-            _writer(output) as write,
+            _writer(output if in_one else None) as write,
             _writer(report) as note,
             progress("exporting", len(chosen), quiet) as done,
         ):
             for id in chosen:
-                losses = _export(store, id, wanted, write or put)
+                if is_abroad:
+                    place = Path(output) if output else None
+                    losses = _abroad(store, id, wanted, place, len(chosen) == 1, write or put)
+                else:
+                    losses = _export(store, id, wanted, write or put)
                 if losses and note:
                     note(msgspec.json.encode({"session": id, "losses": losses}) + b"\n")
                 lost += len(losses)
                 done(1)
+    if wanted.hide is not None:
+        wanted.hide.tell()
     if output:
         click.echo(f"{counted(len(chosen), 'session')} in {shown(output)}", err=True)
     return 3 if strict and lost else 0
@@ -97,9 +117,25 @@ def _writer(path: str | None) -> Iterator[Callable[[bytes], object] | None]:
         raise click.FileError(path, odd.strerror or type(odd).__name__) from None
 
 
+def _abroad(
+    store: Store,
+    id: str,
+    wanted: Wanted,
+    place: Path | None,
+    single: bool,
+    write: Callable[[bytes], object],
+) -> list[Loss]:
+    report = Report(wanted.target)
+    transcript = abroad.transcript_of(store, store.session(id), report, wanted.hide)
+    report.extend(abroad.write_to(transcript, wanted.target, place, single, write))
+    if report:
+        complain(f"session {id}: {report}")
+    return report.losses
+
+
 def _export(store: Store, id: str, wanted: Wanted, write: Callable[[bytes], object]) -> list[Loss]:
     report = Report(wanted.target)
-    for piece in transcripts.pieces(store, store.session(id), wanted, report):
+    for piece in stored.pieces(store, store.session(id), wanted, report):
         write(piece)
     if report:
         complain(f"session {id}: {report}")

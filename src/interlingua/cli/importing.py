@@ -1,24 +1,36 @@
 """`interlingua import`: sessions made of files.
 
 An exported session comes back under its own ids and is not imported twice; anything else becomes a
-new session. What cannot be read is told with its line, and the rest is imported.
+new session. What cannot be read is told with its line, and the rest is imported. A transcript of
+another agent comes with its branches and helpers, each a session that names its parent.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import click
 import msgspec
 
+from interlingua import transcripts
 from interlingua.cli import formats, reading
 from interlingua.cli.arrivals import Arrivals
 from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import complain, counted, progress, put_json
+from interlingua.errors import InterlinguaError
+from interlingua.store.errors import StoreError
+from interlingua.transcripts import formats as transcript_formats
+
+ROWS = ("openai-finetune", "hf-messages")
+"""Rows of chat requests: without a word, they are taken for these."""
 
 
-@click.command("import", help="Make sessions of requests, responses or exported files.")
+@click.command("import", help="Make sessions of requests, responses, transcripts or exports.")
 @click.argument(
     "files",
     nargs=-1,
@@ -40,7 +52,7 @@ def command(
     as_json: bool,
     address: str | None,
 ) -> None:
-    known = [reading.AUTO, *formats.names()]
+    known = [reading.AUTO, *formats.names(), *transcript_formats()]
     if source not in known:
         problem = f"no format is called {source!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--from")
@@ -49,6 +61,11 @@ def command(
     with opened(address, make=True) as store, progress("importing", total) as done:
         arrivals = Arrivals(store, new_ids, provider)
         for path in files:
+            format = _transcript_format(path, source)
+            if format is not None:
+                failed += _import_transcripts(path, format, arrivals)
+                done(path.stat().st_size if str(path) != reading.STDIN else 0)
+                continue
             for item in reading.items(path, source, model):
                 odd = item.error or arrivals.take(item.found)
                 if odd is not None:
@@ -67,3 +84,49 @@ def command(
         for left in counts.left_out():
             click.echo(left, err=True)
     sys.exit(1 if failed else 0)
+
+
+def _transcript_format(path: Path, source: str) -> str | None:
+    """The transcript format of a file, by its name or found out; None for all else. Rows of
+    requests are read as requests, which says more of them."""
+    if source != reading.AUTO:
+        return source if source in transcript_formats() and source not in formats.names() else None
+    if str(path) == reading.STDIN:
+        return None
+    try:
+        found = transcripts.detect(path).format
+    except InterlinguaError:
+        return None
+    return None if found in ROWS else found
+
+
+def _import_transcripts(path: Path, format: str, arrivals: Arrivals) -> int:
+    """All sessions of a file; gives how many things in it cannot be read."""
+    with _on_disk(path) as file:
+        try:
+            failed = 0
+            for transcript in transcripts.read_all(file, format):
+                for loss in transcript.report:
+                    if loss.severity == "error":
+                        failed += 1
+                        complain(f"{path}, {loss.path}: {loss.reason}")
+                for odd in arrivals.settle(transcript):
+                    complain(f"{path}: {odd}")
+        except InterlinguaError as odd:
+            if isinstance(odd, StoreError):
+                raise
+            complain(f"{path}: {odd}")
+            return failed + 1
+    return failed
+
+
+@contextmanager
+def _on_disk(path: Path) -> Iterator[Path]:
+    """Standard input as a file, since formats may have to look at it twice."""
+    if str(path) != reading.STDIN:
+        yield path
+        return
+    with NamedTemporaryFile(suffix=".jsonl") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield Path(file.name)

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "chat": "Talk to a model; with a question once, without one in a terminal.",
     "models": "Known models: what they can do and what they cost.",
     "sessions": "List, show, search, fork, export and delete sessions.",
+    "transcripts": "List, show, search and convert the sessions of other agents.",
+    "resume": "Go on with a session in another tool.",
     "cost": "What was spent, by session, model, day, user, team or key.",
     "requests": "What passed the gateway: list, follow, show one.",
     "reprice": "Compute the costs of history again, by another price table.",

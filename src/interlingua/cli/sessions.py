@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
 from interlingua.cli.stores import (
+    ORIGIN,
     find_message,
     find_session,
     json_option,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 STYLES = {"user": "bold green", "assistant": "bold cyan", "tool": "bold yellow"}
 ID = "An id, the beginning of one, or `last`."
-TARGETS = "jsonl, which can be imported; markdown; canonical; a dialect; a view."
+TARGETS = "jsonl, which can be imported; markdown; canonical; a dialect; a view; a transcript."
 
 
 @click.group("sessions", help="List, show, search, fork, export, prune and delete sessions.")
@@ -102,7 +104,10 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
     say(cell(" · ".join(fact for fact in facts if fact)), "dim")
     say(cell(row.workspace_path), "dim")
     if row.parent_id:
-        say(cell(f"forked from {row.parent_id} at {row.parent_message_id}"), "dim")
+        origin = (row.routing_policy or {}).get(ORIGIN)
+        helper = isinstance(origin, dict) and origin.get("helper")
+        what = "helper of" if helper else "forked from"
+        say(cell(f"{what} {row.parent_id} at {row.parent_message_id}"), "dim")
     if messages and messages[0][0] > 1:
         say(f"\n({counted(messages[0][0] - 1, 'earlier message')}: --limit)", "dim")
     for number, message in messages:
@@ -177,16 +182,26 @@ def fork(
 @click.argument("id")
 @click.option("--to", "target", default="jsonl", show_default=True, help=TARGETS)
 @click.option("--model", help="The model that is to go on with it; the session's own if not.")
+@redact_options
 @click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
 @store_option
 def export(
-    id: str, target: str, model: str | None, report: str | None, strict: bool, address: str | None
+    id: str,
+    target: str,
+    model: str | None,
+    redact: bool,
+    patterns: tuple[str, ...],
+    report: str | None,
+    strict: bool,
+    address: str | None,
 ) -> None:
     from interlingua.cli.export import export_sessions
-    from interlingua.cli.transcripts import Wanted
+    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.stored import Wanted
 
-    sys.exit(export_sessions((id,), Wanted(target, model), None, report, strict, address))
+    wanted = Wanted(target, model, hide=Hiding(patterns) if redact else None)
+    sys.exit(export_sessions((id,), wanted, None, report, strict, address))
 
 
 @command.command("delete", help=f"Remove sessions with all that belongs to them. {ID}")

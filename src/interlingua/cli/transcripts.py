@@ -1,134 +1,374 @@
-"""Sessions out of a store: as JSON Lines that can be imported again, or in another format.
-
-A session is one line `{"session": …, "provider_ids": …}` and then one line for each message, in
-its canonical form, and with `trace` one line `{"event": …}` for each event. So a session of any
-length is written and read in constant memory. When a session was last changed is a fact of its
-store and not written.
-"""
+"""`interlingua transcripts`: the sessions of the agents on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import msgspec
 
-from interlingua.cli import formats
-from interlingua.cli.conversation import markdown
-from interlingua.cli.stores import PAGE, all_messages
-from interlingua.dialects.base import Written
-from interlingua.losses import Report
-from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
-from interlingua.model.codec import dumps
-from interlingua.model.exchange import Request
-from interlingua.model.message import Message
-from interlingua.store.rows import SessionRow
+from interlingua import config
+from interlingua.cli.agents import (
+    SESSION,
+    from_option,
+    home_option,
+    known_format,
+    price_of,
+    redact_options,
+    told,
+)
+from interlingua.cli.stores import json_option
+from interlingua.cli.terminal import (
+    Column,
+    complain,
+    counted,
+    dollars,
+    minute,
+    on_terminal,
+    progress,
+    put,
+    put_json,
+    show_table,
+)
+from interlingua.cli.times import Moment
 
 if TYPE_CHECKING:
-    from interlingua.store.base import Store
+    from collections.abc import Iterator
 
-JSONL = "jsonl"
-MARKDOWN = "markdown"
+    from interlingua.cli.hiding import Hiding
+    from interlingua.transcripts import Found, Made, Transcript
+    from interlingua.transcripts.glance import Glance
 
-
-def targets() -> list[str]:
-    """What a session can be written as."""
-    return [JSONL, MARKDOWN, *formats.names()]
-
-
-class Wanted(NamedTuple):
-    """How sessions are to be written: the format, which model goes on, with events or not."""
-
-    target: str
-    model: str | None = None
-    trace: bool = False
+FEW = 20
+"""Sessions that a terminal shows where nothing else is asked for."""
 
 
-def pieces(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Iterator[bytes]:
-    """One session as bytes that end with a line; losses go to the report."""
-    target = wanted.target
-    if target == JSONL:
-        yield from _lines(store, row, wanted.trace, report)
-    elif target == MARKDOWN:
-        yield from (piece.encode() for piece in markdown(row, _messages(store, row, report)))
-    elif target == formats.CANONICAL:
-        yield from _canonical(store, row, report)
+@click.group("transcripts", help="List, show, search and convert the sessions of other agents.")
+def command() -> None:
+    pass
+
+
+class Row(NamedTuple):
+    """One session of the list. `cost` is what is known of it, `unpriced` counts answers without."""
+
+    found: Found
+    glance: Glance
+    changed: datetime
+    cost: Decimal | None
+    unpriced: int
+
+
+@command.command("list", help="Sessions of all agents on this machine, the last changed first.")
+@from_option("Of this agent only; may be given often.", many=True)
+@click.option("--folder", type=click.Path(path_type=Path), help="Those that worked there.")
+@click.option("--title", help="Those with this in their title.")
+@click.option("--since", type=Moment(), help="From this day or time on; 7d is seven days ago.")
+@click.option("--helpers", is_flag=True, help="Sessions of helpers, too.")
+@click.option(
+    "--limit", type=click.IntRange(1), help=f"How many; on a terminal {FEW}, elsewhere all."
+)
+@click.option("--no-cache", is_flag=True, help="Look into every file again.")
+@json_option
+@home_option
+def list_(
+    formats: tuple[str, ...],
+    folder: Path | None,
+    title: str | None,
+    since: datetime | None,
+    helpers: bool,
+    limit: int | None,
+    no_cache: bool,
+    as_json: bool,
+    home: Path | None,
+) -> None:
+    found = _found(home, formats, since)
+    rows = [
+        row
+        for row in _rows(found, None if no_cache else config.cache_folder() / "transcripts")
+        if (helpers or row.glance.parent is None)
+        and (folder is None or _is_in(row.glance.folder, folder))
+        and (title is None or title.lower() in (row.glance.title or "").lower())
+        and (since is None or row.changed >= since)
+    ]
+    rows.sort(key=lambda row: row.changed, reverse=True)
+    most = limit or (FEW if on_terminal() and not as_json else len(rows))
+    if as_json:
+        put_json([_told(row) for row in rows[:most]])
+    elif not rows:
+        click.echo("There are no sessions.", err=True)
     else:
-        written = _as_request(store, row, wanted, report)
-        report.extend(written.report.of_history())
-        yield formats.to_bytes(written.wire, pretty=False) + b"\n"
+        _show_list(rows[:most])
+        if len(rows) > most:
+            click.echo(f"There are {len(rows) - most:,} more: --limit", err=True)
 
 
-def _messages(store: Store, row: SessionRow, report: Report) -> Iterator[Message]:
-    """All messages; those that a newer version wrote with a role of its own are a loss."""
-    count = 0
-    for message in all_messages(store, row):
-        count += 1
-        yield message
-    if count < row.message_count:
-        missing = f"{row.message_count - count} with a role that is not known here"
-        report.add("dropped", "$.messages", missing, "error")
+def _found(home: Path | None, formats: tuple[str, ...], since: datetime | None) -> list[Found]:
+    from interlingua.transcripts.sessions import here
+
+    for name in formats:
+        known_format(name, "--from")
+    found = here(home, formats)
+    if since is None:
+        return found
+    return [each for each in found if (each.updated_at or 0.0) >= since.timestamp()]
 
 
-def _lines(store: Store, row: SessionRow, trace: bool, report: Report) -> Iterator[bytes]:
-    known = msgspec.to_builtins(row)
-    del known["updated_at"]
-    told = {"session": known, "provider_ids": _provider_ids(store, row)}
-    if not told["provider_ids"]:
-        del told["provider_ids"]
-    yield msgspec.json.encode(told) + b"\n"
-    for message in _messages(store, row, report):
-        yield dumps(message) + b"\n"
-    after = 0
-    while trace and (events := store.events(row.id, after, PAGE)):
-        after = events[-1].seq
-        for event in events:
-            yield msgspec.json.encode({"event": event}) + b"\n"
+def _rows(found: list[Found], cache: Path | None) -> Iterator[Row]:
+    from interlingua.prices.own import own_table
+    from interlingua.transcripts.sessions import changed, glances
+
+    table = own_table()
+    sizes = [_size(each) for each in found]
+    with progress("looking", sum(sizes)) as done:
+        for (each, glance), size in zip(glances(found, cache), sizes, strict=True):
+            done(size)
+            if isinstance(glance, str):
+                complain(glance)
+                continue
+            cost, unpriced = price_of(glance.answers, table)
+            time = datetime.fromtimestamp(changed(glance, each), UTC)
+            yield Row(each, glance, time, cost, unpriced)
 
 
-def _provider_ids(store: Store, row: SessionRow) -> dict[str, str]:
-    calls = store.tool_calls(row.id)
-    return {call.id: call.provider_id for call in calls if call.provider_id is not None}
+def _size(found: Found) -> int:
+    try:
+        return found.path.stat().st_size
+    except OSError:
+        return 0
 
 
-def _canonical(store: Store, row: SessionRow, report: Report) -> Iterator[bytes]:
-    """The messages as one JSON list."""
-    yield b"["
-    for number, message in enumerate(_messages(store, row, report)):
-        yield (b",\n" if number else b"") + dumps(message)
-    yield b"]\n"
+def _is_in(folder: str | None, wanted: Path) -> bool:
+    if folder is None:
+        return False
+    return Path(folder).is_relative_to(wanted.expanduser().absolute())
 
 
-def _as_request(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Written:
-    """The request that would continue this session, with the providers' own ids of calls."""
-    messages = tuple(_messages(store, row, report))
-    known = _provider_ids(store, row)
-    if known:
-        messages = tuple([_renamed(message, known) for message in messages])
-    model = wanted.model or _model(row, messages)
-    value = Request(messages, model.partition(":")[2] or model if model else None)
-    return formats.write(value, wanted.target, formats.CANONICAL)
+def _told(row: Row) -> dict[str, Any]:
+    glance = row.glance
+    models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
+    return {
+        "format": row.found.format,
+        "id": glance.id or row.found.id,
+        "title": glance.title,
+        "folder": glance.folder,
+        "path": str(row.found.path),
+        "created_at": glance.created_at,
+        "updated_at": row.changed,
+        "messages": glance.messages,
+        "models": list(models),
+        "cost_usd": row.cost,
+        "unpriced": row.unpriced,
+        "parent": glance.parent,
+    }
 
 
-def _model(row: SessionRow, messages: tuple[Message, ...]) -> str | None:
-    if row.active_model:
-        return row.active_model
-    used = (message.metadata.model for message in reversed(messages))
-    return next((model for model in used if model), None)
+def _show_list(rows: list[Row]) -> None:
+    columns = [
+        Column("agent", "green"),
+        Column("id", "cyan"),
+        Column("title", shrink=True),
+        Column("folder", "dim", shrink=True, wide=100),
+        Column("messages", right=True),
+        Column("cost", "green", right=True, wide=70),
+        Column("changed (UTC)", "dim", wide=80),
+    ]
+    show_table(columns, [_cells(row) for row in rows])
 
 
-def _renamed(message: Message, ids: dict[str, str]) -> Message:
-    content = tuple([_renamed_block(block, ids) for block in message.content])
-    parent = message.metadata.parent_tool_use_id
-    if parent in ids:
-        metadata = message.metadata.replace(parent_tool_use_id=ids[parent])
-        return message.replace(content=content, metadata=metadata)
-    return message if content == message.content else message.replace(content=content)
+def _cells(row: Row) -> list[str]:
+    id = row.glance.id or row.found.id or str(row.found.path)
+    return [
+        row.found.format,
+        id[:13] if on_terminal() else id,
+        row.glance.title or "",
+        row.glance.folder or "",
+        f"{row.glance.messages:,}",
+        _cost(row),
+        minute(row.changed),
+    ]
 
 
-def _renamed_block(block: Block, ids: dict[str, str]) -> Block:
-    if type(block) is ToolUseBlock and block.id in ids:
-        return block.replace(id=ids[block.id])
-    if type(block) is ToolResultBlock and block.tool_use_id in ids:
-        return block.replace(tool_use_id=ids[block.tool_use_id])
-    return block
+def _cost(row: Row) -> str:
+    if row.cost is None:
+        return "?" if row.unpriced else ""
+    shown = dollars(round(row.cost, 4).normalize() if row.cost else row.cost)
+    return f"{shown} + ?" if row.unpriced else shown
+
+
+@command.command("show", help=f"What was said in a session. {SESSION}")
+@click.argument("session")
+@click.option("--limit", type=click.IntRange(1), help="The last messages only.")
+@click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
+@click.option("--tools", is_flag=True, help="Calls and results unfolded.")
+@click.option("--branch", type=click.IntRange(1), help="Another way through it, by its number.")
+@click.option("--no-pager", is_flag=True, help="All at once, also on a terminal.")
+@from_option("The format, if it is not clear.")
+@json_option
+@home_option
+def show(
+    session: str,
+    limit: int | None,
+    full: bool,
+    tools: bool,
+    branch: int | None,
+    no_pager: bool,
+    format: str | None,
+    as_json: bool,
+    home: Path | None,
+) -> None:
+    from interlingua.cli.reader import lines_of, paged
+    from interlingua.model.codec import dumps
+
+    transcript = _opened(session, format, home)
+    if branch is not None:
+        if branch > len(transcript.branches):
+            problem = f"there are {len(transcript.branches)}"
+            raise click.BadParameter(problem, param_hint="--branch")
+        messages = transcript.branches[branch - 1].messages
+        transcript = transcript.replace(messages=messages, compactions=())
+    first = max(len(transcript.messages) - limit, 0) if limit else 0
+    if as_json:
+        shown = [msgspec.Raw(dumps(message)) for message in transcript.messages[first:]]
+        put_json({**_facts(transcript), "messages": shown})
+        return
+    paged(lines_of(transcript, first, full, tools), no_pager)
+
+
+def _opened(session: str, format: str | None, home: Path | None) -> Transcript:
+    from interlingua.transcripts.sessions import opened, pick
+
+    return opened(pick(session, home, [known_format(format, "--from")] if format else []))
+
+
+def _facts(transcript: Transcript) -> dict[str, Any]:
+    return {
+        "format": transcript.format,
+        "id": transcript.id,
+        "title": transcript.title,
+        "folder": transcript.folder,
+        "created_at": transcript.created_at,
+        "updated_at": transcript.updated_at,
+        "models": transcript.models,
+        "usage": transcript.usage,
+        "branches": len(transcript.branches),
+        "compactions": [each.at for each in transcript.compactions],
+        "subagents": [helper.transcript.id for helper in transcript.subagents],
+        "losses": transcript.report.losses,
+    }
+
+
+@command.command("search", help="Where this text was said, in the sessions of all agents.")
+@click.argument("text")
+@from_option("Of this agent only; may be given often.", many=True)
+@click.option("--since", type=Moment(), help="In files changed from this day or time on.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many.")
+@json_option
+@home_option
+def search(
+    text: str,
+    formats: tuple[str, ...],
+    since: datetime | None,
+    limit: int,
+    as_json: bool,
+    home: Path | None,
+) -> None:
+    from interlingua.transcripts.search import hits_in
+
+    if not text.strip():
+        raise click.BadParameter("there is nothing to look for", param_hint="TEXT")
+    found = _found(home, formats, since)
+    hits = []
+    with progress("searching", sum(_size(each) for each in found)) as done:
+        for each in found:
+            for hit in hits_in(each, text):
+                if isinstance(hit, str):
+                    complain(hit)
+                else:
+                    hits.append(hit)
+                if len(hits) >= limit:
+                    break
+            done(_size(each))
+            if len(hits) >= limit:
+                break
+    if as_json:
+        put_json(hits)
+    elif not hits:
+        click.echo("Nobody said that.", err=True)
+    else:
+        columns = [
+            Column("agent", "green"),
+            Column("session", "cyan"),
+            Column("place", right=True),
+            Column("role", "green", wide=70),
+            Column("text", shrink=True),
+        ]
+        rows = [[h.format, h.session or h.path, h.place, h.role, h.text] for h in hits]
+        show_table(columns, rows)
+        if len(hits) >= limit:
+            click.echo(f"The first {limit:,}; there may be more: --limit", err=True)
+
+
+@command.command("convert", help=f"A session in another format. {SESSION}")
+@click.argument("session")
+@click.option("--to", "target", required=True, help="The format; `interlingua dialects` has them.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file; else it is shown.")
+@from_option("The format, if it is not clear.")
+@redact_options
+@click.option("--report", type=click.Path(dir_okay=False), help="Losses as JSON, to a file.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything is lost.")
+@home_option
+def convert(
+    session: str,
+    target: str,
+    output: Path | None,
+    format: str | None,
+    redact: bool,
+    patterns: tuple[str, ...],
+    report: str | None,
+    strict: bool,
+    home: Path | None,
+) -> None:
+    from interlingua.transcripts import write_files
+
+    known_format(target, "--to")
+    transcript = _opened(session, format, home)
+    told(transcript.report)
+    made, hiding = _made(transcript, target, output, patterns if redact else None)
+    if output is None and len(made.files) > 1:
+        problem = f"it is {len(made.files)} files with its helpers: --output names the first"
+        raise click.UsageError(problem)
+    if output is not None:
+        write_files(made.files, output)
+        click.echo(f"{counted(len(transcript.messages), 'message')} in {output}", err=True)
+    else:
+        for pieces in made.files.values():
+            for piece in pieces:
+                put(piece)
+    if hiding is not None:
+        hiding.tell()
+    told(made.report)
+    if report is not None:
+        Path(report).write_bytes(made.report.to_json() + b"\n")
+    sys.exit(3 if strict and made.report else 0)
+
+
+def _made(
+    transcript: Transcript, target: str, output: Path | None, patterns: tuple[str, ...] | None
+) -> tuple[Made, Hiding | None]:
+    """The files, and what is taken out of them. A session that stays in its format keeps its lines
+    but for that; any other is said anew without it."""
+    from interlingua.cli.hiding import Hiding
+    from interlingua.transcripts import Made, draft
+
+    name = output.name if output is not None else None
+    if patterns is None:
+        return draft(transcript, target, name), None
+    hiding = Hiding(patterns)
+    if transcript.origin is None or transcript.format != target:
+        return draft(hiding.transcript(transcript), target, name), hiding
+    files, report = draft(transcript, target, name)
+    return Made({each: hiding.lines(pieces) for each, pieces in files.items()}, report), hiding

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -79,28 +80,45 @@ def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
         yield from to_read.read_all(path)
 
 
+class Made(NamedTuple):
+    """Files that are not written yet: their names beside the main one, which comes first, and
+    their bytes in pieces; and what could not be said in them."""
+
+    files: dict[str, Iterable[bytes]]
+    report: Report
+
+
+def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
+    """What `write` would write to a file of this name."""
+    to = format_of(format)
+    name = name or f"{transcript.id or 'session'}.jsonl"
+    kept = way_home(transcript, to, name)
+    if kept is not None:
+        main, *beside = kept
+        renamed = {_inside(each, Path(main).stem, Path(name).stem): kept[each] for each in beside}
+        return Made({name: kept[main], **renamed}, Report(to.name))
+    if to.write is None:
+        raise TranscriptError(name, f"{to.name} can be read and not written")
+    files, report = to.write(transcript, name)
+    return Made({each: (data,) for each, data in files.items()}, report)
+
+
 def write(transcript: Transcript, path: AnyPath, format: str) -> Report:
     """Write a session. A file that is there is not overwritten; files beside it (of helpers)
     are written with it, all or none."""
     path = Path(path)
-    to = format_of(format)
-    files: dict[str, Iterable[bytes]]
-    kept = way_home(transcript, to, path.name)
-    if kept is not None:
-        files, report = dict(kept), Report(to.name)
-    elif to.write is None:
-        raise TranscriptError(path, f"{to.name} can be read and not written")
-    else:
-        draft = to.write(transcript, path.name)
-        report = draft.report
-        files = {name: (data,) for name, data in draft.files.items()}
+    files, report = draft(transcript, format, path.name)
+    write_files(files, path)
+    return report
+
+
+def write_files(files: dict[str, Iterable[bytes]], path: Path) -> None:
+    """Put files where they belong, the main one at `path`; none over one that is there."""
     main, *beside = files
-    stem, new = Path(main).stem, path.stem
     places = {path: files[main]}
     for name in beside:
-        places[path.parent / _inside(name, stem, new)] = files[name]
+        places[path.parent / _inside(name, Path(main).stem, path.stem)] = files[name]
     place(places)
-    return report
 
 
 def find(home: AnyPath | None = None) -> Iterator[Found]:
@@ -135,6 +153,7 @@ __all__ = [
     "Detected",
     "Format",
     "Found",
+    "Made",
     "ModelChange",
     "Origin",
     "Report",
@@ -143,10 +162,12 @@ __all__ = [
     "TranscriptError",
     "VersionError",
     "detect",
+    "draft",
     "find",
     "format_of",
     "formats",
     "read",
     "read_all",
     "write",
+    "write_files",
 ]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from interlingua.errors import DetectError
 from interlingua.losses import Report
+from interlingua.transcripts.glance import Glance
 from interlingua.transcripts.transcript import Transcript
 
 GROUP = "interlingua.transcripts"
@@ -64,6 +65,16 @@ class Found(msgspec.Struct, frozen=True):
     updated_at: float | None = None
 
 
+class Said(NamedTuple):
+    """What a line says in the conversation: who, what (JSON, its texts are searched), when; `id`
+    is the same where a file says the same message again."""
+
+    role: str
+    content: Any
+    time: str | None = None
+    id: str | None = None
+
+
 class Format(msgspec.Struct, frozen=True, kw_only=True):
     """One format of transcripts.
 
@@ -71,7 +82,10 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     `patch` the lines of one message that was changed (None: it cannot), `more` messages that
     were added behind the last line; a format without `write` is read only. `find` looks in a
     home folder, `place` says where the tool looks for a session, `resume` how it is asked to go
-    on with it."""
+    on with it, and `bring` how it takes in a file that was placed, where it does not find it by
+    itself; `beside` are small files that it wants near it. `session` reads one of a file with
+    many, by its id; `glance` tells what a list shows without reading everything, and `said`
+    what a line says in the conversation, for a search."""
 
     name: str
     title: str
@@ -89,6 +103,16 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     find: Callable[[Path], Iterator[Found]] | None = None
     place: Callable[[Transcript, Path], Path] | None = None
     resume: Callable[[Transcript, Path], list[str]] | None = None
+    bring: Callable[[Path], list[str]] | None = None
+    beside: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
+    newest: str | None = None
+    """The newest version of the tool that was seen to go on with what is written here."""
+    session: Callable[[Path, str], Transcript] | None = None
+    glance: Callable[[Path, str | None], Glance | None] | None = None
+    said: Callable[[dict[str, Any]], Said | None] | None = None
+    rows: bool = False
+    """Whether each line of a file is a conversation."""
+    suffix: str = ".jsonl"
 
 
 def formats() -> list[str]:

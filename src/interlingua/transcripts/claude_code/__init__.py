@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.transcripts.claude_code.find import find, place, resume
+from interlingua.transcripts.claude_code.find import find, place, resume, said
 from interlingua.transcripts.claude_code.read import read, signs
 from interlingua.transcripts.claude_code.write import more, patch, write
 from interlingua.transcripts.format import Format
@@ -19,4 +19,6 @@ FORMAT = Format(
     find=find,
     place=place,
     resume=resume,
+    newest="2.1.325",
+    said=said,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.transcripts.codex.find import find, place, resume
+from interlingua.transcripts.codex.find import find, place, resume, said
 from interlingua.transcripts.codex.read import read, signs
 from interlingua.transcripts.codex.write import more, patch, write
 from interlingua.transcripts.format import Format
@@ -19,4 +19,6 @@ FORMAT = Format(
     find=find,
     place=place,
     resume=resume,
+    newest="0.166.0",
+    said=said,
 )

@@ -7,20 +7,31 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from interlingua.transcripts.format import Found
+from interlingua.transcripts.codex.tables import OUTPUTS
+from interlingua.transcripts.format import Found, Said
 from interlingua.transcripts.transcript import Transcript
 
 THREAD = re.compile(
     r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?P<thread>[0-9a-f-]{36})(?P<part>_[0-9a-f-]{36})?\.jsonl"
 )
 
+_TOLD = ("content", "summary", "name", "arguments", "input", "output", "message", "action")
+"""What items say, by key."""
+
 
 def find(home: Path) -> Iterator[Found]:
+    """One for each thread: where it was set back, the file that was written last goes on."""
+    last: dict[str, Found] = {}
     for folder in ("sessions", "archived_sessions"):
         for path in sorted((_config(home) / folder).rglob("rollout-*.jsonl")):
             name = THREAD.fullmatch(path.name)
-            yield Found("codex", path, name and name["thread"], path.stat().st_mtime)
+            found = Found("codex", path, name and name["thread"], path.stat().st_mtime)
+            before = last.get(found.id or path.name)
+            if before is None or (found.updated_at or 0.0) >= (before.updated_at or 0.0):
+                last[found.id or path.name] = found
+    yield from last.values()
 
 
 def place(transcript: Transcript, home: Path) -> Path:
@@ -47,3 +58,13 @@ def _config(home: Path) -> Path:
     """`CODEX_HOME` says where, for this user's own home."""
     own = os.environ.get("CODEX_HOME")
     return Path(own) if own and home == Path.home() else home / ".codex"
+
+
+def said(value: dict[str, Any]) -> Said | None:
+    """Items alone are history; events say the same again."""
+    item = value.get("payload")
+    if value.get("type") not in ("response_item", "compacted") or not isinstance(item, dict):
+        return None
+    told = [item.get(key) for key in _TOLD]
+    role = item.get("role") or ("tool" if item.get("type") in OUTPUTS else "assistant")
+    return Said(role, told, value.get("timestamp"))

@@ -161,6 +161,7 @@ class _Rollout:
 
     def _details(self) -> dict[str, Any]:
         found = {"version": self.meta.get("cli_version"), "originator": self.meta.get("originator")}
+        found["parent"] = self.meta.get("parent_thread_id")
         return {key: value for key, value in found.items() if isinstance(value, str)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua.transcripts.format import Format
-from interlingua.transcripts.gemini_cli.find import find, place, resume
+from interlingua.transcripts.gemini_cli.find import beside, find, place, resume, said
 from interlingua.transcripts.gemini_cli.read import read, signs
 from interlingua.transcripts.gemini_cli.write import more, write
 
@@ -18,4 +18,7 @@ FORMAT = Format(
     find=find,
     place=place,
     resume=resume,
+    beside=beside,
+    newest="0.61.0",
+    said=said,
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from interlingua.transcripts.format import Found
+from interlingua.transcripts.format import Found, Said
 from interlingua.transcripts.transcript import Transcript
 
 
@@ -21,7 +23,18 @@ def find(home: Path) -> Iterator[Found]:
         if key not in longest or path.stat().st_size > longest[key].stat().st_size:
             longest[key] = path
     for path in longest.values():
-        yield Found("gemini-cli", path, None, path.stat().st_mtime)
+        yield Found("gemini-cli", path, _id(path), path.stat().st_mtime)
+
+
+def _id(path: Path) -> str | None:
+    """The first line names the session; the file has the beginning of its id."""
+    try:
+        with path.open("rb") as file:
+            about = msgspec.json.decode(file.readline())
+    except (OSError, msgspec.DecodeError):
+        return None
+    name = about.get("sessionId") if isinstance(about, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def place(transcript: Transcript, home: Path) -> Path:
@@ -36,25 +49,63 @@ def resume(transcript: Transcript, path: Path) -> list[str]:
     return ["gemini", "--resume", str(transcript.id)]
 
 
+def beside(transcript: Transcript, path: Path) -> dict[Path, bytes]:
+    """The mark by which a project finds its folder again (ProjectRegistry of Gemini CLI 0.61.0,
+    read 2026-11-17); the list of projects is the tool's own and stays as it is."""
+    folder = transcript.folder or str(Path.cwd())
+    return {path.parent.parent / ".project_root": folder.encode()}
+
+
 def _short_name(home: Path, folder: str) -> str:
+    """The name that the tool has for a folder, or would give it."""
+    projects, places = _projects(home / ".gemini" / "projects.json"), home / ".gemini" / "tmp"
+    if folder in projects and _owner(places / projects[folder]) in (None, folder):
+        return projects[folder]
+    for marked in sorted(places.glob("*/.project_root")):
+        if _owner(marked.parent) == folder:
+            return marked.parent.name
+    plain = re.sub("[^a-z0-9]+", "-", Path(folder).name.lower()).strip("-") or "project"
+    names = (plain if not count else f"{plain}-{count}" for count in itertools.count())
+    taken = set(projects.values())
+    return next(n for n in names if n not in taken and _owner(places / n) in (None, folder))
+
+
+def _projects(path: Path) -> dict[str, str]:
     try:
-        known = msgspec.json.decode((home / ".gemini" / "projects.json").read_bytes())
-        name = known["projects"][folder]
+        known = msgspec.json.decode(path.read_bytes())["projects"]
     except (OSError, msgspec.DecodeError, KeyError, TypeError):
-        name = None
-    plain = re.sub(r"[^a-z0-9]+", "-", Path(folder).name.lower()).strip("-")
-    return name if isinstance(name, str) else plain or "project"
+        return {}
+    pairs = known.items() if isinstance(known, dict) else ()
+    return {folder: name for folder, name in pairs if isinstance(name, str)}
+
+
+def _owner(place: Path) -> str | None:
+    try:
+        return (place / ".project_root").read_text().strip() or None
+    except OSError:
+        return None
 
 
 def folder_of(path: Path) -> str | None:
     """The working folder of a session, which its project's folder knows."""
-    try:
-        return (path.parent.parent / ".project_root").read_text().strip() or None
-    except OSError:
-        pass
-    try:
-        known = msgspec.json.decode((path.parents[3] / "projects.json").read_bytes())
-        names = {name: folder for folder, name in known["projects"].items()}
-        return names.get(path.parent.parent.name)
-    except (OSError, msgspec.DecodeError, KeyError, AttributeError, IndexError, TypeError):
+    owner = _owner(path.parent.parent)
+    if owner is not None or len(path.parents) < 4:
+        return owner
+    projects = _projects(path.parents[3] / "projects.json")
+    names = {name: folder for folder, name in projects.items()}
+    return names.get(path.parent.parent.name)
+
+
+def said(value: dict[str, Any]) -> Said | None:
+    """Prompts and answers, with the calls in them."""
+    kind = value.get("type")
+    if kind not in ("user", "gemini"):
         return None
+    calls = [
+        [call.get("name"), call.get("args"), call.get("result")]
+        for call in value.get("toolCalls") or ()
+        if isinstance(call, dict)
+    ]
+    told = [value.get("content"), value.get("thoughts"), calls]
+    role = "user" if kind == "user" else "assistant"
+    return Said(role, told, value.get("timestamp"), value.get("id"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from interlingua.transcripts.format import Format
-from interlingua.transcripts.opencode.database import find, read_all
+from interlingua.transcripts.opencode.database import read_all, read_session
+from interlingua.transcripts.opencode.find import bring, find, place, resume
 from interlingua.transcripts.opencode.read import read, signs
-from interlingua.transcripts.opencode.write import place, resume, write
+from interlingua.transcripts.opencode.write import write
 
 FORMAT = Format(
     name="opencode",
@@ -15,7 +16,11 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
+    suffix=".json",
     find=find,
     place=place,
     resume=resume,
+    bring=bring,
+    newest="1.18.33",
+    session=read_session,
 )

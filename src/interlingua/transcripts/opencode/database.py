@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from interlingua.transcripts.errors import TranscriptError
-from interlingua.transcripts.format import Found
-from interlingua.transcripts.opencode.read import NAME, Session, transcript
+from interlingua.transcripts.opencode.read import Session, read, transcript
 from interlingua.transcripts.transcript import OriginFile, Transcript
 
 
@@ -24,11 +23,7 @@ def read_newest(path: Path) -> Transcript:
 
 def read_all(path: Path) -> Iterator[Transcript]:
     """Every session of a database, or the one of an export."""
-    with path.open("rb") as file:
-        is_database = file.read(16).startswith(b"SQLite")
-    if not is_database:
-        from interlingua.transcripts.opencode.read import read
-
+    if not is_database(path):
         yield read(path)
         return
     with closing(_open(path)) as database:
@@ -36,14 +31,27 @@ def read_all(path: Path) -> Iterator[Transcript]:
             yield _read(database, path, name)
 
 
-def find(home: Path) -> Iterator[Found]:
-    path = home / ".local" / "share" / "opencode" / "opencode.db"
-    if not path.is_file():
-        return
+def read_session(path: Path, name: str) -> Transcript:
+    """One session by its id, of a database or of an export, which has but one."""
+    if not is_database(path):
+        return read(path)
     with closing(_open(path)) as database:
-        rows = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
-        for name, time in _rows(database, path, rows):
-            yield Found(NAME, path, name, time / 1000)
+        if _session(database, path, name) is None:
+            raise TranscriptError(path, f"there is no session {name} in it")
+        return _read(database, path, name).replace(origin=None)  # the file holds others, too
+
+
+def sessions_of(path: Path) -> list[tuple[str, float]]:
+    """The sessions of a database that are nobody's helpers: their ids, and when they were last
+    changed, in seconds."""
+    query = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
+    with closing(_open(path)) as database:
+        return [(name, time / 1000) for name, time in _rows(database, path, query)]
+
+
+def is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16).startswith(b"SQLite")
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -45,18 +44,9 @@ def write(transcript: Transcript, name: str) -> Draft:
     return Draft({name: data + b"\n"}, report)
 
 
-def place(transcript: Transcript, home: Path) -> Path:
-    """Sessions live in a database: an export is put aside and imported."""
-    return home / ".local" / "share" / "opencode" / "import" / f"{_session_id(transcript)}.json"
-
-
-def resume(transcript: Transcript, path: Path) -> list[str]:
-    return ["opencode", "--session", _session_id(transcript)]
-
-
 class _Export:
     def __init__(self, transcript: Transcript) -> None:
-        self.id = _session_id(transcript)
+        self.id = session_id(transcript)
         self.transcript = transcript
         self.time = transcript.created_at or datetime.now(UTC)
         self.made: list[dict[str, Any]] = []
@@ -204,7 +194,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
     return {"cost": float(usage.cost_usd or 0), "tokens": {**tokens, "cache": cache}}
 
 
-def _session_id(transcript: Transcript) -> str:
+def session_id(transcript: Transcript) -> str:
     name = transcript.id or ""
     if name.startswith("ses_") and name[4:].isalnum():
         return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua.transcripts.format import Format
-from interlingua.transcripts.pi.find import find, place, resume
+from interlingua.transcripts.pi.find import find, place, resume, said
 from interlingua.transcripts.pi.read import read, signs
 from interlingua.transcripts.pi.write import more, patch, write
 
@@ -19,4 +19,6 @@ FORMAT = Format(
     find=find,
     place=place,
     resume=resume,
+    newest="1.5.0",
+    said=said,
 )

@@ -15,5 +15,6 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
+    suffix=".json",
     form=form,
 )

@@ -1,0 +1,94 @@
+"""What commands on the sessions of other agents share: which session, which home, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from interlingua.cli.terminal import complain
+
+if TYPE_CHECKING:
+    from interlingua.losses import Report
+    from interlingua.prices.table import PriceTable
+    from interlingua.transcripts.glance import Answer
+
+F = TypeVar("F", bound=Callable[..., object])
+
+SESSION = (
+    "SESSION is a file, an id or the beginning of one (`codex:` before it says whose), or `latest`."
+)
+
+home_option: Callable[[F], F] = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the agents keep their files; your home folder, if not.",
+)
+
+
+def from_option(help: str, many: bool = False) -> Callable[[F], F]:
+    """`--from`: a format of transcripts, or several."""
+    name = "formats" if many else "format"
+    return click.option("--from", name, metavar="FORMAT", multiple=many, help=help)
+
+
+def redact_options(command: F) -> F:
+    """`--redact`, and `--pattern` for what else is to be taken out."""
+    pattern = click.option(
+        "--pattern",
+        "patterns",
+        multiple=True,
+        metavar="[NAME=]REGEX",
+        help="With --redact: this, too. May be given often.",
+    )
+    redact = click.option(
+        "--redact", is_flag=True, help="Without keys, addresses and home folders; says what."
+    )
+    return redact(pattern(command))
+
+
+def known_format(name: str, option: str) -> str:
+    """The name of a format; wrong usage if there is none."""
+    from interlingua.transcripts import formats
+
+    known = formats()
+    if name not in known:
+        problem = f"no format is called {name!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint=option)
+    return name
+
+
+def price_of(answers: Iterable[Answer], table: PriceTable) -> tuple[Decimal | None, int]:
+    """What answers cost, and how many have no known price. None where nothing is known."""
+    spent, priced, unpriced = Decimal(0), 0, 0
+    for answer in answers:
+        cost = cost_of_answer(answer, table)
+        if cost is None:
+            unpriced += 1
+        else:
+            spent, priced = spent + cost, priced + 1
+    return (spent if priced else None), unpriced
+
+
+def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
+    """What a tool noted, else what the table says; None where nobody knows."""
+    from interlingua.models.names import UnknownModelError
+    from interlingua.prices.cost import UnknownCostError, cost_of
+
+    if answer.usage.cost_usd is not None:
+        return answer.usage.cost_usd
+    if answer.model is None:
+        return None
+    try:
+        return cost_of(answer.usage, answer.model, table, answer.created_at).total
+    except (UnknownModelError, UnknownCostError, ValueError):
+        return None
+
+
+def told(report: Report) -> None:
+    """Losses that matter, on standard error."""
+    if any(loss.severity != "info" for loss in report):
+        complain(str(report))

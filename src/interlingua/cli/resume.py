@@ -1,0 +1,204 @@
+"""`interlingua resume`: go on with a session in another tool."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from interlingua.cli.agents import (
+    SESSION,
+    from_option,
+    home_option,
+    known_format,
+    redact_options,
+    told,
+)
+from interlingua.cli.main import shown
+from interlingua.cli.stores import find_session, json_option, opened, store_option
+from interlingua.cli.terminal import complain, counted, put_json
+
+if TYPE_CHECKING:
+    from interlingua.losses import Report
+    from interlingua.transcripts import Transcript
+    from interlingua.transcripts.placing import Plan
+
+CHAT = "chat"
+STORE = "store:"
+"""What a session's name begins with that is in the store."""
+TOLD = 12
+"""Losses that are told one by one."""
+
+
+@click.command("resume", help=f"Go on with a session in another tool. {SESSION}")
+@click.argument("session")
+@click.option("--in", "target", required=True, metavar="TOOL", help="codex, claude-code, …, chat.")
+@from_option("The format, if it is not clear.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Work there, not where it did.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--run", is_flag=True, help="Go on at once; without it, the command is printed.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be lost, and write nothing.")
+@click.option("--untested", is_flag=True, help="Also for a version that nobody has tried.")
+@redact_options
+@json_option
+@store_option
+@home_option
+def command(
+    session: str,
+    target: str,
+    format: str | None,
+    folder: Path | None,
+    yes: bool,
+    run: bool,
+    dry_run: bool,
+    untested: bool,
+    redact: bool,
+    patterns: tuple[str, ...],
+    as_json: bool,
+    address: str | None,
+    home: Path | None,
+) -> None:
+    from interlingua.transcripts import sessions
+    from interlingua.transcripts.placing import agents, carry_out, plan
+
+    known = [*agents(), CHAT]
+    if target not in known:
+        problem = f"nothing goes on in {target!r}: {', '.join(known)}"
+        raise click.BadParameter(problem, param_hint="--in")
+    if as_json and run:
+        raise click.UsageError("--json prints what is to be done, and --run does it: give one")
+    found = None
+    if session.startswith(STORE):
+        transcript = _stored(session.removeprefix(STORE), address)
+    else:
+        found = sessions.pick(session, home, [known_format(format, "--from")] if format else [])
+        transcript = sessions.opened(found)
+    told(transcript.report)
+    if redact:
+        from interlingua.cli.hiding import Hiding
+
+        hiding = Hiding(patterns)
+        transcript = hiding.transcript(transcript, keep_folder=True)
+        hiding.tell()
+    if folder is not None:
+        transcript = transcript.replace(folder=str(folder.expanduser().absolute()), origin=None)
+    if target == CHAT:
+        if not dry_run:
+            _chat(transcript, address, run, as_json)
+        return
+    planned = plan(transcript, target, home, None if redact or folder else found)
+    _check(planned, untested, run)
+    if not as_json:
+        _tell(planned)
+    if dry_run:
+        sys.exit(0)
+    if planned.files:
+        _ask(planned.report, yes)
+        carry_out(planned)
+    if as_json:
+        put_json(_told(planned))
+    else:
+        _go_on(planned.commands, planned.folder, run, home)
+
+
+def _stored(id: str, address: str | None) -> Transcript:
+    from interlingua.cli.abroad import transcript_of
+    from interlingua.losses import Report
+
+    report = Report("transcript")
+    with opened(address) as store:
+        transcript = transcript_of(store, find_session(store, id), report)
+    return transcript.replace(report=report)
+
+
+def _check(plan: Plan, untested: bool, run: bool) -> None:
+    """Whether the tool is there, and of a version that is known."""
+    from interlingua.transcripts.placing import installed_version, require_known
+
+    program = plan.commands[-1][0]
+    if run and shutil.which(program) is None:
+        raise click.UsageError(f"{program} is not installed here; without --run it is not needed")
+    if plan.files and not untested:
+        require_known(plan.format, program, installed_version(program))
+
+
+def _tell(plan: Plan) -> None:
+    """What is about to happen, for people."""
+    if not plan.files:
+        click.echo(f"It is a session of {plan.format.title} already.", err=True)
+        return
+    click.echo(f"{plan.format.title}: {shown(str(plan.path))}", err=True)
+    _tell_losses(plan.report)
+    if plan.folder and not Path(plan.folder).is_dir():
+        problem = f"the folder {plan.folder} is not there: --folder names another"
+        complain(problem)
+
+
+def _tell_losses(report: Report) -> None:
+    losses = [loss for loss in report if loss.severity != "info"]
+    if not losses:
+        click.echo("Nothing is lost.", err=True)
+        return
+    click.echo(f"{counted(len(losses), 'thing')} cannot be said there:", err=True)
+    for loss in losses[:TOLD]:
+        complain(f"  {loss}")
+    if len(losses) > TOLD:
+        complain(f"  and {len(losses) - TOLD:,} more")
+
+
+def _ask(report: Report, yes: bool) -> None:
+    if yes or all(loss.severity == "info" for loss in report):
+        return
+    click.confirm("Go on?", abort=True, err=True)
+
+
+def _told(plan: Plan) -> dict[str, object]:
+    return {
+        "format": plan.format.name,
+        "id": plan.id,
+        "folder": plan.folder,
+        "path": str(plan.path),
+        "written": [str(path) for path in plan.files],
+        "commands": plan.commands,
+        "losses": plan.report.losses,
+    }
+
+
+def _go_on(
+    commands: list[list[str]], folder: str | None, run: bool, home: Path | None = None
+) -> None:
+    """Run the commands one after another where the session works, or print them."""
+    there = folder if folder and Path(folder).is_dir() else None
+    if not run:
+        steps = [*([["cd", folder]] if folder else []), *commands]
+        click.echo(shown(" && ".join(shlex.join(step) for step in steps)))
+        return
+    environ = {**os.environ, **({"HOME": str(home)} if home is not None else {})}
+    for each in commands:
+        code = subprocess.run(each, cwd=there, env=environ, check=False).returncode
+        if code:
+            sys.exit(code)
+
+
+def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool) -> None:
+    """Our own chat: the session goes into the store."""
+    from interlingua.cli.settling import settle
+
+    with opened(address, make=True) as store:
+        settled = settle(store, transcript)
+    for odd in settled.odd:
+        complain(odd)
+    id = settled.sessions[0]
+    command = ["interlingua", "chat", "--resume", id, *(["--store", address] if address else [])]
+    if as_json:
+        put_json({"format": CHAT, "id": id, "folder": transcript.folder, "commands": [command]})
+    elif run:
+        _go_on([[sys.executable, "-m", *command]], transcript.folder, run)
+    else:
+        _go_on([command], transcript.folder, run)

@@ -1,0 +1,122 @@
+"""A session on its way to another tool: where that tool looks for it, and how it goes on.
+
+Nothing that is there is changed: a session gets an id that no session of the tool has, and files
+are new ones. Which versions of a tool take what is written here was tried with the tools; a later
+one is refused until somebody has seen it go on.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from interlingua.losses import Report
+from interlingua.transcripts import draft
+from interlingua.transcripts.errors import TranscriptError, VersionError
+from interlingua.transcripts.files import place
+from interlingua.transcripts.format import Format, Found, format_of
+from interlingua.transcripts.sessions import here
+from interlingua.transcripts.transcript import Transcript
+
+_PATIENCE = 20
+"""Seconds that a tool may take to say its version."""
+
+
+class Plan(NamedTuple):
+    """What is to be written, what would be lost, and the commands that go on, in order. Without
+    files, the session is the tool's own and lies where it looks for it."""
+
+    format: Format
+    id: str | None
+    folder: str | None
+    path: Path
+    files: dict[Path, Iterable[bytes]]
+    report: Report
+    commands: list[list[str]]
+
+
+def agents() -> list[str]:
+    """The formats of tools that can be asked to go on."""
+    from interlingua.transcripts.format import all_formats
+
+    return [each.name for each in all_formats() if each.place and each.resume and each.write]
+
+
+def plan(
+    transcript: Transcript, format: str, home: Path | None = None, found: Found | None = None
+) -> Plan:
+    """How this session goes on in the tool of that format; nothing is written yet. `found` is
+    where it lies, unless it was changed."""
+    to = format_of(format)
+    if to.place is None or to.resume is None:
+        raise TranscriptError(format, f"no tool goes on with it: {', '.join(agents())}")
+    folder = Path.home() if home is None else home
+    known = here(folder, [format])
+    if found is not None and (found.format, found.path) in [(k.format, k.path) for k in known]:
+        go_on = [to.resume(transcript, found.path)]
+        lies = (transcript.id, transcript.folder, found.path)
+        return Plan(to, *lies, {}, Report(format), go_on)
+    transcript, path = _free(transcript, to, folder, known)
+    files, report = draft(transcript, format, path.name)
+    main, *beside = files
+    places = {path: files[main]} | {path.parent / name: files[name] for name in beside}
+    if to.beside is not None:
+        wanted = to.beside(transcript, path).items()
+        places |= {each: (data,) for each, data in wanted if not each.exists()}
+    commands = [*([to.bring(path)] if to.bring else []), to.resume(transcript, path)]
+    return Plan(to, transcript.id, transcript.folder, path, places, report, commands)
+
+
+def carry_out(plan: Plan) -> None:
+    """Write the files, all or none."""
+    place(plan.files)
+
+
+def _free(
+    transcript: Transcript, to: Format, home: Path, known: list[Found]
+) -> tuple[Transcript, Path]:
+    """The session under an id of its own that the tool does not have yet, and its place. What is
+    brought to the tool that it came from keeps its id, if that is free."""
+    assert to.place is not None
+    taken = {each.id for each in known}
+    own = transcript.id if transcript.format == to.name and transcript.id else None
+    made = str(uuid5(NAMESPACE_URL, f"{to.name}:{transcript.format}:{transcript.id}"))
+    for name in (own or made, made if transcript.id else str(uuid4()), str(uuid4())):
+        named = transcript if name == own else transcript.replace(id=name, origin=None)
+        path = to.place(named, home)
+        if name not in taken and path.stem not in taken and not path.exists():
+            break
+    return named, path
+
+
+def installed_version(program: str) -> str | None:
+    """What the tool on this machine says its version is; None if there is none, or it says none."""
+    where = shutil.which(program)
+    if where is None:
+        return None
+    try:
+        ask = [where, "--version"]
+        said = subprocess.run(ask, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    number = re.search(r"\d+(\.\d+)+", said.stdout)
+    return number[0] if number else None
+
+
+def require_known(to: Format, program: str, version: str | None) -> None:
+    """`VersionError` where the tool is of a later series than any that was tried."""
+    if version is not None and to.newest is not None and _series(version) > _series(to.newest):
+        raise VersionError(
+            f"{program} {version}",
+            f"cannot be written for yet: {to.newest} is the newest that was seen to go on",
+        )
+
+
+def _series(version: str) -> tuple[int, ...]:
+    """The first two numbers: a third one marks repairs."""
+    return tuple(int(number) for number in version.split(".")[:2])

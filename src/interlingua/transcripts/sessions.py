@@ -1,0 +1,204 @@
+"""The sessions on this machine: found, named, told at a glance, and opened.
+
+A glance at a long file takes a while, so it is kept in the user's cache folder under the path, the
+size and the time of the file; what was kept of a file that has changed since is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from interlingua.errors import InterlinguaError
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Found, all_formats, format_of
+from interlingua.transcripts.glance import Glance, glance_of
+from interlingua.transcripts.transcript import Transcript
+
+LATEST = "latest"
+_NAMED = 5
+"""Candidates that an error names."""
+_RECENT = 20
+"""Files of which one may be the latest session."""
+_FORM = 1
+"""Which form kept glances have; those of another are not used."""
+
+
+def here(home: Path | None = None, formats: Iterable[str] = ()) -> list[Found]:
+    """Every session of these agents (of all, if none is named), the last changed first."""
+    folder = Path.home() if home is None else home
+    wanted = set(formats)
+    found: list[Found] = []
+    for each in all_formats():
+        if each.find is not None and (not wanted or each.name in wanted):
+            found.extend(each.find(folder))
+    return sorted(found, key=lambda one: -(one.updated_at or 0.0))
+
+
+def pick(name: str, home: Path | None = None, formats: Iterable[str] = ()) -> Found:
+    """The session that is meant: a file's path, an id, the only one that begins so, or `latest`;
+    `codex:` before an id says whose."""
+    path = Path(name)
+    if path.exists():
+        return at(path, next(iter(formats), None))
+    agent, colon, rest = name.partition(":")
+    if colon and any(agent == each.name for each in all_formats()):
+        formats, name = [agent], rest
+    found = here(home, formats)
+    if name != LATEST:
+        return _only(name, found)
+    if not found:
+        raise TranscriptError(name, "no agent has a session here")
+    return _latest(found[:_RECENT])
+
+
+def _latest(found: list[Found]) -> Found:
+    """Files may have been copied, all at one time: of the newest, what is said in them decides.
+    Sessions of helpers are not meant."""
+    told = [(glance, each) for each, glance in glances(found) if isinstance(glance, Glance)]
+    own = [(glance, each) for glance, each in told if glance.parent is None] or told
+    times = [(changed(glance, each), each) for glance, each in own]
+    return max(times, key=lambda pair: pair[0])[1] if times else found[0]
+
+
+def changed(glance: Glance, found: Found) -> float:
+    """When something was last said in a session, or when its file was changed."""
+    time = glance.updated_at or glance.created_at
+    return time.timestamp() if time else found.updated_at or 0.0
+
+
+def at(path: Path, format: str | None = None) -> Found:
+    """The session in a file; the format is found out where it is not said."""
+    from interlingua import transcripts
+
+    known = format or transcripts.detect(path).format
+    return Found(known, path, None, path.stat().st_mtime)
+
+
+def _only(name: str, found: list[Found]) -> Found:
+    start = name.lower()
+    same = [each for each in found if (each.id or "").lower() == start]
+    fitting = same or [
+        each for each in found if start and (each.id or "").lower().startswith(start)
+    ]
+    if not fitting:
+        raise TranscriptError(name, "no session has this id, and no file this path")
+    if len(fitting) > 1:
+        names = ", ".join(f"{each.format}:{each.id}" for each in fitting[:_NAMED])
+        more = " and others" if len(fitting) > _NAMED else ""
+        raise TranscriptError(name, f"several sessions are meant: {names}{more}")
+    return fitting[0]
+
+
+def opened(found: Found) -> Transcript:
+    """The whole session."""
+    from interlingua import transcripts
+
+    of = format_of(found.format)
+    if found.id is None:
+        return transcripts.read(found.path, found.format)
+    if of.session is not None:
+        return of.session(found.path, found.id)
+    if of.read_all is None:
+        return transcripts.read(found.path, found.format)
+    for each in transcripts.read_all(found.path, found.format):
+        if each.id == found.id:
+            return each
+    raise TranscriptError(found.path, f"there is no session {found.id} in it")
+
+
+def look(found: Found) -> Glance:
+    """A session at a glance; `TranscriptError` if it cannot be read at all."""
+    of = format_of(found.format)
+    told = of.glance(found.path, found.id) if of.glance is not None else None
+    return glance_of(opened(found)) if told is None else told
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A glance, and the file that it was taken at."""
+
+    form: int
+    path: str
+    id: str | None
+    size: int
+    time: int
+    glance: Glance
+
+
+class Glances:
+    """Glances, kept from one time to the next; without a folder, none is."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def of(self, found: Found) -> Glance:
+        state = _state(found.path)
+        kept = self._kept(found)
+        if kept is not None and (kept.size, kept.time) == state:
+            return kept.glance
+        glance = look(found)
+        self._keep(Kept(_FORM, str(found.path), found.id, *state, glance), found)
+        return glance
+
+    def _place(self, found: Found) -> Path | None:
+        if self.folder is None:
+            return None
+        key = f"{found.format}\n{found.path.absolute()}\n{found.id}"
+        return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.json"
+
+    def _kept(self, found: Found) -> Kept | None:
+        place = self._place(found)
+        if place is None:
+            return None
+        try:
+            kept = _decoder.decode(place.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return None
+        return kept if kept.form == _FORM else None
+
+    def _keep(self, kept: Kept, found: Found) -> None:
+        """A folder that cannot be written to is no reason to fail."""
+        place = self._place(found)
+        if place is None:
+            return
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+                file.write(msgspec.json.encode(kept))
+            os.replace(file.name, place)
+        except OSError:
+            return
+
+
+_decoder = msgspec.json.Decoder(Kept)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Size and time of a file; of a database, of the log beside it too."""
+    size = time = 0
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        try:
+            about = each.stat()
+        except OSError:
+            continue
+        size, time = size + about.st_size, max(time, about.st_mtime_ns)
+    return size, time
+
+
+def glances(
+    found: Iterable[Found], keep: Path | None = None
+) -> Iterator[tuple[Found, Glance | str]]:
+    """Each session at a glance, or why it cannot be read."""
+    known = Glances(keep)
+    for each in found:
+        try:
+            yield each, known.of(each)
+        except InterlinguaError as odd:
+            yield each, str(odd)
+        except OSError as odd:
+            yield each, f"{each.path}: {odd.strerror or type(odd).__name__}"
