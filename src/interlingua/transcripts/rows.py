@@ -93,6 +93,36 @@ def read_first(path: Path, name: str, read_row: ReadRow) -> Transcript:
     return first
 
 
+def readers(
+    name: str, read_row: ReadRow
+) -> tuple[Callable[[Path], Transcript], Callable[[Path], Iterator[Transcript]]]:
+    """`read` and `read_all` of a format that is read row by row."""
+
+    def read(path: Path) -> Transcript:
+        return read_first(path, name, read_row)
+
+    def read_all(path: Path) -> Iterator[Transcript]:
+        return read_rows(path, name, read_row)
+
+    return read, read_all
+
+
+def batch_signs(sample: Sample, asked: str, answered: str) -> str | None:
+    """By what a batch is recognised: a name that its owner gave, and one of two members."""
+    row = first_row(sample)
+    if row is None or "custom_id" not in row:
+        return None
+    if asked in row:
+        return f"requests with a custom_id and {asked}"
+    return f"answers with a custom_id and a {answered}" if answered in row else None
+
+
+def text_in(row: Row, *keys: str) -> str | None:
+    """The first of these members that is a text with something in it."""
+    found = (row.get(key) for key in keys)
+    return next((each for each in found if isinstance(each, str) and each), None)
+
+
 def read_rows(path: Path, name: str, read_row: ReadRow) -> Iterator[Transcript]:
     """Every conversation of a file. One that is alone in it goes home with the whole file."""
     file = RowsFile(path, Report(name))

@@ -34,6 +34,15 @@ def total(usages: Iterable[Usage | None]) -> Usage:
     return Usage(cost_usd=cost, **counts)  # type: ignore[arg-type]  # the names are those of ints
 
 
+def usage_with(
+    prompt: int | None, output: int | None, cached: int | None, written: int | None
+) -> Usage:
+    """Usage of counts of which the prompt's includes what was read from a cache, and written to
+    it."""
+    fresh = None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0)
+    return Usage(fresh, output, cached, written)
+
+
 def usage_of(messages: Iterable[Message]) -> Usage:
     """What these messages used together."""
     return total(message.metadata.usage for message in messages)

@@ -7,16 +7,7 @@ from typing import Any
 
 from interlingua.errors import MissingExtraError
 from interlingua.gateway.state import Exchange
-
-# Names of the convention where they are not ours.
-PROVIDERS = {
-    "azure": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "gemini": "gcp.gemini",
-    "mistral": "mistral_ai",
-    "vertex": "gcp.vertex_ai",
-    "xai": "x_ai",
-}
+from interlingua.transcripts.otel.tables import PROVIDER_WORDS
 
 
 class Spans:
@@ -76,7 +67,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
     assert target is not None
     said: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": PROVIDERS.get(target.provider.key, target.provider.key),
+        "gen_ai.provider.name": PROVIDER_WORDS.get(target.provider.key, target.provider.key),
         "gen_ai.request.model": target.name[:200],
         "gen_ai.request.stream": exchange.stream,
         "interlingua.request.id": exchange.id,

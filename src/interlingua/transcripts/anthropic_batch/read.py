@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from interlingua.errors import ReadError, found
@@ -13,34 +11,18 @@ from interlingua.model.metadata import MessageMetadata, MessageStatus
 from interlingua.transcripts.answers import read_answer
 from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.rows import Conversation, Row, batch_signs, readers, text_in
 
 NAME = "anthropic-batch"
 DIALECT = "anthropic"
 
 
 def signs(sample: Sample) -> str | None:
-    row = first_row(sample)
-    if row is None or "custom_id" not in row:
-        return None
-    if "params" in row:
-        return "requests with a custom_id and params"
-    return "answers with a custom_id and a result" if "result" in row else None
-
-
-def read(path: Path) -> Transcript:
-    """The first request or answer."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
+    return batch_signs(sample, "params", "result")
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
-    name = row.get("custom_id")
-    name = name if isinstance(name, str) else None
+    name = text_in(row, "custom_id")
     params, result = row.get("params"), row.get("result")
     if isinstance(params, dict):
         request = read_body(params, DIALECT, report)
@@ -61,3 +43,6 @@ def _result(result: dict[str, Any], name: str | None, row: Row) -> Conversation:
             return Conversation((Message(Role.ASSISTANT, (), metadata=metadata),), name, row=row)
         case _:
             raise ReadError(NAME, "$.result", "a result that succeeded or not", found(result))
+
+
+read, read_all = readers(NAME, _conversation)

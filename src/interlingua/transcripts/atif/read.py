@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from interlingua.errors import InterlinguaError, ReadError, found
@@ -25,7 +24,7 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.memo import KEY, recall
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.transcript import SubAgent, Transcript
 
@@ -52,15 +51,6 @@ def signs(sample: Sample) -> str | None:
     version = row.get("schema_version") if row else None
     known = isinstance(version, str) and version.startswith("ATIF")
     return f"schema_version {version}" if known else None
-
-
-def read(path: Path) -> Transcript:
-    """One trajectory; others that it names are not read."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
@@ -238,3 +228,6 @@ def _count(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+read, read_all = readers(NAME, _conversation)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,9 +21,8 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.transcripts.chatgpt.content import read_content
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 from interlingua.transcripts.times import from_millis
-from interlingua.transcripts.transcript import Transcript
 from interlingua.transcripts.ways import Turn, branches_of, way_to
 
 NAME = "chatgpt"
@@ -34,15 +32,6 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 def signs(sample: Sample) -> str | None:
     row = first_row(sample)
     return "conversations with a mapping" if row and "mapping" in row else None
-
-
-def read(path: Path) -> Transcript:
-    """The first conversation."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
@@ -141,3 +130,6 @@ def _time(seconds: Any) -> datetime | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+read, read_all = readers(NAME, _conversation)

@@ -4,7 +4,6 @@ them is an answer of its own."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from interlingua.errors import ReadError, found
@@ -23,9 +22,8 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.transcript import Transcript
 from interlingua.transcripts.ways import Turn, branches_of, way_to
 
 NAME = "claude-ai"
@@ -39,15 +37,6 @@ _ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
 def signs(sample: Sample) -> str | None:
     row = first_row(sample)
     return "conversations with chat_messages" if row and "chat_messages" in row else None
-
-
-def read(path: Path) -> Transcript:
-    """The first conversation."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
@@ -151,3 +140,6 @@ def _list(value: Any) -> list[Any]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+read, read_all = readers(NAME, _conversation)

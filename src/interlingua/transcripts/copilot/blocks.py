@@ -17,6 +17,7 @@ from interlingua.model.blocks import (
     Block,
     DocumentBlock,
     ImageBlock,
+    MediaBlock,
     RedactedThinkingBlock,
     Source,
     TextBlock,
@@ -28,11 +29,10 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.copilot.tables import REASONERS
+from interlingua.transcripts.media import media_block
 
 NAME = "copilot"
 Data = dict[str, Any]
-Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
-_MEDIA: dict[str, type[Media]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
 _REASONER_OF = {name: word for word, name in REASONERS.items()}
 
 
@@ -58,8 +58,8 @@ class Assets:
             if data is None or media is None:
                 yield UnknownBlock({NAME: part})
                 continue
-            kind = _MEDIA.get(media.partition("/")[0], DocumentBlock)
-            yield kind(Source("base64", data), media, text_or_none(part.get("displayName")))
+            name = text_or_none(part.get("displayName"))
+            yield media_block(Source("base64", data), media, name)
 
     def _bytes(self, part: Any) -> str | None:
         if not isinstance(part, dict):
@@ -176,8 +176,8 @@ def _write_thinking(message: Message) -> Data:
     return said
 
 
-def assets_of(blocks: Sequence[Block]) -> list[tuple[Media, Data]]:
-    """Media whose bytes are there, and the event that keeps them."""
+def assets_of(blocks: Sequence[Block]) -> list[tuple[MediaBlock, Data]]:
+    """MediaBlock whose bytes are there, and the event that keeps them."""
     found = []
     for block in blocks:
         if isinstance(block, ImageBlock | AudioBlock | VideoBlock | DocumentBlock):
@@ -187,7 +187,7 @@ def assets_of(blocks: Sequence[Block]) -> list[tuple[Media, Data]]:
     return found
 
 
-def _asset(block: Media) -> Data | None:
+def _asset(block: MediaBlock) -> Data | None:
     data, media = block.source.data, block.media_type
     if block.source.kind != "base64" or data is None or media is None:
         return None
@@ -200,11 +200,11 @@ def _asset(block: Media) -> Data | None:
     return {**asset, "byteLength": len(plain), "data": data}
 
 
-def attachment(block: Media, asset: Data) -> Data:
+def attachment(block: MediaBlock, asset: Data) -> Data:
     named = {key: asset[key] for key in ("assetId", "byteLength", "mimeType")}
     return {"type": "blob", **named, **({"displayName": block.name} if block.name else {})}
 
 
-def picture(block: Media, asset: Data) -> Data:
+def picture(block: MediaBlock, asset: Data) -> Data:
     """Beside a tool's text."""
     return {key: value for key, value in asset.items() if key != "data"}

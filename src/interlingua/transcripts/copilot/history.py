@@ -22,6 +22,7 @@ from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
+from interlingua.transcripts.totals import usage_with
 from interlingua.transcripts.tree import Entry
 
 
@@ -167,14 +168,8 @@ def _usage(used: Data) -> Usage | None:
     if prompt is None and output is None:
         return None
     cached, written = _whole(used.get("cacheReadTokens")), _whole(used.get("cacheWriteTokens"))
-    fresh = None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0)
-    return Usage(
-        input_tokens=fresh,
-        output_tokens=output,
-        cached_input_tokens=cached,
-        cache_creation_input_tokens=written,
-        reasoning_tokens=_whole(used.get("reasoningTokens")),
-    )
+    usage = usage_with(prompt, output, cached, written)
+    return usage.replace(reasoning_tokens=_whole(used.get("reasoningTokens")))
 
 
 def _whole(value: Any) -> int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,8 +11,7 @@ from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.openai_finetune.read import messages_of
 from interlingua.transcripts.openai_finetune.read import signs as signs_of_finetuning
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 
 NAME = "hf-messages"
 DIALECT = "openai-chat"
@@ -34,15 +31,6 @@ def signs(sample: Sample) -> str | None:
     if any("parts" in each for each in spoken):
         return None  # messages of an interface, not of a chat template
     return "rows of chat messages" if "role" in spoken[0] else None
-
-
-def read(path: Path) -> Transcript:
-    """The first conversation."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
@@ -76,3 +64,6 @@ def _call(call: Any) -> Any:
         return call
     text = msgspec.json.encode(function["arguments"]).decode()
     return {**call, "function": {**function, "arguments": text}}
+
+
+read, read_all = readers(NAME, _conversation)

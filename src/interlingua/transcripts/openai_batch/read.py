@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 from interlingua.errors import ReadError, found
 from interlingua.losses import Report
 from interlingua.transcripts.answers import read_answer
 from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.openai_batch.tables import NAME, OBJECTS, URLS
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.rows import Conversation, Row, batch_signs, readers, text_in
 
 
 def signs(sample: Sample) -> str | None:
-    row = first_row(sample)
-    if row is None or "custom_id" not in row:
-        return None
-    if "url" in row:
-        return "requests with a custom_id and a url"
-    return "answers with a custom_id and a response" if "response" in row else None
-
-
-def read(path: Path) -> Transcript:
-    """The first request or answer."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
+    return batch_signs(sample, "url", "response")
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
-    name = row.get("custom_id")
-    name = name if isinstance(name, str) else None
+    name = text_in(row, "custom_id")
     body = row.get("body")
     if isinstance(body, dict):
         dialect = _known(URLS, row.get("url"), "$.url")
@@ -56,3 +37,6 @@ def _known(table: dict[str, str], word: object, path: str) -> str:
     if isinstance(word, str) and word in table:
         return table[word]
     raise ReadError(NAME, path, f"one of {', '.join(table)}", found(word))
+
+
+read, read_all = readers(NAME, _conversation)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 from interlingua.losses import Report
 from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 
 NAME = "openai-finetune"
 DIALECT = "openai-chat"
@@ -46,16 +42,10 @@ def arguments_in(messages: list[Row]) -> list[object]:
     return [each.get("arguments") for each in functions if isinstance(each, dict)]
 
 
-def read(path: Path) -> Transcript:
-    """The first conversation."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
-
-
 def _conversation(row: Row, report: Report) -> Conversation:
     request = read_body(row, DIALECT, report)
     rest = {key: value for key, value in row.items() if key != "messages"}
     return Conversation(request.messages, None, request.tools, rest)
+
+
+read, read_all = readers(NAME, _conversation)

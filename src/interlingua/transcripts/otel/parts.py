@@ -16,6 +16,7 @@ from interlingua.model.blocks import (
     CompactionBlock,
     DocumentBlock,
     ImageBlock,
+    MediaBlock,
     RefusalBlock,
     Source,
     TextBlock,
@@ -26,16 +27,10 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.message import Message, Role
+from interlingua.transcripts.media import media_block, source_of
 
 NAME = "otel"
 Wire = dict[str, Any]
-Media = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
-_MEDIA: dict[str, type[Media]] = {
-    "image": ImageBlock,
-    "audio": AudioBlock,
-    "video": VideoBlock,
-    "document": DocumentBlock,
-}
 _ROLES = {str(role): role for role in Role}
 _KNOWN_PARTS = frozenset(("text", "blob", "uri", "file"))
 
@@ -99,7 +94,7 @@ def _block(part: Any, place: str) -> Block:
         case {"type": "blob", "content": str(data)}:
             return _media(part, Source("base64", data))
         case {"type": "uri", "uri": str(uri)}:
-            return _media(part, _linked(uri))
+            return _media(part, source_of(uri))
         case {"type": "file", "file_id": str(name)}:
             return _media(part, Source("file_id", name))
         case {"type": "refusal", "content": str(text)}:
@@ -148,16 +143,10 @@ def _is_part(value: Any) -> bool:
 
 
 def _media(part: Wire, source: Source) -> Block:
-    media = _text(part.get("mime_type"))
-    kind = _text(part.get("modality")) or (media or "").partition("/")[0]
-    made = _MEDIA.get(kind, DocumentBlock if media else None)
-    return made(source, media) if made is not None else UnknownBlock({NAME: part})
-
-
-def _linked(uri: str) -> Source:
-    head, comma, data = uri.partition(",")
-    inline = head.startswith("data:") and head.endswith(";base64") and comma
-    return Source("base64", data) if inline else Source("url", uri)
+    media, kind = _text(part.get("mime_type")), _text(part.get("modality"))
+    if media is None and kind is None:
+        return UnknownBlock({NAME: part})
+    return media_block(source, kind or media).replace(media_type=media)
 
 
 def write_message(message: Message) -> Wire:
@@ -210,9 +199,8 @@ def _write_result(block: ToolResultBlock) -> Wire:
     return {**part, "response": "".join(texts) if alone else write_parts(block.content)}
 
 
-def _write_media(block: Media) -> Wire | None:
-    kind = next(name for name, made in _MEDIA.items() if isinstance(block, made))
-    part: Wire = {"modality": kind}
+def _write_media(block: MediaBlock) -> Wire | None:
+    part: Wire = {"modality": block.type}
     if block.media_type:
         part["mime_type"] = block.media_type
     match block.source:

@@ -48,7 +48,7 @@ from interlingua.transcripts.otel.tables import (
     WRITTEN,
 )
 from interlingua.transcripts.rows import RowsFile, places
-from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.totals import model_changes, models_of, total, usage_with
 from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
 
 
@@ -302,14 +302,9 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     prompt, output = _count(attributes, PROMPT_TOKENS), _count(attributes, OUTPUT_TOKENS)
     if prompt is None and output is None:
         return None
-    cached, written = _count(attributes, CACHED), _count(attributes, WRITTEN)
-    fresh = None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0)
     cost = attributes.get(COST)
-    return Usage(
-        input_tokens=fresh,
-        output_tokens=output,
-        cached_input_tokens=cached,
-        cache_creation_input_tokens=written,
+    usage = usage_with(prompt, output, _count(attributes, CACHED), _count(attributes, WRITTEN))
+    return usage.replace(
         reasoning_tokens=_count(attributes, REASONED),
         cost_usd=Decimal(repr(cost)) if type(cost) in (int, float) else None,
     )

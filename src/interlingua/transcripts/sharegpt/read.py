@@ -4,8 +4,6 @@ calls have no ids, so they are numbered, and results answer them in order."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +12,7 @@ from interlingua.errors import ReadError, found
 from interlingua.losses import Report
 from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.rows import Conversation, Row, first_row, read_first, read_rows
+from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 from interlingua.transcripts.sharegpt.tables import (
     CALLS,
     DIALECT,
@@ -24,7 +22,6 @@ from interlingua.transcripts.sharegpt.tables import (
     ROLES,
     URLS,
 )
-from interlingua.transcripts.transcript import Transcript
 
 _MEDIA = ("images", "videos", "audios")
 
@@ -34,15 +31,6 @@ def signs(sample: Sample) -> str | None:
     turns = row.get("conversations") if row else None
     first = turns[0] if isinstance(turns, list) and turns else None
     return "conversations of turns" if isinstance(first, dict) and "from" in first else None
-
-
-def read(path: Path) -> Transcript:
-    """The first conversation."""
-    return read_first(path, NAME, _conversation)
-
-
-def read_all(path: Path) -> Iterator[Transcript]:
-    return read_rows(path, NAME, _conversation)
 
 
 def _conversation(row: Row, report: Report) -> Conversation:
@@ -153,3 +141,6 @@ def _tools(text: Any, report: Report) -> list[Row]:
         for tool in each
         if isinstance(tool, dict)
     ]
+
+
+read, read_all = readers(NAME, _conversation)
