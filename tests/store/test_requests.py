@@ -130,6 +130,16 @@ def event(id: str, session_id: str) -> EventRow:
     return EventRow(id, session_id, "llm.call_completed", DAY, "system", "private", {"a": 1})
 
 
+def test_what_requests_cost_can_be_written_anew(store: Store) -> None:
+    first, second = row(usage=Usage(1, 2)), row(1, **WHOLE)
+    store.append_requests([first, second])
+    new = Usage(1, 2, cost_usd=Decimal("1E-7"), pricing_version="w")
+    store.save_costs([(second.id, new), (first.id, new)])
+    assert store.request(first.id).usage == new
+    kept = WHOLE["usage"].replace(cost_usd=new.cost_usd, pricing_version="w")
+    assert store.request(second.id).usage == kept
+
+
 def test_ids_are_found_by_their_beginning(store: Store) -> None:
     made = row()
     store.append_requests([made, row(1)])

@@ -20,6 +20,7 @@ from interlingua.cli.times import Moment
 from interlingua.model.message import Message
 from interlingua.prices.cost import total
 from interlingua.prices.history import Key, Spent, cost_by
+from interlingua.store.request_rows import Wanted
 
 if TYPE_CHECKING:
     from interlingua.store.base import Store
@@ -59,7 +60,8 @@ def command(
         groups = cost_by(_noting(made, unknown), key)
     else:
         with opened(address) as store:
-            spent = chain(usages(store, since, until, copies=False), answers(store, since, until))
+            passed = answers(store, Wanted(since=since, until=until))
+            spent = chain(usages(store, since, until, copies=False), passed)
             groups = cost_by(_noting(spent, unknown), key)
             names = key_names(store) if key == "key" else {}
     if key != "day":

@@ -60,10 +60,10 @@ def _forked_at(store: Store, session_id: str) -> datetime | None:
     return row.created_at
 
 
-def answers(store: Store, since: datetime | None, until: datetime | None) -> Iterator[Message]:
+def answers(store: Store, wanted: Wanted) -> Iterator[Message]:
     """The answers that the gateway gave to clients, without what they say. Those of sessions and
     tasks are not among them: they are messages."""
-    for row in store.all_requests(Wanted(since=since, until=until, besides=SESSIONS)):
+    for row in store.all_requests(wanted._replace(besides=SESSIONS)):
         if row.usage is not None:
             yield Message(Role.ASSISTANT, id=row.id, metadata=_metadata(row), created_at=row.at)
 
@@ -94,11 +94,15 @@ class Saver:
 
     def flush(self) -> None:
         waiting, self._waiting = self._waiting, []
-        if waiting:
-            metadata = [each.message.metadata.replace(usage=each.usage) for each in waiting]
-            rows = [_row(each.message) for each in waiting]
+        messages = [each for each in waiting if each.message.session_id is not None]
+        if messages:
+            metadata = [each.message.metadata.replace(usage=each.usage) for each in messages]
+            rows = [_row(each.message) for each in messages]
             saved = self._store.save_metadata(list(zip(rows, metadata, strict=True)))
-            self.missed += len(waiting) - len(saved)
+            self.missed += len(messages) - len(saved)
+        requests = [each for each in waiting if each.message.session_id is None]
+        if requests:
+            self._store.save_costs([(each.message.id or "", each.usage) for each in requests])
 
 
 def _row(message: Message) -> UsageRow:

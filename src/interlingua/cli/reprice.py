@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from interlingua.cli.history import Saver, usages
+from interlingua.cli.history import Saver, answers, usages
 from interlingua.cli.stores import all_sessions, json_option, opened, store_option
 from interlingua.cli.terminal import (
     Column,
@@ -23,6 +24,7 @@ from interlingua.cli.terminal import (
 )
 from interlingua.prices.cost import total
 from interlingua.prices.history import Repriced, reprice
+from interlingua.store.request_rows import Wanted
 
 if TYPE_CHECKING:
     from interlingua.prices.table import PriceTable
@@ -150,7 +152,9 @@ def _walk(store: Store, table: PriceTable, dry_run: bool) -> Result:
     saver = Saver(store)
     count = sum(1 for _ in all_sessions(store)) if sys.stderr.isatty() else 0
     with progress("repricing", count) as done:
-        for each in reprice(usages(store, next_session=done), table):
+        # What failed was paid for by what was heard of it, which is more than was counted.
+        history = chain(usages(store, next_session=done), answers(store, Wanted(failed=False)))
+        for each in reprice(history, table):
             result.add(each)
             if each.changed and not dry_run:
                 saver.add(each)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TypeVar
 
+from interlingua.model.metadata import Usage
 from interlingua.store.operations import Op, Operations
 from interlingua.store.request_rows import RequestRow, Wanted
 from interlingua.store.rows import EventRow
@@ -59,6 +60,10 @@ class RequestCalls(ABC):
     def requests_named(self, start: str, limit: int = 10) -> list[RequestRow]:
         """Those whose id begins so, the newest first."""
         return self._read(lambda: self._do.requests_named(start, limit))
+
+    def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> None:
+        """What requests cost by another price table: their ids, and usages with that cost."""
+        self._write(lambda: self._do.save_costs(costs))
 
     def last_request(self) -> int:
         """The number of the last request that was written; 0 if there is none."""
@@ -115,6 +120,10 @@ class AsyncRequestCalls(ABC):
     async def requests_named(self, start: str, limit: int = 10) -> list[RequestRow]:
         """See `Store.requests_named`."""
         return await self._read(lambda: self._do.requests_named(start, limit))
+
+    async def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> None:
+        """See `Store.save_costs`."""
+        await self._write(lambda: self._do.save_costs(costs))
 
     async def last_request(self) -> int:
         """See `Store.last_request`."""

@@ -21,8 +21,8 @@ of the session."""
 class RequestRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request that is over. `asked` is the model as the client called it, `model` the one that
     answered or was asked last; `tenant` whose it is. `tries` and `report` are read with a single
-    request only; `report` is None where the event of the request has it. `seq` is given by the
-    store: 1, 2, 3, …, in the order of writing."""
+    request only; `tries` is empty where the first one went well, `report` None where the event of
+    the request has it. `seq` is given by the store: 1, 2, 3, …, in the order of writing."""
 
     id: str
     at: datetime
@@ -88,8 +88,11 @@ def told_whole(row: RequestRow, events: Sequence[EventRow]) -> JsonObject:
     report = next((each for each in found if isinstance(each, dict)), None)
     if report is not None:
         report = {name: report.get(name) for name in ("target", "count", "losses")}
+    tries = list(row.tries)
+    if not tries and row.attempts == 1 and row.error is None:
+        tries = [{"model": row.model}]
     trace = [_told_event(event) for event in events]
-    return {**told(row), "tries": list(row.tries), "report": report, "trace": trace}
+    return {**told(row), "tries": tries, "report": report, "trace": trace}
 
 
 def _told_event(event: EventRow) -> JsonObject:

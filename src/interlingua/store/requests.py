@@ -58,6 +58,14 @@ class Requests(Trace):
         insert = f"INSERT INTO requests ({_COLUMNS}) VALUES ({marks})"
         return self._sql(f"{insert} ON CONFLICT (id) DO NOTHING")
 
+    def save_costs(self, costs: Sequence[tuple[str, Usage]]) -> Op[None]:
+        sql = "UPDATE requests SET cost_usd = ?, pricing_version = ? WHERE id = ?"
+        ordered = sorted(
+            costs, key=lambda each: each[0]
+        )  # always in one order, so that none waits in a circle
+        values = [(_amount(usage.cost_usd), usage.pricing_version, id) for id, usage in ordered]
+        yield Step(self._sql(sql), values, many=True)
+
     def last_request(self) -> Op[int]:
         """The number of the last request."""
         last: int = (yield Step("SELECT coalesce(max(seq), 0) FROM requests"))[0][0]
@@ -131,17 +139,20 @@ class Requests(Trace):
 
 def _values(row: RequestRow, seq: int) -> tuple[Any, ...]:
     usage = row.usage or Usage()
-    cost = usage.cost_usd
     return (
         *(row.id, seq, micros(row.at), row.tenant, row.key_id, row.user_id, row.team_id),
         *(row.session_id, row.front, row.action, row.asked, row.model, row.dialect),
         *(int(row.stream), row.status, row.error, row.code, row.stop_reason, row.attempts),
         *(row.duration_ms, row.first_byte_ms, usage.input_tokens, usage.output_tokens),
         *(usage.cached_input_tokens, usage.cache_creation_input_tokens, usage.reasoning_tokens),
-        *(None if cost is None else f"{cost:f}", usage.pricing_version, row.losses),
+        *(_amount(usage.cost_usd), usage.pricing_version, row.losses),
         dumps(list(row.tries)) if row.tries else None,
         None if row.report is None else dumps(row.report),
     )
+
+
+def _amount(cost: Decimal | None) -> str | None:
+    return None if cost is None else f"{cost:f}"
 
 
 def _row(row: Sequence[Any]) -> RequestRow:

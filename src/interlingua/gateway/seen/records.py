@@ -137,13 +137,20 @@ def request_row(
         first_byte_ms=None if first is None else round(first),
         usage=_usage(exchange.usage, cost, version),
         losses=losses,
-        tries=tuple([msgspec.to_builtins(each) for each in exchange.tries[:MOST_TRIES]]),
+        tries=_tries(exchange),
         report=report_of(exchange) if with_report and losses else None,
     )
 
 
 MOST_TRIES = 20
 """Attempts of one request that are kept."""
+
+
+def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:
+    """What came of each attempt, where that says more than the request itself."""
+    if len(exchange.tries) == 1 and exchange.error is None:
+        return ()
+    return tuple([msgspec.to_builtins(each) for each in exchange.tries[:MOST_TRIES]])
 
 
 def _name(model: str | None) -> str | None:
