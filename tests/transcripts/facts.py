@@ -56,6 +56,11 @@ def as_indexed(found: dict[str, Any], transcript: Transcript) -> dict[str, Any]:
         said = [transcript.messages[turn[0]].role for turn in turns(transcript.messages)]
         messages = {**found["messages"], "assistant": said.count(Role.ASSISTANT)}
         return {**found, "messages": messages, "signatures": _signed_thinking(transcript)}
+    if transcript.format == "ag-ui":
+        others = sum(message.role is Role.SYSTEM for message in transcript.messages)
+        messages = {**found["messages"], "assistant": found["messages"]["assistant"] + others}
+        live = {**found["live"], "texts": found["live"]["texts"] + others}
+        return {**found, "messages": messages, "live": live}
     return found
 
 

@@ -330,9 +330,7 @@ def test_steps_keep_what_has_no_field(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", [each for each in INTERCHANGE if each in ("atif", "otel", "ui-message")]
-)
+@pytest.mark.parametrize("name", ["ag-ui", "atif", "otel", "ui-message"])
 def test_what_a_format_keeps_beside_comes_back(name: str, tmp_path: Path) -> None:
     arrived = transcripts.read(written(name, tmp_path))
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, session().messages)]

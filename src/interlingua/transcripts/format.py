@@ -20,6 +20,7 @@ GROUP = "interlingua.transcripts"
 """The entry points by which other packages bring formats of their own."""
 
 _FOLDERS = {
+    "ag-ui": "ag_ui",
     "anthropic-batch": "anthropic_batch",
     "atif": "atif",
     "chatgpt": "chatgpt",

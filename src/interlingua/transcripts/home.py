@@ -44,6 +44,8 @@ def _added(transcript: Transcript, origin: Origin, to: Format) -> bytes | None:
     if len(transcript.messages) < count or to.more is None or not count:
         return None
     spans = [span for spans in origin.spans for span in spans if span.file == 0]
+    if not spans:
+        return None
     last = max(spans, key=lambda span: span.start)
     return to.more(transcript, count, _bytes(origin.files[0], last))
 

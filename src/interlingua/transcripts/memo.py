@@ -56,7 +56,7 @@ def _own(shown: Message, note: dict[str, Any]) -> Message | None:
         return None
     try:
         return _loaded(_changed(_plain(shown), note.get("is"))) or shown
-    except (TypeError, KeyError, IndexError):
+    except (TypeError, KeyError, IndexError, AttributeError):
         return shown  # the note was edited
 
 
@@ -103,5 +103,6 @@ def _changed(old: Any, change: Any) -> Any:
     inside = change["in"]
     if isinstance(old, list):
         return [_changed(each, inside.get(str(index))) for index, each in enumerate(old)]
-    kept = {key: value for key, value in old.items() if key not in change.get("gone", ())}
+    members = old if isinstance(old, dict) else {}  # it was cut off the file
+    kept = {key: value for key, value in members.items() if key not in change.get("gone", ())}
     return {**kept, **{key: _changed(kept.get(key), each) for key, each in inside.items()}}

@@ -17,7 +17,7 @@ NAME = "hf-messages"
 DIALECT = "openai-chat"
 MEDIA = ("images", "videos", "audios")
 """Columns with the files that marks as `<image>` in the text stand for."""
-_OTHERS = frozenset({"model", "info", "sessionId", "session_id", "conversations"})
+_OTHERS = frozenset({"model", "info", "sessionId", "session_id", "threadId", "conversations"})
 """Columns that say that it is a request, or the session of some agent."""
 
 

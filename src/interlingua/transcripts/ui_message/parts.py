@@ -146,7 +146,7 @@ def _read_call(part: Part, whose: str | None) -> ToolUseBlock:
 
 def read_result(part: Part) -> ToolResultBlock | None:
     """The result that stands in a call's part; None while there is none."""
-    failed = _ENDS.get(part.get("state") or "")
+    failed = _ENDS.get(str(part.get("state")))
     if failed is None:
         return None
     form: Part = {}

@@ -45,8 +45,13 @@ def signs(sample: Sample) -> str | None:
     if isinstance(row.get("messages"), list):
         row = next((each for each in row["messages"] if isinstance(each, dict)), {})
     parts = row.get("parts")
-    typed = isinstance(parts, list) and all("type" in part for part in parts if part)
+    typed = isinstance(parts, list) and all(map(_is_typed, parts))
     return "messages with typed parts" if typed and "role" in row and "info" not in row else None
+
+
+def _is_typed(part: Any) -> bool:
+    """Whether it is a part, or as much of one as the sample has."""
+    return isinstance(part, dict) and ("type" in part or not part)
 
 
 def _first_chunk(head: bytes) -> Any:

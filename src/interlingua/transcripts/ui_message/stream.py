@@ -53,19 +53,19 @@ class _Folding:
         return Told(self.message, self._finish, self._error, self._aborted, self._finished)
 
     def feed(self, chunk: Part) -> None:
-        kind = chunk.get("type")
-        name, _, step = kind.rpartition("-") if isinstance(kind, str) else ("", "", "")
+        kind = str(chunk.get("type"))
+        name, _, step = kind.rpartition("-")
         if kind in ("start", "finish", "message-metadata", "error", "abort"):
-            self._about(str(kind), chunk)
+            self._about(kind, chunk)
         elif kind == "start-step":
             self.parts.append({"type": "step-start"})
         elif kind == "reset-step":
             self._reset()
         elif name in ("text", "reasoning") and step in ("start", "delta", "end"):
             self._text(name, step, chunk)
-        elif isinstance(kind, str) and kind.startswith("tool-"):
+        elif kind.startswith("tool-"):
             self._tool(kind.removeprefix("tool-"), chunk)
-        elif isinstance(kind, str) and kind.startswith("data-"):
+        elif kind.startswith("data-"):
             self._data(chunk)
         elif kind in _WHOLE or kind == "steering-message":
             self.parts.append(dict(chunk))
@@ -77,7 +77,8 @@ class _Folding:
         if told is not None:
             self.message["metadata"] = _merged(self.message.get("metadata"), told)
         if kind == "finish":
-            self._finish, self._finished = chunk.get("finishReason"), True
+            reason = chunk.get("finishReason")
+            self._finish, self._finished = reason if isinstance(reason, str) else None, True
         elif kind == "error":
             self._error = str(chunk.get("errorText") or "")
         elif kind == "abort":
@@ -211,7 +212,7 @@ def unfold(message: Part, finish: str | None = None, error: str | None = None) -
     yield {"type": "start", "messageId": message["id"]}
     steps: list[list[Part]] = [[]]
     for part in message["parts"]:
-        if part["type"] == "step-start":
+        if part.get("type") == "step-start":
             steps.append([])
         else:
             steps[-1].append(part)
@@ -236,7 +237,7 @@ def unfold(message: Part, finish: str | None = None, error: str | None = None) -
 
 
 def _chunks(part: Part, name: str) -> Iterator[Part]:
-    if part["type"] in ("text", "reasoning"):
+    if part.get("type") in ("text", "reasoning") and isinstance(part.get("text"), str):
         yield from _said(part, name)
     elif is_call(part):
         yield from _asked(part)

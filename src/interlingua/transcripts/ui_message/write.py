@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.arguments import spelled
 from interlingua.dialects.base import form_of, kept
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -95,6 +96,7 @@ def _written(
     transcript: Transcript, report: Report, streamed: bool = False
 ) -> Iterable[tuple[list[int], Part]]:
     groups = turns(transcript.messages)
+    before = None
     for number, group in enumerate(groups):
         own = [(at, transcript.messages[at]) for at in group]
         if all(message.role is Role.TOOL for _, message in own):
@@ -104,7 +106,9 @@ def _written(
         is_over = transcript.format != NAME and number + 1 < len(groups)
         turn = _Turn(own, number, is_over, report)
         session = None if number or transcript.format == NAME else _session(transcript)
-        yield group, turn.written(session, streamed)
+        ui = turn.written(session, streamed, before == "assistant")
+        before = ui["role"]
+        yield group, ui
 
 
 def _session(transcript: Transcript) -> Part:
@@ -135,18 +139,18 @@ class _Turn:
         self.shown: list[Message] = []
         """Messages that have parts of their own, in their order."""
 
-    def written(self, session: Part | None, streamed: bool) -> Part:
+    def written(self, session: Part | None, streamed: bool, apart: bool) -> Part:
         ui: Part = {"id": self.first.id or f"il-{self.number + 1}", **self._about()}
         ui["role"] = _role(self.first)
         ui["parts"] = self._parts()
         ui |= _less(kept(NAME, self.first.metadata.provider_raw), "metadata")
-        apart = bool(form_of(NAME, self.first.metadata.provider_raw).get("apart"))
         shown = fold(unfold(ui)).message if streamed and ui["role"] == "assistant" else ui
         notes = self._notes(read_message(shown, apart))
         if session:
             notes["session"] = session
-        if notes:
-            ui["metadata"] = {**(ui.get("metadata") or {}), KEY: notes}
+        told = {} if ui.get("metadata") is None else ui["metadata"]
+        if notes and isinstance(told, dict):
+            ui["metadata"] = {**told, KEY: notes}
         return ui
 
     def _about(self) -> Part:
@@ -254,11 +258,19 @@ def _paired(read: list[Message], said: list[Message], results: list[Message]) ->
 
 
 def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
-    if shown.content != message.content:
+    if shown.content != tuple(map(_unspelled, message.content)):
         _tell(report, at, message, "a UI message has no place for a part of it")
     elif shown.role is not message.role:
         reason = "instructions of a developer are those of the system here"
         report.add("approximated", f"$.messages[{at}].role", reason, "info", None, message.id)
+
+
+def _unspelled(block: Block) -> Block:
+    """A call without its text where that only spells what was given."""
+    text = block.raw_arguments if isinstance(block, ToolUseBlock) else None
+    if text is None or not spelled(text, block.input):  # type: ignore[union-attr]  # it is a call
+        return block
+    return block.replace(raw_arguments=None)
 
 
 def _tell(report: Report, at: int, message: Message, reason: str) -> None:

@@ -1,0 +1,347 @@
+"""Recorded events of AG-UI, inputs of its runs and lists of its messages to a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jiter
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.errors import InterlinguaError, found
+from interlingua.losses import Report
+from interlingua.model.blocks import Block, ToolUseBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
+from interlingua.model.tools import ToolDefinition
+from interlingua.transcripts.ag_ui.events import END, NOTE, RUN, Entry, Part, Thread, objects
+from interlingua.transcripts.ag_ui.messages import (
+    message_id,
+    note_of,
+    raw_of,
+    read_answer,
+    read_content,
+    read_result,
+    read_thinking,
+    whose,
+)
+from interlingua.transcripts.ag_ui.sealed import Sealed, unsealed
+from interlingua.transcripts.ag_ui.tables import EVENTS, NAME, PROVIDERS, ROLES
+from interlingua.transcripts.bodies import read_body
+from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.format import Sample
+from interlingua.transcripts.frames import is_events, recorded
+from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.rows import first_row
+from interlingua.transcripts.summary import is_summary
+from interlingua.transcripts.totals import model_changes, models_of, total, usage_of
+from interlingua.transcripts.transcript import (
+    Branch,
+    Compaction,
+    Origin,
+    OriginFile,
+    SubAgent,
+    Transcript,
+)
+
+
+def signs(sample: Sample) -> str | None:
+    """The input of a run, or an event."""
+    head = sample.head
+    if is_events(head):
+        head = next((line[5:] for line in head.split(b"\n") if line.startswith(b"data:")), b"")
+    row = first_row(Sample(sample.path, head)) or {}
+    if "threadId" in row and "runId" in row and "messages" in row:
+        return "the input of a run"
+    kind = row.get("type")
+    return f"an event {kind}" if isinstance(kind, str) and kind in EVENTS else None
+
+
+def read(path: Path) -> Transcript:
+    """One thread: lines or server-sent events, one JSON value with events, or messages alone."""
+    report = Report(NAME)
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    thread = Thread()
+    last = 1
+    if not is_events(head) and _is_one_value(head):
+        data = path.read_bytes()
+        for event in _values(data, path, report):
+            thread.feed(event)
+        size = len(data)
+    else:
+        lines = recorded(path, report)
+        for line in lines.lines():
+            thread.feed(line.value, line.span)
+            last = line.number
+        size = lines.size
+    thread.close()
+    if not thread.entries and thread.id is None:
+        raise TranscriptError(path, "there is no event and no message in it")
+    if thread.running is not None:
+        reason = f"the run {thread.running} does not end"
+        report.add("dropped", f"line {last}", reason, "warning")
+    return _transcript(thread, OriginFile(path, path.name, size), report)
+
+
+def _is_one_value(head: bytes) -> bool:
+    """Whether it is one JSON value, and not one a line."""
+    first, feed, _ = head.lstrip().partition(b"\n")
+    return first.startswith(b"[") or (bool(feed) and not first.rstrip().endswith(b"}"))
+
+
+def _values(data: bytes, path: Path, report: Report) -> list[Part]:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        last = len(data.split(b"\n"))
+        report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
+        value = _partly(data)
+    if isinstance(value, dict):
+        return [value]
+    listed = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else None
+    if listed is None:
+        raise TranscriptError(path, f"expected events or messages, found {found(value)}")
+    if listed and all("role" in each and each.get("type") not in EVENTS for each in listed):
+        return [{"messages": listed}]
+    return listed
+
+
+def _partly(data: bytes) -> Any:
+    try:
+        return jiter.from_json(data, partial_mode="on")
+    except (ValueError, RecursionError):
+        return None
+
+
+class Said(NamedTuple):
+    """A message, what it was made of, and what was kept beside it."""
+
+    message: Message
+    entry: Entry
+    note: Any = None
+
+
+class _Reading:
+    """Entries in, messages out: thinking waits for the answer that it belongs to."""
+
+    def __init__(self, report: Report) -> None:
+        self.said: list[Said] = []
+        self._report = report
+        self._thoughts: list[tuple[Entry, Block, Sealed | None]] = []
+        self._tools: dict[str, str] = {}
+        self._first = 0
+        """The first message of the run."""
+
+    def all(self, entries: Iterable[Entry]) -> list[Said]:
+        for entry in entries:
+            role = entry.role
+            if role == "reasoning":
+                block, known = read_thinking(entry.message)
+                self._thoughts.append((entry, block, known))
+            elif role == "assistant":
+                self._answer(entry)
+            else:
+                self._think()
+                self._other(role, entry)
+        self._think()
+        return self.said
+
+    def _other(self, role: str, entry: Entry) -> None:
+        wire = entry.message
+        if role == NOTE:
+            if self.said:
+                self.said[-1] = self.said[-1]._replace(note=wire.get("value"))
+        elif role == RUN:
+            self._first = len(self.said)
+        elif role == END:
+            self._end(wire)
+        elif role == "tool":
+            result = read_result(wire, self._tools.get(str(wire.get("toolCallId"))))
+            self._add(replace(result, id=message_id(wire)), entry, wire)
+        elif role in ROLES:
+            name = wire.get("name")
+            content = read_content(wire.get("content"))
+            message = Message(ROLES[role], content, name if isinstance(name, str) else None)
+            self._add(_with_raw(message, wire), entry, wire)
+        else:
+            reason = f"expected a role that AG-UI has, found {found(wire.get('role'))}"
+            where = wire.get("id") if isinstance(wire.get("id"), str) else "$"
+            self._report.add("dropped", str(where), reason, "error")
+
+    def _think(self) -> None:
+        """Thinking that no answer followed."""
+        if self._thoughts:
+            self._answer(Entry({"role": "assistant"}, self._thoughts[0][0].time))
+
+    def _answer(self, entry: Entry) -> None:
+        wire, waiting = entry.message, self._thoughts
+        self._thoughts = []
+        content = (*(block for _, block, _ in waiting), *read_answer(wire))
+        for block in content:
+            if isinstance(block, ToolUseBlock):
+                self._tools[block.id] = block.name
+        known = [each for *_, each in waiting]
+        calls = wire.get("toolCalls")
+        values = [wire, *(calls if isinstance(calls, list) else ())]
+        known += [unsealed(each.get("encryptedValue")) for each in values if isinstance(each, dict)]
+        message = Message(Role.ASSISTANT, content)
+        name = wire.get("name")
+        if isinstance(name, str):
+            message = replace(message, name=name)
+        about = whose(known)
+        if about is not None:
+            message = replace(message, metadata=about)
+        aside = (
+            ("encryptedValue",) if isinstance(wire.get("content"), str) and wire["content"] else ()
+        )
+        first = waiting[0][0] if waiting else entry
+        self._add(_with_raw(message, wire, *aside), first, wire)
+
+    def _add(self, message: Message, entry: Entry, wire: Part) -> None:
+        message = replace(message, id=message_id(wire), created_at=entry.time)
+        self.said.append(Said(message, entry, note_of(wire)))
+
+    def _end(self, told: Part) -> None:
+        """How the run ended, with its last answer; one that failed before it said anything is an
+        answer that says why."""
+        places = [at for at in range(self._first, len(self.said)) if self._is_answer(at)]
+        usages = objects(told.get("usage"))
+        if not places:
+            if "error" not in told:
+                return
+            self._add(Message(Role.ASSISTANT, ()), Entry({}), {})
+            places = [len(self.said) - 1]
+        if len({str(each.get("model")) for each in usages}) == 1:
+            for at in places:
+                self._name(at, usages[0])
+        metadata = self.said[places[-1]].message.metadata
+        if usages:
+            metadata = metadata.replace(usage=total(map(_usage, usages)))
+        if "error" in told:
+            metadata = metadata.replace(status=MessageStatus.ERROR, error_message=told["error"])
+        elif told.get("partial"):
+            metadata = metadata.replace(status=MessageStatus.PARTIAL)
+        elif told.get("cancelled"):
+            metadata = metadata.replace(status=MessageStatus.CANCELLED)
+        self._tell(places[-1], metadata)
+
+    def _is_answer(self, at: int) -> bool:
+        return self.said[at].message.role is Role.ASSISTANT
+
+    def _name(self, at: int, usage: Part) -> None:
+        metadata = self.said[at].message.metadata
+        named, model = usage.get("provider"), usage.get("model")
+        provider, protocol = PROVIDERS.get(str(named), (named, None))
+        if metadata.provider is None and isinstance(provider, str):
+            metadata = metadata.replace(provider=provider, protocol=protocol)
+        if isinstance(model, str):
+            whole = f"{metadata.provider}:{model}" if metadata.provider else model
+            metadata = metadata.replace(model=whole, response_model=model)
+        self._tell(at, metadata)
+
+    def _tell(self, at: int, metadata: MessageMetadata) -> None:
+        said = self.said[at]
+        self.said[at] = said._replace(message=replace(said.message, metadata=metadata))
+
+
+def _with_raw(message: Message, wire: Part, *aside: str) -> Message:
+    raw = raw_of(wire, *aside)
+    if raw is None:
+        return message
+    return replace(message, metadata=message.metadata.replace(provider_raw=raw))
+
+
+def _usage(told: Part) -> Usage:
+    """The totals include their parts."""
+    prompt, cached = _count(told.get("inputTokens")), _count(told.get("cachedInputTokens"))
+    written = _count(told.get("cacheWriteInputTokens"))
+    return Usage(
+        input_tokens=None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
+        output_tokens=_count(told.get("outputTokens")),
+        cached_input_tokens=cached,
+        cache_creation_input_tokens=written,
+        reasoning_tokens=_count(told.get("reasoningTokens")),
+    )
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def read_entries(entries: Iterable[Entry], report: Report) -> list[Said]:
+    """The messages of entries, as they are shown."""
+    return _Reading(report).all(entries)
+
+
+def _recalled(entries: Iterable[Entry], report: Report) -> list[tuple[Message, Entry]]:
+    """The messages as they were, and what each was made of."""
+    return [
+        (message, said.entry)
+        for said in read_entries(entries, report)
+        for message in recall(said.message, said.note)
+    ]
+
+
+def _transcript(thread: Thread, file: OriginFile | None, report: Report) -> Transcript:
+    main = _recalled(thread.entries, report)
+    others = [_recalled(way, Report(NAME)) for way in thread.ways]
+    messages = tuple(message for message, _ in main)
+    left = [tuple(message for message, _ in way) for way in others]
+    every = {(id(entry), m.id): m for way in (*others, main) for m, entry in way}.values()
+    times = [message.created_at for message in messages if message.created_at is not None]
+    session = _session(thread)
+    helpers = tuple(_helper(name, each, report) for name, each in thread.helpers.items())
+    spans = tuple((entry.span,) if entry.span is not None else () for _, entry in main)
+    return Transcript(
+        format=NAME,
+        messages=messages,
+        id=_text(session.get("id")) or thread.id,
+        title=_text(session.get("title")),
+        folder=_text(session.get("folder")),
+        created_at=times[0] if times else None,
+        updated_at=times[-1] if times else None,
+        models=models_of(every),
+        usage=usage_of(every),
+        branches=(*(Branch(None, way) for way in left), Branch(None, messages, True)),
+        compactions=tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each)),
+        model_changes=model_changes(messages),
+        subagents=helpers,
+        tools=_tools(thread, report),
+        report=report,
+        details={"beside": thread.beside} if thread.beside else {},
+        origin=None if file is None else Origin(NAME, (file,), messages, spans),
+    )
+
+
+def _helper(name: str, thread: Thread, report: Report) -> SubAgent:
+    helper = _transcript(thread, None, report)
+    title = _text(thread.started.get("name"))
+    return SubAgent(
+        helper.replace(id=name, title=title), _text(thread.started.get("parentToolCallId"))
+    )
+
+
+def _session(thread: Thread) -> Part:
+    """What we kept of a session in the input of its first run."""
+    props = thread.inputs[0].get("forwardedProps") if thread.inputs else None
+    session = props.get(KEY) if isinstance(props, dict) else None
+    return session if isinstance(session, dict) else {}
+
+
+def _tools(thread: Thread, report: Report) -> tuple[ToolDefinition, ...]:
+    listed = thread.inputs[-1].get("tools") if thread.inputs else None
+    if not isinstance(listed, list) or not listed:
+        return ()
+    tools = [{"type": "function", "function": each} for each in listed]
+    try:
+        return read_body({"messages": [], "tools": tools}, "openai-chat", report).tools
+    except InterlinguaError as error:
+        report.add("dropped", "$.tools", str(error), "warning")
+        return ()
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

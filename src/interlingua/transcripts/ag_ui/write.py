@@ -1,0 +1,307 @@
+"""Transcripts to AG-UI: events as lines or as a stream, or the input that a run goes on with.
+
+Events are told run by run, as the protocol's own way of storing them has it: a run begins with what
+is new in its input. What has no word is kept beside: in an event of ours behind a message, or in
+the `metadata` of a message that stands in an input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from interlingua.dialects.registry import dialect
+from interlingua.losses import Report
+from interlingua.model.exchange import Request
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageStatus, Usage
+from interlingua.transcripts import frames
+from interlingua.transcripts.ag_ui.events import Part, folded
+from interlingua.transcripts.ag_ui.messages import write_message
+from interlingua.transcripts.ag_ui.read import read_entries
+from interlingua.transcripts.ag_ui.tables import NAME, NAMES
+from interlingua.transcripts.format import Draft
+from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.rows import tell_left_behind
+from interlingua.transcripts.times import to_millis
+from interlingua.transcripts.totals import bare, total
+from interlingua.transcripts.transcript import Transcript
+
+_SPEAKING = (Role.ASSISTANT, Role.TOOL)
+
+
+def form(name: str) -> str:
+    """Lines, a stream (`.sse`), or one JSON value (`.json`)."""
+    return "messages" if name.endswith(".json") else frames.form(name)
+
+
+def write(transcript: Transcript, name: str) -> Draft:
+    """Events; where the file's name ends with `.json`, the input of a run with all messages."""
+    report = Report(NAME)
+    thread = _Thread(transcript, report)
+    if form(name) == "messages":
+        data = msgspec.json.format(msgspec.json.encode(thread.input()), indent=2) + b"\n"
+    else:
+        data = _lines(thread.events(0), form(name) == "stream")
+    beside = transcript.details.get("beside") if transcript.format == NAME else None
+    if beside:
+        reason = f"{beside} events that say nothing of messages stay behind"
+        report.add("dropped", "$.details.beside", reason, "warning")
+    tell_left_behind(transcript, report)
+    return Draft({name: data}, report)
+
+
+def more(transcript: Transcript, count: int, last: bytes) -> bytes:
+    """Events for the messages behind those that were read, in runs of their own."""
+    thread = _Thread(transcript, Report(NAME))
+    return _lines(thread.events(count), last.startswith(b"data:"))
+
+
+def _lines(events: list[Part], streamed: bool) -> bytes:
+    lines = map(msgspec.json.encode, events)
+    if streamed:
+        return b"".join(b"data: " + line + b"\n\n" for line in lines)
+    return b"".join(line + b"\n" for line in lines)
+
+
+class _Shown(msgspec.Struct, eq=False):
+    """A message on its way: its own place, and its messages there. `events` is how many events
+    there are behind it; those in an input have none."""
+
+    at: int
+    message: Message
+    wires: list[Part]
+    events: int | None = None
+
+
+class _Thread:
+    def __init__(self, transcript: Transcript, report: Report) -> None:
+        self.transcript = transcript
+        self.report = report
+        self.id = transcript.id or "thread-1"
+
+    def input(self) -> Part:
+        """All messages as the input of a run."""
+        shown = list(self._shown(0))
+        given = self._input("run-1", shown)
+        self._keep(shown, [given], 0)
+        return given
+
+    def events(self, first: int) -> list[Part]:
+        """The runs of all messages from `first` on."""
+        shown = list(self._shown(first))
+        events: list[Part] = []
+        runs = _runs(shown)
+        for number, run in enumerate(runs, first + 1):
+            events += self._run(run, f"run-{number}", len(events))
+        notes = self._keep(shown, events, first)
+        return list(_with_notes(events, notes))
+
+    def _shown(self, first: int) -> Iterator[_Shown]:
+        used = {message.id for message in self.transcript.messages[:first]}
+        for at, message in enumerate(self.transcript.messages[first:], first):
+            fresh = message if message.id not in used else replace(message, id=None)
+            used.add(message.id)
+            wires = write_message(fresh, f"il-{at + 1}")
+            if wires:
+                yield _Shown(at, message, wires)
+
+    def _input(self, run: str, shown: Sequence[_Shown]) -> Part:
+        messages = [wire for each in shown for wire in each.wires]
+        given: Part = {"threadId": self.id, "runId": run, "state": {}, "messages": messages}
+        session = _session(self.transcript) if shown and shown[0].at == 0 else {}
+        props = {KEY: session} if session and self.transcript.format != NAME else {}
+        tools = _tools(self.transcript)
+        return {**given, "tools": tools, "context": [], "forwardedProps": props}
+
+    def _run(self, run: list[_Shown], name: str, before: int) -> list[Part]:
+        asked = [each for each in run if each.message.role not in _SPEAKING]
+        told = [each for each in run if each.message.role in _SPEAKING]
+        time = _time(run[0].message)
+        about = {"threadId": self.id, "runId": name}
+        events: list[Part] = [{"type": "RUN_STARTED", **time, **about, **self._asked(name, asked)}]
+        for each in told:
+            events += _told(each)
+            each.events = before + len(events)
+        return [*events, _ended([each.message for each in told], about, time)]
+
+    def _asked(self, name: str, asked: list[_Shown]) -> Part:
+        return {"input": self._input(name, asked)} if asked else {}
+
+    def _keep(self, shown: list[_Shown], events: list[Part], first: int) -> dict[int, Any]:
+        """Notes on what the events alone would be read as, by the number of events before them."""
+        read = read_entries(folded(events).entries, Report(NAME))
+        notes: dict[int, Any] = {}
+        around = _around(self.transcript.messages, shown, first)
+        for each, said, (before, after) in zip(shown, read, around, strict=True):
+            if said.message.content != each.message.content:
+                _tell(self.report, each.at, each.message, "a part of it")
+            note = memo(each.message, said.message, before, after)
+            if note is None:
+                continue
+            if each.events is not None:
+                notes[each.events] = note
+            else:
+                main = each.wires[-1]
+                main["metadata"] = {**main.get("metadata", {}), KEY: note}
+        self._tell_hidden(shown, first)
+        return notes
+
+    def _tell_hidden(self, shown: list[_Shown], first: int) -> None:
+        places = {each.at for each in shown}
+        for at, message in enumerate(self.transcript.messages[first:], first):
+            if at not in places:
+                _tell(self.report, at, message, "it")
+
+
+def _around(
+    messages: Sequence[Message], shown: list[_Shown], done: int
+) -> Iterator[tuple[list[Message], list[Message]]]:
+    """What is not shown, before each that is, and behind the last."""
+    for each in shown:
+        before = list(messages[done : each.at])
+        done = each.at + 1
+        yield before, list(messages[done:]) if each is shown[-1] else []
+
+
+def _tell(report: Report, at: int, message: Message, what: str) -> None:
+    reason = f"AG-UI has no word for {what}; it is kept beside"
+    report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+
+
+def _with_notes(events: list[Part], notes: dict[int, Any]) -> Iterator[Part]:
+    for number, event in enumerate(events, 1):
+        yield event
+        if number in notes:
+            yield {"type": "CUSTOM", "name": KEY, "value": notes[number]}
+
+
+def _runs(shown: list[_Shown]) -> list[list[_Shown]]:
+    """A run is what is asked, and all that follows until somebody else asks."""
+    runs: list[list[_Shown]] = []
+    speaking = True
+    for each in shown:
+        speaks = each.message.role in _SPEAKING
+        if not runs or (speaking and not speaks):
+            runs.append([])
+        runs[-1].append(each)
+        speaking = speaks
+    return runs
+
+
+def _session(transcript: Transcript) -> Part:
+    told = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _tools(transcript: Transcript) -> list[Part]:
+    if not transcript.tools:
+        return []
+    wire = dialect("openai-chat").write_request(Request((), tools=transcript.tools)).wire
+    functions = [each.get("function") for each in wire.get("tools") or ()]
+    return [{"description": "", **each} for each in functions if isinstance(each, dict)]
+
+
+def _time(message: Message) -> Part:
+    return {} if message.created_at is None else {"timestamp": to_millis(message.created_at)}
+
+
+def _told(each: _Shown) -> Iterator[Part]:
+    time = _time(each.message)
+    for wire in each.wires:
+        if wire["role"] == "reasoning":
+            yield from _thought(wire, time)
+        elif wire["role"] == "tool":
+            yield {"type": "TOOL_CALL_RESULT", **time, "messageId": wire["id"], **_result(wire)}
+            yield from _sealed(wire, "message", time)
+        else:
+            yield from _answer(wire, time)
+
+
+def _result(wire: Part) -> Part:
+    return {key: wire[key] for key in ("toolCallId", "content", "role", "metadata") if key in wire}
+
+
+def _thought(wire: Part, time: Part) -> Iterator[Part]:
+    about = {**time, "messageId": wire["id"]}
+    yield {"type": "REASONING_START", **about}
+    yield {"type": "REASONING_MESSAGE_START", **about, "role": "reasoning"}
+    if wire["content"]:
+        yield {"type": "REASONING_MESSAGE_CONTENT", **about, "delta": wire["content"]}
+    yield {"type": "REASONING_MESSAGE_END", **about}
+    yield from _sealed(wire, "message", time)
+    yield {"type": "REASONING_END", **about}
+
+
+def _answer(wire: Part, time: Part) -> Iterator[Part]:
+    about = {**time, "messageId": wire["id"]}
+    calls = wire.get("toolCalls") or []
+    if wire["content"] or not calls or "name" in wire or "metadata" in wire:
+        named: Part = {key: wire[key] for key in ("role", "name", "metadata") if key in wire}
+        yield {"type": "TEXT_MESSAGE_START", **about, **named}
+        if wire["content"]:
+            yield {"type": "TEXT_MESSAGE_CONTENT", **about, "delta": wire["content"]}
+        yield {"type": "TEXT_MESSAGE_END", **about}
+    for call in calls:
+        yield from _call(call, wire["id"], time)
+    yield from _sealed(wire, "message", time)
+
+
+def _call(call: Part, parent: str, time: Part) -> Iterator[Part]:
+    function = call["function"]
+    about = {**time, "toolCallId": call["id"]}
+    start = {"toolCallName": function["name"], "parentMessageId": parent}
+    beside = {"metadata": call["metadata"]} if "metadata" in call else {}
+    yield {"type": "TOOL_CALL_START", **about, **start, **beside}
+    yield {"type": "TOOL_CALL_ARGS", **about, "delta": function["arguments"]}
+    yield {"type": "TOOL_CALL_END", **about}
+    yield from _sealed(call, "tool-call", time)
+
+
+def _sealed(wire: Part, kind: str, time: Part) -> Iterator[Part]:
+    value = wire.get("encryptedValue")
+    if value is not None:
+        about = {"subtype": kind, "entityId": wire["id"], "encryptedValue": value}
+        yield {"type": "REASONING_ENCRYPTED_VALUE", **time, **about}
+
+
+def _ended(messages: list[Message], about: Part, time: Part) -> Part:
+    """The end of a run, with what its answers used."""
+    last = messages[-1].metadata if messages else None
+    time = _time(messages[-1]) if messages else time
+    usage = _usages(messages)
+    told = {"usage": usage} if usage else {}
+    if last is not None and last.status is MessageStatus.ERROR:
+        text = last.error_message or "the run failed"
+        return {"type": "RUN_ERROR", **time, "message": text, **told}
+    if last is not None and last.status is MessageStatus.CANCELLED:
+        told["outcome"] = {"type": "cancelled"}  # type: ignore[assignment]
+    return {"type": "RUN_FINISHED", **time, **about, **told}
+
+
+def _usages(messages: list[Message]) -> list[Part]:
+    """One for each provider and model."""
+    found: dict[tuple[str | None, str | None], list[Usage]] = {}
+    for message in messages:
+        about = message.metadata
+        if about.usage is not None:
+            model = about.response_model or bare(about.model)
+            provider = NAMES.get(about.provider or "", about.provider)
+            found.setdefault((provider, model), []).append(about.usage)
+    return [_counted(*whose, total(usages)) for whose, usages in found.items()]
+
+
+def _counted(provider: str | None, model: str | None, usage: Usage) -> Part:
+    told = {
+        "provider": provider,
+        "model": model,
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.total_tokens,
+        "reasoningTokens": usage.reasoning_tokens,
+        "cachedInputTokens": usage.cached_input_tokens,
+        "cacheWriteInputTokens": usage.cache_creation_input_tokens,
+    }
+    return {key: value for key, value in told.items() if value is not None}
