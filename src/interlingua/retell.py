@@ -18,6 +18,7 @@ from interlingua.losses import Loss, Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
+from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.instructions import in_front
 from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.teller import Teller
@@ -115,6 +116,8 @@ def _listener(
 def _is_simple(request: Request) -> bool:
     """Whether nobody but the user has spoken yet, after the instructions: nothing to repair."""
     if request.tools or request.continues is not None or request.options.metadata is not None:
+        return False
+    if request.raw is not None and asks_beside(request):
         return False
     leading = True
     for message in request.messages:

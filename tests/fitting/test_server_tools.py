@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.client.targets import Targets
+from interlingua.model.changes import Changes
 from interlingua.models.profile import profile_of
 from interlingua.retelling.served import DIALECTS, LIKE, TABLE
 
@@ -19,6 +21,7 @@ SPOKEN = {
     "gemini": "gemini",
     "vertex": "gemini",
     "openrouter": "openrouter",
+    "bedrock": "bedrock",
 }
 CLAUDE, GPT, GROK = "anthropic:claude-opus-4-8", "openai:gpt-5.6", "xai:grok-4"
 GEMINI, OLDER, ROUTER = (
@@ -316,3 +319,140 @@ def test_every_word_of_the_profiles_is_in_the_table() -> None:
             said = any(each.vendor in vendors and each.says(word) for each in forms)
             assert said or concept in aside, (model, concept)
     assert {each.vendor for forms in TABLE.values() for each in forms} <= DIALECTS.keys()
+
+
+# -- Amazon's, and what is asked for beside the tools ---------------------------------------------
+
+NOVA = "bedrock:us.amazon.nova-2-lite-v1:0"
+GROUNDING = {"systemTool": {"name": "nova_grounding"}}
+OPTIONS = {
+    "search_context_size": "high",
+    "user_location": {"type": "approximate", "approximate": {"city": "Ulm", "country": "DE"}},
+}
+BESIDE = "$.raw.openai-chat.web_search_options"
+
+
+def test_tools_of_amazon_are_said_by_their_names() -> None:
+    code = {"type": "code_execution_20250825", "name": "code_execution"}
+    written = told("anthropic", NOVA, SEARCH, code, FUNCTION)
+    tools = written.wire["toolConfig"]["tools"]
+    assert tools[:2] == [GROUNDING, {"systemTool": {"name": "nova_code_interpreter"}}]
+    assert tools[2]["toolSpec"]["name"] == "f"
+    assert dropped("max_uses", "blocked_domains", "user_location") < lost(written)
+    assert "has it as nova_grounding (rule nova-2, told)" in str(written.report)
+
+
+def test_tools_of_amazon_cross_to_others() -> None:
+    request = {
+        "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+        "toolConfig": {"tools": [GROUNDING]},
+    }
+    for model, tool in (
+        (CLAUDE, {"type": "web_search_20260209", "name": "web_search"}),
+        (GPT, {"type": "web_search"}),
+        (GEMINI, {"googleSearch": {}}),
+    ):
+        target = SPOKEN[model.partition(":")[0]]
+        assert il.convert(request, "bedrock", target, model=model).wire["tools"] == [tool]
+
+
+def test_what_nova_cites_comes_back_in_the_clients_form() -> None:
+    cited = {
+        "content": [{"text": "It rains in Ulm."}],
+        "citations": [{"title": "Ulm", "location": {"web": {"url": "https://w.example/ulm"}}}],
+    }
+    answer = {
+        "output": {"message": {"role": "assistant", "content": [{"citationsContent": cited}]}},
+        "stopReason": "end_turn",
+        "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+    }
+    (text,) = il.convert(answer, "bedrock", "anthropic", kind="response").wire["content"]
+    assert text["citations"][0]["url"] == "https://w.example/ulm"
+
+
+@pytest.mark.parametrize(
+    ("model", "tools", "losses"),
+    [
+        (
+            CLAUDE,
+            [{"type": "web_search_20260209", "name": "web_search", "max_uses": 10}],
+            {("approximated", "warning", f"{BESIDE}.search_context_size")},
+        ),
+        (GPT, [{"type": "web_search", "search_context_size": "high"}], set()),
+        (
+            GEMINI,
+            [{"googleSearch": {}}],
+            {
+                ("dropped", "warning", f"{BESIDE}.search_context_size"),
+                ("dropped", "warning", f"{BESIDE}.user_location"),
+            },
+        ),
+    ],
+)
+def test_a_search_that_chat_asks_for_beside_the_tools_is_a_tool_elsewhere(
+    model: str, tools: list[Any], losses: set[tuple[str, str, str]]
+) -> None:
+    target = SPOKEN[model.partition(":")[0]]
+    request = body("openai-chat", [], web_search_options=OPTIONS)
+    written = il.convert(request, "openai-chat", target, model=model)
+    place = {"type": "approximate", "city": "Ulm", "country": "DE"}
+    said = [{**tool, "user_location": place} if model != GEMINI else tool for tool in tools]
+    assert written.wire["tools"] == said
+    assert lost(written) == {("approximated", "warning", BESIDE), *losses}
+
+
+def test_without_the_thing_what_was_asked_for_beside_the_tools_is_told_as_before() -> None:
+    request = body("openai-chat", [], web_search_options=OPTIONS)
+    written = il.convert(request, "openai-chat", "ollama", model="ollama:llama3.2")
+    assert lost(written) == {("dropped", "info", BESIDE)}
+
+
+def test_search_models_of_chat_are_told_beside_the_tools() -> None:
+    search = {**SEARCH, "user_location": {"type": "approximate", "city": "Ulm", "country": "DE"}}
+    model = "openai:gpt-4o-search-preview"
+    written = il.convert(body("anthropic", [search]), "anthropic", "openai-chat", model=model)
+    assert written.wire["web_search_options"] == {"user_location": OPTIONS["user_location"]}
+    assert "tools" not in written.wire
+    assert lost(written) == {CROSSED, *dropped("max_uses", "blocked_domains")}
+
+
+def test_plugins_of_openrouter_are_tools_elsewhere_and_the_others_stay() -> None:
+    plugins = [{"id": "web", "max_results": 3}, {"id": "file-parser"}, {"id": "web-fetch"}]
+    written = il.convert(
+        body("openrouter", [], plugins=plugins), "openrouter", "anthropic", model=CLAUDE
+    )
+    assert [tool["name"] for tool in written.wire["tools"]] == ["web_search", "web_fetch"]
+    assert lost(written) == {
+        ("approximated", "warning", "$.raw.openrouter.plugins[0]"),
+        ("dropped", "warning", "$.raw.openrouter.plugins[0].max_results"),
+        ("approximated", "warning", "$.raw.openrouter.plugins[2]"),
+        ("dropped", "info", "$.raw.openrouter.plugins"),
+    }
+
+
+def test_a_search_beside_the_tools_is_asked_for_where_the_model_has_it() -> None:
+    targets = Targets(environ={}, keys={"openai": "k"})
+    request = il.dialect("openai-chat").read_request(
+        body("openai-chat", [], web_search_options=OPTIONS)
+    )
+    spoken = targets.for_request(targets.find("openai:gpt-4o"), request)
+    assert spoken.dialect.name == "openai-responses"
+    search = targets.for_request(targets.find("openai:gpt-4o-search-preview"), request)
+    assert search.dialect.name == "openai-chat"
+
+
+def test_a_tool_that_comes_in_mid_conversation_crosses_under_its_new_name() -> None:
+    search = il.ToolDefinition("seeker", executor="provider", kind="web_search_20250305")
+    search = search.replace(raw={"anthropic": {}})
+    later = il.Message.system("You may search now.").replace(
+        changes=Changes(tools_added=("seeker",))
+    )
+    turns = (il.Message.user("hi"), il.Message.assistant("ho"), il.Message.user("and?"), later)
+    asked = il.dumps(il.Request(turns, "m", (search,)))
+    written = il.convert(asked, "canonical", "openai-responses", model=GPT)
+    assert written.wire["input"][-1] == {
+        "type": "additional_tools",
+        "role": "developer",
+        "tools": [{"type": "web_search"}],
+    }
+    assert lost(written) == {CROSSED}

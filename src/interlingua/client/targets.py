@@ -15,7 +15,7 @@ from interlingua.dialects.anthropic.betas import HEADER, betas_of
 from interlingua.dialects.base import Dialect, Wire, Written, encode
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.fitting.back import Back
-from interlingua.fitting.spoken import dialect_for_tools
+from interlingua.fitting.spoken import dialect_for_request
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.models.aliases import resolve
@@ -147,10 +147,10 @@ class Targets:
 
     def for_request(self, target: Target, request: Request) -> Target:
         """The same model, in the dialect that this request needs."""
-        if not target.usual or not request.tools or target.profile is None:
+        if not target.usual or target.profile is None or not (request.tools or request.raw):
             return target
         speaks = target.provider.dialects
-        other = dialect_for_tools(target.profile, request.tools, speaks)
+        other = dialect_for_request(target.profile, request, speaks)
         if other is None:
             return target
         found = self.find(target.model, other)

@@ -34,6 +34,7 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         "tools.calls": ("tools",),
         "tools.parallel_switch": ("parallel_tool_calls",),
         "speaks.tools_dialect": ("tools",),
+        "speaks.server_dialect": ("web_search_options",),
         "limits.output": ("max_tokens", "max_completion_tokens"),
         "words.user": ("user", "safety_identifier"),
     },

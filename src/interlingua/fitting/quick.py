@@ -18,6 +18,7 @@ from interlingua.model.message import Role
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.fields import Grammar
 from interlingua.models.profile import Profile
+from interlingua.retelling.beside import asks_beside
 
 # Bound once: looking up an enum's member costs as much as a whole step.
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
@@ -75,6 +76,8 @@ def is_simple(request: Request, quick: Quick) -> bool:
     """Whether a user says something, after the instructions, and no more: nothing to retell, and
     nothing to fit."""
     if request.tools or request.continues is not None or not _plain_options(request, quick):
+        return False
+    if request.raw is not None and asks_beside(request):
         return False
     leading = True
     content: Any

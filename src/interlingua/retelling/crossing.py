@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Any
 from interlingua.dialects.base import Scribe
 from interlingua.losses import LossKind, Severity
 from interlingua.model.exchange import Request, ToolChoice
+from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from interlingua.retelling import servers
+from interlingua.retelling.beside import (
+    CHAT,
+    OPTIONS,
+    ROUTER,
+    Lifted,
+    as_options,
+    lifted,
+    without,
+)
 from interlingua.retelling.served import (
     CHOSEN,
     DIALECTS,
@@ -47,10 +57,19 @@ def cross(request: Request, dialect: str, profile: Profile, scribe: Scribe) -> R
     may not cross. Others are left as they are."""
     if profile.tools.server is None:
         return request
-    foreign = [tool for tool in request.tools if is_foreign(tool, dialect)]
-    if not foreign:
+    crossing = _Crossing(request, dialect, profile, scribe)
+    if not crossing.beside and not any(is_foreign(tool, dialect) for tool in request.tools):
         return request
-    return _Crossing(request, dialect, profile, scribe).crossed()
+    return crossing.crossed()
+
+
+def word_of(tool: ToolDefinition) -> str:
+    """The vendor's word for a tool: Amazon's go by their names."""
+    return tool.name if tool.kind == SYSTEM_TOOL else tool.kind
+
+
+SYSTEM_TOOL = "systemTool"
+"""How Converse has tools that the service runs."""
 
 
 def is_foreign(tool: ToolDefinition, dialect: str) -> bool:
@@ -78,14 +97,29 @@ class _Crossing:
         self.scribe = scribe
         self.vendor = vendor_of(dialect, profile.provider) or ""
         self.has: Mapping[str, str] = profile.tools.server or {}
-        self.slots: list[tuple[ToolDefinition, ...]] = [(tool,) for tool in request.tools]
+        self.beside = self.reached(lifted(request, dialect))
+        """Where something was said beside the tools that a tool stands for now, by its identity."""
+        self.tools = (*request.tools, *(each.tool for each in self.beside.values()))
+        self.slots: list[tuple[ToolDefinition, ...]] = [(tool,) for tool in self.tools]
         self.names: dict[str, ToolDefinition] = {}
         """What stands for a tool now, by the name that it had."""
         self.raw: dict[str, Any] = dict(request.raw or {})
 
+    def reached(self, asked: list[Lifted]) -> dict[int, Lifted]:
+        """What may be said as a tool of the vendor's; the rest stays where it was."""
+        beside = {}
+        for each in asked:
+            concept = concept_of(each.tool)
+            if concept is not None and self.form(concept) is not None:
+                beside[id(each.tool)] = each
+                self.scribe.also_known(each.tool, self.request)
+        return beside
+
     def crossed(self) -> Request:
+        for each in reversed(self.beside.values()):
+            self.raw = without(self.raw, each.place)
         near: list[tuple[int, ToolDefinition, str]] = []
-        for number, tool in enumerate(self.request.tools):
+        for number, tool in enumerate(self.tools):
             concept = self.concept(tool)
             if concept is None:
                 continue
@@ -101,7 +135,47 @@ class _Crossing:
         ):
             return self.request
         self.beside_functions(tools)
-        return self.request.replace(tools=tools, options=self.options(tools), raw=self.raw or None)
+        self.tidy()
+        return self.request.replace(
+            tools=tools,
+            options=self.options(tools),
+            raw=self.raw or None,
+            messages=self.messages(),
+        )
+
+    def tidy(self) -> None:
+        """Plugins that were told are none any more."""
+        mine = self.raw.get(ROUTER)
+        if self.beside and mine is not None and "plugins" in mine:
+            left = [plugin for plugin in mine["plugins"] if plugin is not None]
+            self.raw[ROUTER] = {**mine, "plugins": left}
+
+    def messages(self) -> tuple[Message, ...]:
+        """The messages, with tools that come and go in them under the names that they have now."""
+        gone = {tool.name for tool in self.request.tools}
+        gone -= {tool.name for slot in self.slots for tool in slot} | self.names.keys()
+        if not gone and not self.names:
+            return self.request.messages
+        return tuple([self.renamed(message, gone) for message in self.request.messages])
+
+    def renamed(self, message: Message, gone: set[str]) -> Message:
+        changes = message.changes
+        if changes is None or not {*changes.tools_added, *changes.tools_removed} & (
+            gone | self.names.keys()
+        ):
+            return message
+
+        def now(names: tuple[str, ...]) -> tuple[str, ...]:
+            known = [self.names[n].name if n in self.names else n for n in names if n not in gone]
+            return tuple(dict.fromkeys(known))
+
+        told = changes.replace(
+            tools_added=now(changes.tools_added), tools_removed=now(changes.tools_removed)
+        )
+        self.scribe.also_known(told, changes)
+        new = message.replace(changes=told)
+        self.scribe.also_known(new, message)
+        return new
 
     # -- the account ------------------------------------------------------------------------------
 
@@ -115,6 +189,8 @@ class _Crossing:
         field: str = _FIELD,
     ) -> None:
         rule = self.profile.rule(field)
+        if inside is None and id(tool) in self.beside:
+            inside = self.beside[id(tool)].place
         text = f"{self.profile.name or 'the model'} {reason}"
         text = f"{text} ({rule})" if rule is not None else text
         self.scribe.lost(tool, inside, text, kind, severity, rule.id if rule else None)
@@ -127,17 +203,7 @@ class _Crossing:
 
     def concept(self, tool: ToolDefinition) -> str | None:
         """What a foreign tool is for; None for one that is left as it is."""
-        if not is_foreign(tool, self.dialect):
-            return None
-        found = [concept for concept, all in TABLE.items() if any(s.says(tool.kind) for s in all)]
-        if not found or any(tool.name in names for names in self.changed()):
-            return None
-        return found[0] if tool.executor == _executor(found[0]) else None
-
-    def changed(self) -> list[tuple[str, ...]]:
-        """Names of tools that come or go in mid-conversation: those keep their names."""
-        said = [message.changes for message in self.request.messages if message.changes]
-        return [(*each.tools_added, *each.tools_removed) for each in said]
+        return concept_of(tool) if is_foreign(tool, self.dialect) else None
 
     def word(self, concept: str) -> str | None:
         keys = KEYS.get(concept, (concept,))
@@ -167,6 +233,9 @@ class _Crossing:
             self.slots[number] = ()
             return
         spoken, word = found
+        if word == OPTIONS:
+            self.options_of(number, tool, spoken)
+            return
         if concept != "mcp" and (same := self.standing(word)) is not None:
             self.join(number, tool, same)
             return
@@ -183,7 +252,7 @@ class _Crossing:
     def standing(self, word: str) -> ToolDefinition | None:
         """The tool of this word, if there is one already."""
         all = (tool for slot in self.slots for tool in slot)
-        return next((tool for tool in all if self.is_native(tool) and tool.kind == word), None)
+        return next((tool for tool in all if self.is_native(tool) and word_of(tool) == word), None)
 
     def is_native(self, tool: ToolDefinition) -> bool:
         return tool.kind not in OWN_KINDS and not is_foreign(tool, self.dialect)
@@ -191,10 +260,10 @@ class _Crossing:
     def join(self, number: int, tool: ToolDefinition, same: ToolDefinition) -> None:
         """Leave a tool out whose work another does."""
         own, mine = kept(tool)
-        options, left = heard(tool.kind, mine)
+        options, left = heard(word_of(tool), mine)
         for path in [*[path for _, path in options.values()], *left]:
-            self.lost(tool, place_of(own, path), f"is told of {same.kind} once")
-        self.lost(tool, None, f"does it with {same.kind}, which is there", "approximated")
+            self.lost(tool, place_of(own, path), f"is told of {word_of(same)} once")
+        self.lost(tool, None, f"does it with {word_of(same)}, which is there", "approximated")
         self.slots[number], self.names[tool.name] = (), same
 
     def place(self, number: int, tool: ToolDefinition, new: tuple[ToolDefinition, ...]) -> None:
@@ -204,17 +273,35 @@ class _Crossing:
             return
         runs = "; its calls come in that form" if tool.executor == "client" else ""
         severity: Severity = "error" if runs else "warning"
-        word = new[0].kind if new else tool.kind
+        word = word_of(new[0]) if new else word_of(tool)
         self.lost(tool, None, f"has it as {word}{runs}", "approximated", severity)
         for each in new:
             self.scribe.also_known(each, tool)
             self.names[tool.name] = each
         self.slots[number] = new
 
+    def options_of(self, number: int, tool: ToolDefinition, spoken: Spoken) -> None:
+        """Chat has a search beside the tools."""
+        mine = self.raw.get(CHAT) or {}
+        said = self.filled(tool, spoken).get(OPTIONS, {})
+        self.raw[CHAT] = {**mine, OPTIONS: as_options(said)}
+        self.lost(tool, None, f"has it as {OPTIONS}", "approximated")
+        self.slots[number] = ()
+
     def said(self, tool: ToolDefinition, spoken: Spoken, word: str) -> ToolDefinition:
+        out = self.filled(tool, spoken)
+        name, kind = spoken.name or word, word
+        if self.dialect == "anthropic":
+            out["$form"] = {"own": True}
+        elif self.vendor == "nova":
+            kind, out["$form"] = SYSTEM_TOOL, {"part": SYSTEM_TOOL}
+        return tool.replace(name=name, kind=kind, raw={self.dialect: out})
+
+    def filled(self, tool: ToolDefinition, spoken: Spoken) -> dict[str, Any]:
+        """The vendor's own settings for a tool."""
         out: dict[str, Any] = deepcopy(dict(spoken.filled))
         own, mine = kept(tool)
-        options, left = heard(tool.kind, mine)
+        options, left = heard(word_of(tool), mine)
         for path in left:
             self.lost(tool, place_of(own, path), "has no such option")
         for option, (value, path) in self.chosen(tool, own, options).items():
@@ -227,10 +314,7 @@ class _Crossing:
             else:
                 severity: Severity = "error" if option in IDS else "warning"
                 self.lost(tool, place_of(own, path), "has no such option", severity=severity)
-        if self.dialect == "anthropic":
-            out["$form"] = {"own": True}
-        name = spoken.name or word
-        return tool.replace(name=name, kind=word, raw={self.dialect: out})
+        return out
 
     def chosen(
         self, tool: ToolDefinition, own: str, options: dict[str, tuple[Any, Path]]
@@ -346,6 +430,13 @@ class _Crossing:
         self.scribe.lost(options, "tool_choice", reason, "approximated", "error")
 
 
+def concept_of(tool: ToolDefinition) -> str | None:
+    """What a vendor's tool is for; None for one that no table knows."""
+    word = word_of(tool)
+    found = [concept for concept, all in TABLE.items() if any(s.says(word) for s in all)]
+    return found[0] if found and tool.executor == _executor(found[0]) else None
+
+
 def _executor(concept: str) -> str:
     return "client" if concept in ("computer", "shell") else "provider"
 
@@ -391,7 +482,7 @@ def _members(said: Mapping[str, Any], inside: set[str]) -> list[tuple[Path, Any]
     for key, value in said.items():
         if key == "$form":
             continue
-        if key in inside and isinstance(value, dict):
+        if (key in inside or key.startswith("plugins[")) and isinstance(value, dict):
             found += [((key, name), item) for name, item in value.items()]
         else:
             found.append(((key,), value))

@@ -2,14 +2,17 @@
 stand. Data alone; `crossing.py` reads it.
 
 A path leads to an option inside what a dialect keeps of the tool. Gemini keeps a tool's settings
-under its word, OpenRouter has a tool's options in `parameters`. (SDKs `anthropic` 2.8.0, `openai`
-3.49.0, `google-genai` 3.1.0, `openrouter` 1.3.84; xAI's documentation; read 2026-11.)"""
+under its word, OpenRouter has a tool's options in `parameters`, and Amazon's tools go by their
+names. (SDKs `anthropic` 2.8.0, `openai` 3.49.0, `google-genai` 3.1.0, `openrouter` 1.3.84; xAI's
+documentation; read 2026-11.)"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from interlingua.retelling.beside import OPTIONS
 
 Path = tuple[str, ...]
 
@@ -35,6 +38,8 @@ DIALECTS = {
     "gemini": "gemini",
     "vertex": "gemini",
     "openrouter": "openrouter",
+    "nova": "bedrock",
+    "chat": "openai-chat",
 }
 """The dialect in which a vendor's words are said."""
 LIKE = {"xai": "openai", "vertex": "gemini"}
@@ -87,6 +92,13 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
                 under="parameters",
             ),
         ),
+        Spoken("nova", "nova_grounding"),
+        Spoken(
+            "chat",
+            OPTIONS,
+            _in("user_location", context_size="search_context_size", under=OPTIONS),
+        ),
+        Spoken("openrouter", "plugin:web"),
     ),
     "web_fetch": (
         Spoken(
@@ -101,6 +113,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             "openrouter:web_fetch",
             _in("max_uses", "max_content_tokens", *_DOMAINS, under="parameters"),
         ),
+        Spoken("openrouter", "plugin:web-fetch"),
     ),
     "code_execution": (
         Spoken("anthropic", r"code_execution_\d{8}", name="code_execution"),
@@ -111,6 +124,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             filled={"container": {"type": "auto"}},
         ),
         Spoken("gemini", "codeExecution", filled={"codeExecution": {}}),
+        Spoken("nova", "nova_code_interpreter"),
     ),
     "mcp": (
         Spoken("anthropic", "mcp_toolset"),

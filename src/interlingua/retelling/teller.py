@@ -26,6 +26,7 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.crossing import cross
 from interlingua.retelling.images import without_images
@@ -79,11 +80,14 @@ class Teller:
             settled = settle(request, seen, self.target, self.scribe)
             seen, changes["tools"], changes["options"] = settled
             request = request.replace(tools=settled.tools, options=settled.options)
-        if self.profile is not None and request.tools and not self.at_home:
-            crossed = cross(request, self.name, self.profile, self.scribe)
-            if crossed is not request:
+        asks = request.tools or asks_beside(request)
+        if self.profile is not None and asks and not self.at_home:
+            given = request if seen is request.messages else request.replace(messages=seen)
+            crossed = cross(given, self.name, self.profile, self.scribe)
+            if crossed is not given:
                 told = {name: getattr(crossed, name) for name in ("tools", "options", "raw")}
                 changes, request = {**changes, **told}, crossed
+                seen = crossed.messages
         messages = self.messages(seen, paired=not kept_there)
         if messages is not request.messages:
             changes["messages"] = messages
