@@ -15,7 +15,7 @@ from tests.laws.fits import model_of, recorded, refusals
 
 def test_the_checker_imports_nothing_of_the_package() -> None:
     for path in Path(fits.__file__).parent.glob("*.py"):
-        if path.name in ("recorded.py", "run.py"):
+        if path.name in ("recorded.py", "run.py", "agents.py", "capture.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []

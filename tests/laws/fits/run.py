@@ -47,26 +47,53 @@ class Tally(NamedTuple):
     refused: dict[str, list[str]]
 
 
-def said(record: Record, provider: str, dialect: str, name: str) -> Any:
-    """A recorded request in the words of another model."""
+class Asked(NamedTuple):
+    """A request that was made: a name for it, and the body in its dialect."""
+
+    id: str
+    dialect: str
+    model: str | None
+    body: Any
+
+
+def asked_in(record: Record) -> Asked:
     assert record.dialect is not None
-    model = record.model if record.dialect in ("gemini", "bedrock") else None
-    request = il.dialect(record.dialect).read_request(record.request, model)
+    return Asked(record.id, record.dialect, record.model, record.request)
+
+
+def said(asked: Asked, provider: str, dialect: str, name: str) -> Any:
+    """A request in the words of another model."""
+    model = asked.model if asked.dialect in ("gemini", "bedrock") else None
+    request = il.dialect(asked.dialect).read_request(asked.body, model)
     wire = il.dumps(request.replace(model=None))
     return il.convert(wire, "canonical", dialect, model=f"{provider}:{name}").wire
 
 
-def examine(records: Iterable[Record]) -> Tally:
+def examine(requests: Iterable[Asked], at_home: bool = False) -> Tally:
+    """With `at_home`, models that speak a request's own dialect are asked too."""
     tally = Tally(Counter(), defaultdict(list))
-    for record in records:
+    for asked in requests:
         for provider, dialect, name in MODELS:
-            if dialect == record.dialect:
+            if dialect == asked.dialect and not at_home:
                 continue
             tally.said[name] += 1
-            wire = said(record, provider, dialect, name)
+            wire = said(asked, provider, dialect, name)
             for refusal in {str(each) for each in refusals(provider, dialect, name, wire)}:
-                tally.refused[name].append(f"{record.id}: {refusal}")
+                tally.refused[name].append(f"{asked.id}: {refusal}")
     return tally
+
+
+def told(tally: Tally, show: int) -> int:
+    """Print how many would be refused, and say it."""
+    every, refused = sum(tally.said.values()), 0
+    for name, count in tally.said.items():
+        bodies = {each.partition(":")[0] for each in tally.refused[name]}
+        refused += len(bodies)
+        print(f"{name:48} {count:6} said, {len(bodies):5} refused ({len(bodies) / count:.2%})")
+        for each in tally.refused[name][:show]:
+            print(f"    {each[:160]}")
+    print(f"{every} said, {refused} refused ({refused / max(every, 1):.3%})")
+    return refused
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -78,16 +105,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"no recorded traffic ({corpus.VARIABLE} or shared/corpus): nothing to examine")
         return 0
     logging.disable(logging.CRITICAL)
-    tally = examine(list(recorded.asked(200))[:: options.every])
-    every, refused = sum(tally.said.values()), 0
-    for name, count in tally.said.items():
-        bodies = {each.partition(":")[0] for each in tally.refused[name]}
-        refused += len(bodies)
-        print(f"{name:48} {count:6} said, {len(bodies):5} refused ({len(bodies) / count:.2%})")
-        for each in tally.refused[name][: options.show]:
-            print(f"    {each[:160]}")
-    print(f"{every} said, {refused} refused ({refused / max(every, 1):.3%})")
-    return 1 if refused > LIMIT * every else 0
+    tally = examine(map(asked_in, list(recorded.asked(200))[:: options.every]))
+    refused = told(tally, options.show)
+    return 1 if refused > LIMIT * sum(tally.said.values()) else 0
 
 
 if __name__ == "__main__":
