@@ -75,12 +75,13 @@ class Process:
 
     @contextmanager
     def open(
-        self, method: str, path: str, body: Any = None
+        self, method: str, path: str, body: Any = None, **headers: str
     ) -> Iterator[tuple[HTTPConnection, HTTPResponse]]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             data = None if body is None else json.dumps(body)
-            headers = {"content-type": "application/json"} if body is not None else {}
+            if body is not None:
+                headers["content-type"] = "application/json"
             connection.request(method, path, data, headers)
             yield connection, connection.getresponse()
         finally:
@@ -270,11 +271,16 @@ def test_several_workers_share_a_port_and_their_numbers(tmp_path: Path) -> None:
                 if process.ask("GET", "/health/ready")[0] == 200:
                     break
             time.sleep(0.1)
-        for n in range(24):
-            assert (
-                process.ask("POST", "/v1/chat/completions", asked(f"number {n}", max_tokens=9))[0]
-                == 200
-            )
+        with process.open("GET", "/requests", accept="text/event-stream") as (_, stream):
+            assert stream.readline() == b": watching\n"
+            for n in range(24):
+                body = asked(f"number {n}", max_tokens=9)
+                assert process.ask("POST", "/v1/chat/completions", body)[0] == 200
+            ids: list[int] = []
+            while len(ids) < 24:  # whichever worker answered
+                name, _, value = stream.readline().partition(b": ")
+                ids += [int(value)] if name == b"id" else []
+            assert ids == list(range(1, 25))
         end, found, told = time.monotonic() + 20, 0.0, 0
         while told < 8 and time.monotonic() < end:  # numbers are put together a little later
             _, text = process.ask("GET", "/metrics")
@@ -291,6 +297,7 @@ def test_several_workers_share_a_port_and_their_numbers(tmp_path: Path) -> None:
         assert process.wait() == 0
     with il.open_store(str(tmp_path / "interlingua.db")) as store:
         assert len(store.events(NO_SESSION)) == 24
+        assert len(store.requests(limit=100)) == 24
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ async function allRequests(element, keys, names, signal) {
   const key = choice(["", ...names.keys()], "");
   for (const option of key.options) option.textContent = names.get(option.value) ?? "all";
   status.options[0].textContent = "all";
-  const table = new Table(body, names);
+  const table = new Table(body, names, () => {
+    older.hidden = false;
+  });
   let live = new AbortController();
 
   const filters = () => {
@@ -55,8 +57,9 @@ async function allRequests(element, keys, names, signal) {
     const hear = (name, row) => name === "request" && table.newer(row);
     follow(`/requests?${query}`, hear, (now, odd) => fill(state, STATES[now] ?? odd?.message), ends);
   };
-  older.addEventListener("click", async () => table.older((await page(true)).requests));
-  for (const control of [model, status, key]) control.addEventListener("change", begin);
+  const trying = (work) => () => work().catch((odd) => fill(state, odd.message));
+  older.addEventListener("click", trying(async () => table.older((await page(true)).requests)));
+  for (const control of [model, status, key]) control.addEventListener("change", trying(begin));
   await begin();
   fill(
     element,
@@ -95,13 +98,15 @@ function modelOf({ model, asked }) {
   return name ? [h("span", { class: "far" }, provider), name] : (model ?? asked ?? "");
 }
 
-/** The rows, each by its id; those that come in one frame are drawn together. */
+/** The rows, each by its id; those that come in one frame are drawn together. `cut` is called when
+ *  there are so many that the oldest make room. */
 class Table {
   waiting = new Map();
 
-  constructor(body, names) {
+  constructor(body, names, cut) {
     this.body = body;
     this.names = names;
+    this.cut = cut;
   }
 
   get last() {
@@ -127,6 +132,7 @@ class Table {
     this.waiting.clear();
     const there = new Set([...this.body.children].slice(0, MOST).map((line) => line.dataset.id));
     this.body.prepend(...rows.filter(({ id }) => !there.has(id)).map((row) => this.line(row)));
+    if (this.body.children.length > MOST) this.cut();
     while (this.body.children.length > MOST) this.body.lastElementChild.remove();
   }
 

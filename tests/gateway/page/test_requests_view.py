@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import interlingua as il
+from interlingua.ids import Ulids
+from interlingua.store.request_rows import RequestRow
 from tests.gateway.page.conftest import Place, standing
 from tests.gateway.serving import ANTHROPIC, asked, key
 
@@ -18,6 +22,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: `make pag
 from playwright.sync_api import expect
 
 expect.set_options(timeout=20_000)
+IDS = Ulids()
 
 
 def send(place: Place, words: str, token: str = "", **more: Any) -> str:
@@ -95,6 +100,32 @@ def test_requests_are_chosen_and_older_ones_loaded(page: Any, place: Place) -> N
     page.get_by_label("Model").fill("openai:gpt-4.1")
     page.get_by_label("Model").press("Enter")
     expect(rows(page)).to_have_count(0)
+
+
+def test_a_page_holds_so_many_and_loads_older_ones(browser: Any, tmp_path: Path) -> None:
+    begun = datetime.now(UTC) - timedelta(days=1)
+    made = [
+        RequestRow(f"req_{IDS.new()}", begun + timedelta(seconds=n), "anthropic", 200, n)
+        for n in range(130)
+    ]
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        store.append_requests(made)
+    with standing(tmp_path) as (place, _):
+        context = browser.new_context(base_url=place.base)
+        page = context.new_page()
+        page.goto("/#/requests")
+        expect(rows(page)).to_have_count(100)
+        page.get_by_role("button", name="Older requests").click()
+        expect(rows(page)).to_have_count(130)
+        expect(page.get_by_role("button", name="Older requests")).to_be_hidden()
+        more = [
+            RequestRow(f"req_{IDS.new()}", datetime.now(UTC), "gemini", 200, n) for n in range(450)
+        ]
+        with il.open_store(str(tmp_path / "gateway.db")) as store:
+            store.append_requests(more)
+        expect(rows(page)).to_have_count(500)
+        expect(page.get_by_role("button", name="Older requests")).to_be_visible()
+        context.close()
 
 
 def test_what_a_client_says_is_text(page: Any, place: Place) -> None:
