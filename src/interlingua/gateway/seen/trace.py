@@ -198,7 +198,7 @@ class Tracer:
             self._spans.finished(exchange, elapsed)
         if self.log_requests or exchange.status >= 400:
             log(exchange, elapsed)
-        if self._store is None or not exchange.status or exchange.replayed:
+        if self._store is None or exchange.replayed:
             return
         event = self._event(exchange, elapsed, cost)
         if event is None and not exchange.attempts and not self._refused.take():
