@@ -13,6 +13,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.message import Role
 from interlingua.transcripts import Compaction, SubAgent, Transcript, format_of
+from interlingua.transcripts.search import Hit, hits_in
 from interlingua.transcripts.summary import summary_message
 from tests.transcripts.made import session
 from tests.transcripts.said import said
@@ -174,6 +175,10 @@ def test_sessions_are_found_where_copilot_keeps_them(tmp_path: Path) -> None:
     [found] = [each for each in transcripts.find(tmp_path) if each.format == "copilot"]
     assert (found.path, found.id) == (path, session().id)
     assert copilot.resume(session(), path) == ["copilot", f"--resume={session().id}"]
+    [hit] = hits_in(found, "It has RISEN")
+    assert isinstance(hit, Hit)
+    assert (hit.role, hit.text) == ("assistant", "It has risen.")
+    assert [*hits_in(found, "claude-sonnet")] == []  # nobody said it
 
 
 def test_events_obey_the_schema_that_copilot_carries() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import interlingua as il
 from interlingua import transcripts
-from interlingua.transcripts import TranscriptError
+from interlingua.transcripts import Found, TranscriptError
+from interlingua.transcripts.sessions import opened
 
 SCHEMA = """
 CREATE TABLE _llm_migrations (name, applied_at);
@@ -103,6 +104,34 @@ def test_the_newest_of_several_threads_is_read_and_the_others_are_told(tmp_path:
     assert newest.id == "t2"
     assert "2 older threads" in str(newest.report.losses[0])
     assert [each.id for each in transcripts.read_all(path)] == ["t0", "t1", "t2"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where llm keeps its log."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "own"))
+    (tmp_path / "own").mkdir()
+    return tmp_path / "own"
+
+
+def test_threads_are_found_where_llm_keeps_its_log(folder: Path) -> None:
+    path = log(folder, threads=2)
+    found = [each for each in transcripts.find() if each.format == "llm"]
+    assert [(each.path, each.id) for each in found] == [(path, "t0"), (path, "t1")]
+    assert (found[1].updated_at or 0) - (found[0].updated_at or 0) == 24 * 60 * 60
+    whole = {each.id: each for each in transcripts.read_all(path)}
+    for each in found:
+        alone, read = opened(each), whole[str(each.id)]
+        assert [*map(il.dumps, alone.messages)] == [*map(il.dumps, read.messages)]
+        assert (alone.usage, alone.title) == (read.usage, read.title)
+    with pytest.raises(TranscriptError, match="no thread t7"):
+        opened(Found("llm", path, "t7"))
+
+
+def test_another_log_in_the_place_of_llms_hides_nothing(folder: Path) -> None:
+    (folder / "logs.db").write_bytes(b"no database")
+    assert [each for each in transcripts.find() if each.format == "llm"] == []
 
 
 def test_a_thread_goes_on_elsewhere(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.errors import DetectError
 from interlingua.losses import Report
@@ -131,8 +134,7 @@ def format_of(name: str) -> Format:
         return _LOADED[name]
     for point in _plugged():
         if point.name == name:
-            found: Format = point.load()
-            return _LOADED.setdefault(name, found)
+            return _LOADED.setdefault(name, _checked(point))
     raise DetectError(f"no transcript format is called {name!r}", formats())
 
 
@@ -145,5 +147,35 @@ def all_formats() -> Iterator[Format]:
             warnings.warn(f"transcript format {name!r} cannot be loaded: {error}", stacklevel=2)
 
 
-def _plugged() -> list[EntryPoint]:
-    return list(entry_points(group=GROUP))
+def _plugged() -> tuple[EntryPoint, ...]:
+    return _points(tuple(sys.path))
+
+
+@lru_cache(maxsize=4)
+def _points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Looking through all packages takes a while; they change where the path does."""
+    return tuple(entry_points(group=GROUP))
+
+
+def _checked(point: EntryPoint) -> Format:
+    """A format of somebody else. Where all formats are asked, an error of this one is a warning."""
+    found = point.load()
+    if not isinstance(found, Format) or found.name != point.name:
+        raise TypeError(f"{point.value} is no format of that name")
+    look = None if found.find is None else partial(_found, found.name, found.find)
+    return replace(found, signs=partial(_signs, found.name, found.signs), find=look)
+
+
+def _signs(name: str, signs: Callable[[Sample], str | None], sample: Sample) -> str | None:
+    try:
+        return signs(sample)
+    except Exception as error:
+        warnings.warn(f"transcript format {name!r} cannot tell a file: {error}", stacklevel=2)
+        return None
+
+
+def _found(name: str, find: Callable[[Path], Iterator[Found]], home: Path) -> Iterator[Found]:
+    try:
+        yield from find(home)
+    except Exception as error:
+        warnings.warn(f"transcript format {name!r} finds no sessions: {error}", stacklevel=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.transcripts.copilot.find import find, place, resume
+from interlingua.transcripts.copilot.find import find, place, resume, said
 from interlingua.transcripts.copilot.read import read, signs
 from interlingua.transcripts.copilot.write import more, patch, write
 from interlingua.transcripts.format import Format
@@ -19,4 +19,6 @@ FORMAT = Format(
     find=find,
     place=place,
     resume=resume,
+    newest="1.0.102",
+    said=said,
 )

@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from interlingua.transcripts.format import Found
+from interlingua.transcripts.format import Found, Said
 from interlingua.transcripts.transcript import OriginFile, Transcript
 
 EVENTS = "events.jsonl"
+_SPEAKERS = {
+    "user.message": "user",
+    "assistant.message": "assistant",
+    "tool.execution_complete": "tool",
+    "system.message": "system",
+    "system.notification": "system",
+    "session.compaction_complete": "system",
+}
+_TOLD = ("content", "reasoningText", "toolRequests", "error", "summaryContent")
+"""What events say, by key."""
 
 
 def find(home: Path) -> Iterator[Found]:
@@ -23,6 +34,16 @@ def place(transcript: Transcript, home: Path) -> Path:
 
 def resume(transcript: Transcript, path: Path) -> list[str]:
     return ["copilot", f"--resume={path.parent.name}"]
+
+
+def said(value: dict[str, Any]) -> Said | None:
+    """Messages, results and summaries."""
+    role, data = _SPEAKERS.get(str(value.get("type"))), value.get("data")
+    if role is None or not isinstance(data, dict):
+        return None
+    result = data.get("result")
+    shown = result.get("content") if isinstance(result, dict) else None
+    return Said(role, [shown, *(data.get(key) for key in _TOLD)], value.get("timestamp"))
 
 
 def beside(path: Path) -> tuple[OriginFile, ...]:

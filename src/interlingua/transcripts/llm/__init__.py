@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from interlingua.transcripts.format import Format
-from interlingua.transcripts.llm.read import read, read_all, signs
+from interlingua.transcripts.llm.find import find
+from interlingua.transcripts.llm.read import read, read_all, read_thread, signs
 
 FORMAT = Format(
     name="llm",
@@ -12,4 +13,6 @@ FORMAT = Format(
     signs=signs,
     read=read,
     read_all=read_all,
+    find=find,
+    session=read_thread,
 )

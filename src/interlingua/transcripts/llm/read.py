@@ -6,7 +6,8 @@ from __future__ import annotations
 import sqlite3
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ from interlingua.transcripts.ways import Turn, way_to
 NAME = "llm"
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 Row = dict[str, Any]
+_WAY = """WITH RECURSIVE way(hash) AS (
+  VALUES (?) UNION
+  SELECT parent_hash FROM messages JOIN way USING (hash) WHERE parent_hash IS NOT NULL
+)"""
+"""All messages from a tip back to the beginning."""
 
 
 def signs(sample: Sample) -> str | None:
@@ -68,12 +74,36 @@ def read(path: Path) -> Transcript:
 
 def read_all(path: Path) -> Iterator[Transcript]:
     """Every thread, the oldest first."""
+    with _reading(path) as database:
+        turns, begun = _Log(database).turns()
+        older = _older(database)
+        for thread in database.execute("SELECT * FROM threads ORDER BY datetime_utc, id"):
+            yield _transcript(dict(thread), turns, begun, older)
+
+
+def read_thread(path: Path, name: str) -> Transcript:
+    """One thread, without the others."""
+    with _reading(path) as database:
+        thread = database.execute("SELECT * FROM threads WHERE id = ?", (name,)).fetchone()
+        if thread is None:
+            raise TranscriptError(path, f"there is no thread {name} in it")
+        turns, begun = _Log(database, thread["tip_message_hash"]).turns()
+        return _transcript(dict(thread), turns, begun, _older(database))
+
+
+def threads_of(path: Path) -> list[tuple[str, datetime | None]]:
+    """The names of all threads, and when they last went on."""
+    with _reading(path) as database:
+        rows = database.execute("SELECT id, datetime_utc FROM threads ORDER BY datetime_utc, id")
+        return [(row["id"], from_iso(row["datetime_utc"])) for row in rows]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(_opened(path)) as database:
             _check_length(database, path)
-            turns, answers = _Log(database).turns()
-            for thread in database.execute("SELECT * FROM threads ORDER BY datetime_utc, id"):
-                yield _transcript(dict(thread), turns, answers, _older(database))
+            yield database
     except sqlite3.Error as error:
         raise TranscriptError(path, f"it cannot be read as a log of llm: {error}") from error
 
@@ -101,20 +131,20 @@ def _older(database: sqlite3.Connection) -> int:
 
 
 def _transcript(
-    thread: Row, turns: dict[str, Turn], answers: dict[str, Row], older: int
+    thread: Row, turns: dict[str, Turn], begun: dict[str, Row], older: int
 ) -> Transcript:
     report = Report(NAME)
     if older:
         reason = f"{older} answers in the tables of older versions are not read"
         report.add("dropped", "$.responses", reason, "warning")
     messages = way_to(turns, thread["tip_message_hash"])
-    mine = [each for each in answers.values() if each["thread_id"] == thread["id"]]
+    first = begun.get(thread["id"])
     return Transcript(
         format=NAME,
         messages=messages,
         id=thread["id"],
         title=thread["name"],
-        created_at=from_iso(mine[0]["datetime_utc"]) if mine else None,
+        created_at=from_iso(first["datetime_utc"]) if first else None,
         updated_at=from_iso(thread["datetime_utc"]),
         models=models_of(messages),
         usage=usage_of(messages),
@@ -126,28 +156,39 @@ def _transcript(
 
 
 class _Log:
-    def __init__(self, database: sqlite3.Connection) -> None:
+    """The log, or no more of it than leads to the message `tip`."""
+
+    def __init__(self, database: sqlite3.Connection, tip: str | None = None) -> None:
         self._database = database
+        self._tip = tip
         self._files = {row["id"]: row for row in self._rows("SELECT * FROM attachments")}
 
     def _rows(self, query: str) -> Iterator[Row]:
         return (dict(row) for row in self._database.execute(query))
 
+    def _on_way(self, table: str, key: str, order: str) -> Iterator[Row]:
+        """Rows whose `key` names a message that leads to the tip; all, if there is none."""
+        if self._tip is None:
+            return self._rows(f"SELECT * FROM {table} ORDER BY {order}")
+        query = f"{_WAY} SELECT * FROM {table} WHERE {key} IN way ORDER BY {order}"
+        return (dict(row) for row in self._database.execute(query, (self._tip,)))
+
     def turns(self) -> tuple[dict[str, Turn], dict[str, Row]]:
-        """All messages by their hashes, and the turns that ended with them."""
+        """All messages by their hashes, and the first turn of each thread."""
         answers = {
             row["tip_message_hash"]: row
-            for row in self._rows("SELECT * FROM turns ORDER BY datetime_utc, id")
+            for row in self._on_way("turns", "tip_message_hash", "datetime_utc, id")
         }
         parts: dict[str, list[Row]] = {}
-        for part in self._rows("SELECT * FROM parts ORDER BY message_hash, position"):
+        for part in self._on_way("parts", "message_hash", "message_hash, position"):
             parts.setdefault(part["message_hash"], []).append(part)
         turns = {}
-        for row in self._rows("SELECT * FROM messages"):
+        for row in self._on_way("messages", "hash", "hash"):
             name = row["hash"]
             said = tuple(self._messages(row, parts.get(name, []), answers.get(name)))
             turns[name] = Turn(row["parent_hash"], said)
-        return turns, answers
+        begun = {row["thread_id"]: row for row in reversed(answers.values())}
+        return turns, begun
 
     def _messages(self, row: Row, parts: list[Row], turn: Row | None) -> Iterator[Message]:
         blocks = [self._block(part) for part in parts]

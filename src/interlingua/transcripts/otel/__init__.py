@@ -14,4 +14,5 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
+    suffix=".json",
 )
