@@ -133,6 +133,18 @@ _MOST = 2048
 
 def named(model: str) -> tuple[str | None, str]:
     """A provider that we know, and the name; a colon alone does not make a provider."""
+    known = _NAMED.get(model)
+    if known is None:
+        known = _apart(model)
+        if len(_NAMED) < _MOST:
+            _NAMED[model] = known
+    return known
+
+
+_NAMED: dict[str, tuple[str | None, str]] = {}
+
+
+def _apart(model: str) -> tuple[str | None, str]:
     before, colon, name = model.partition(":")
     if colon and name and before in _providers():
         return before, name

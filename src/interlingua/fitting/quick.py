@@ -111,34 +111,38 @@ def fits(request: Request, quick: Quick) -> bool:
     if request.tools and not _plain_tools(request.tools, quick):
         return False
     mid, names = quick.mid, quick.names
-    known: set[str] = set()
+    known: set[str | None] = {None}
     leading = True
     role = _USER
     content: Any
     for message in request.messages:
         role = message.role
-        content = message.content
-        if role is _USER or role is _ASSISTANT or role is _TOOL:
+        if role is _ASSISTANT or role is _TOOL or role is _USER:
             leading = False
         elif (not leading and not mid) or (role is _DEVELOPER and not quick.developer):
             return False
         if message.changes is not None:
             return False
+        content = message.content
         for block in content:
             if block.cache is not None:
                 return False
             kind = type(block)
             if kind is TextBlock or kind is ThinkingBlock:
                 continue
-            if kind is ToolResultBlock:
-                if not _plain_result(block, names):
-                    return False
-            elif kind is not ToolUseBlock:
+            if kind is ToolUseBlock:
+                name = block.name
+            elif kind is ToolResultBlock:
+                for part in block.content:
+                    if type(part) is not TextBlock or part.cache is not None:
+                        return False
+                name = block.tool_name
+            else:
                 return False
-            elif block.name not in known:
-                if names is not None and not legal(block.name, names):
+            if name not in known:
+                if names is not None and not legal(name, names):
                     return False
-                known.add(block.name)
+                known.add(name)
     if role is _ASSISTANT:
         return quick.prefill
     return quick.ends or role is _USER or role is _TOOL
@@ -157,14 +161,6 @@ def _plain_options(request: Request, quick: Quick) -> bool:
     ):
         return False
     return said[1:] in _NOTHING
-
-
-def _plain_result(block: ToolResultBlock, names: Grammar | None) -> bool:
-    for part in block.content:
-        if type(part) is not TextBlock or part.cache is not None:
-            return False
-    name = block.tool_name
-    return name is None or names is None or legal(name, names)
 
 
 def _plain_tools(tools: tuple[ToolDefinition, ...], quick: Quick) -> bool:
