@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from interlingua.gateway.sessions.summary import saved_by_caching
+from interlingua.exports.summary import saved_by_caching
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.prices.table import bundled

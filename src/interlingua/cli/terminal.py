@@ -10,7 +10,6 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,9 @@ import msgspec
 
 from interlingua.cli.main import shown
 from interlingua.errors import MissingExtraError
+from interlingua.exports.words import counted as counted
+from interlingua.exports.words import dollars as dollars
+from interlingua.exports.words import minute as minute
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -173,24 +175,6 @@ def _harmless(json: str) -> str:
 def _escape(char: str) -> str:
     units = char.encode("utf-16-be")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-
-def dollars(amount: Decimal | None) -> str:
-    """The exact amount, with two digits after the point at least."""
-    if amount is None:
-        return "?"
-    text = f"{abs(amount):f}"
-    whole, _, rest = text.partition(".")
-    return f"{'-' if amount < 0 else ''}${whole}.{rest:0<2}"
-
-
-def minute(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def counted(count: int, word: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def complain(text: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -68,6 +68,12 @@ class Redactor:
             self._counts[kind] = number = self._counts.get(kind, 0) + 1
             known = self._placeholders[kind, secret] = f"{TAKEN_OUT}{kind}:{number}]"
         return known
+
+    def secrets(self, placeholders: Iterable[str]) -> frozenset[str]:
+        """What these stand for."""
+        wanted = set(placeholders)
+        given = self._placeholders.items()
+        return frozenset([secret for (_, secret), said in given if said in wanted])
 
     def remember(self, kind: str, secret: str) -> None:
         if len(secret) >= SPREADING and secret not in self._known:

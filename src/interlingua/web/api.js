@@ -24,15 +24,25 @@ function headers(more) {
 }
 
 async function asked(method, path, body) {
+  return (await answered(method, path, body)).text();
+}
+
+async function answered(method, path, body) {
   const told = { method, headers: headers({ accept: "application/json" }), cache: "no-store" };
   if (body !== undefined) {
     told.headers["content-type"] = "application/json";
     told.body = JSON.stringify(body);
   }
   const reply = await fetch(path, told);
-  const text = await reply.text();
-  if (!reply.ok) throw refused(reply.status, text);
-  return text;
+  if (!reply.ok) throw refused(reply.status, await reply.text());
+  return reply;
+}
+
+/** A file, with the name that it is to have. */
+export async function askBlob(method, path, body) {
+  const reply = await answered(method, path, body);
+  const [, name] = /filename="([^"]*)"/.exec(reply.headers.get("content-disposition") ?? "") ?? [];
+  return { blob: await reply.blob(), name: name ?? "session" };
 }
 
 /** What the gateway answers, parsed. */

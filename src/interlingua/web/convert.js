@@ -1,6 +1,7 @@
 // Any provider's body in another's form, with what is lost on the way.
 
 import { ask } from "./api.js";
+import { copyButtons } from "./copies.js";
 import { field, fill, h } from "./dom.js";
 import { outcome } from "./losses.js";
 
@@ -22,27 +23,6 @@ const EXAMPLE = {
   frequency_penalty: 0.5,
   seed: 7,
 };
-
-const FRONTS = {
-  "openai-chat": "/v1/chat/completions",
-  "openai-responses": "/v1/responses",
-  anthropic: "/v1/messages",
-  ollama: "/api/chat",
-};
-
-/** The request for this gateway as a command; null where its path cannot be told. */
-function curlOf({ kind, target, text }) {
-  const path = kind === "request" ? FRONTS[target] : null;
-  if (!path) return null;
-  const quoted = `'${text.replaceAll("'", "'\\''")}'`;
-  return `curl ${location.origin}${path} -H 'content-type: application/json' -d ${quoted}`;
-}
-
-/** The same conversion in a program. */
-function pythonOf({ body, source, target, kind }) {
-  const said = [body, source, target, kind].map((text) => JSON.stringify(text)).join(", ");
-  return `import interlingua as il\n\nwritten = il.convert(${said})\nprint(written.json().decode())\nprint(written.report)\n`;
-}
 
 export async function convertView(element) {
   const { formats } = await ask("GET", "/convert");
@@ -66,7 +46,7 @@ export async function convertView(element) {
       const told = await out.convert(said);
       if (!told) return;
       last = { ...told, body: said.text };
-      curl.disabled = !curlOf(last);
+      copies.refresh();
       const why = told.evidence.length ? `: ${told.evidence.join(", ")}` : "";
       fill(found, `This is a ${told.kind} of ${told.source}${why}.`);
     } catch (odd) {
@@ -87,13 +67,7 @@ export async function convertView(element) {
   for (const control of [source, target, kind, model]) control.addEventListener("change", work);
   body.addEventListener("paste", () => setTimeout(work));
   let last = null;
-  const copied = (make) => () => {
-    if (last) navigator.clipboard?.writeText(make(last)).then(() => fill(found, "Copied."));
-  };
-
-  const copy = h("button", { type: "button", onclick: copied(({ text }) => text) }, "Copy");
-  const curl = h("button", { type: "button", onclick: copied(curlOf) }, "Copy as curl");
-  const python = h("button", { type: "button", onclick: copied(pythonOf) }, "Copy as Python");
+  const copies = copyButtons(() => last, () => fill(found, "Copied."));
 
   fill(
     element,
@@ -119,7 +93,7 @@ export async function convertView(element) {
       h(
         "div",
         {},
-        h("div", { class: "row" }, field("View as", target), copy, curl, python),
+        h("div", { class: "row" }, field("View as", target), copies.made),
         out.element,
       ),
     ),

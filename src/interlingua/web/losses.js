@@ -1,8 +1,10 @@
-// A conversion and what it could not say: the new form, the losses as a list, and each of them
-// marked at its place in the canonical form.
+// A conversion and what it could not say: the new form and the canonical form side by side, the
+// losses as a list and at their places, and what comes out otherwise when the new form is read back.
 
 import { ask } from "./api.js";
+import { differences } from "./differences.js";
 import { fill, h } from "./dom.js";
+import { lossLine } from "./lossline.js";
 
 /** Where a conversion is shown. `convert(said)` asks for one and shows it. */
 export function outcome() {
@@ -10,61 +12,64 @@ export function outcome() {
   const list = h("ul", { "aria-label": "Losses", class: "losses" });
   const head = h("p", { role: "status" });
   const canonical = h("pre", { "aria-label": "Canonical form", tabindex: 0, role: "region" });
-  const places = h("details", { hidden: true }, h("summary", {}, "Where, in the canonical form"), canonical);
+  const changed = h("pre", { "aria-label": "Differences", tabindex: 0, role: "region" });
+  const forms = h("div", { class: "columns", hidden: true }, named("In its form", result), named("Canonical form", canonical));
+  const back = h("details", { hidden: true }, h("summary", {}, ""), changed);
   let asked = 0;
 
   const clear = () => {
     asked += 1;
-    for (const each of [result, list, head, canonical]) fill(each);
-    places.hidden = true;
+    for (const each of [result, list, head, canonical, changed]) fill(each);
+    forms.hidden = back.hidden = true;
   };
   const show = ({ text, losses, target }) => {
     const count = losses.length === 1 ? "1 loss" : `${losses.length} losses`;
     fill(result, text);
+    fill(canonical);
     fill(head, losses.length ? `${count} in ${target}` : `Nothing is lost in ${target}.`);
-    fill(list, losses.map((loss) => oneLoss(loss, () => find(loss))));
-    places.hidden = true;
+    fill(list, losses.map((loss) => lossLine(loss, () => find(loss))));
+    forms.hidden = false;
+    back.hidden = true;
   };
   const find = ({ path }) => {
-    places.open = true;
-    const mark = [...canonical.querySelectorAll("mark")].find((each) => each.dataset.path === path);
+    const marks = [...canonical.querySelectorAll("mark")];
+    const mark = marks.filter((each) => path.startsWith(each.dataset.path)).at(-1);
     mark?.scrollIntoView({ block: "center" });
     mark?.focus();
+  };
+  const compare = (whole, { back: read, target }) => {
+    if (read == null) return;
+    const lines = differences(whole, read);
+    back.hidden = false;
+    const words = lines.length ? "What is different when it is read back" : "Read back it is the same";
+    fill(back.firstElementChild, `${words} (${target})`);
+    fill(changed, lines.map(({ sign, text }) => h(sign === " " ? "span" : sign === "+" ? "ins" : "del", {}, `${sign} ${text}\n`)));
   };
   /** The conversion, or null where another was asked for in the meantime. */
   const convert = async (said) => {
     const mine = ++asked;
-    const told = await ask("POST", "/convert", said);
+    const told = await ask("POST", "/convert", { ...said, back: true });
     if (mine !== asked) return null;
     show(told);
-    if (told.losses.length) {
-      const { source, kind } = told;
-      const whole = await ask("POST", "/convert", { text: said.text, source, kind, target: "canonical" });
-      if (mine !== asked) return null;
-      fill(canonical, ...marked(whole.text, told.losses));
-      places.hidden = false;
-    }
+    const { source, kind } = told;
+    const whole = await ask("POST", "/convert", { text: said.text, source, kind, target: "canonical" });
+    if (mine !== asked) return null;
+    fill(canonical, ...marked(whole.text, told.losses));
+    compare(whole.text, told);
     return told;
   };
-  return { element: h("div", {}, result, head, list, places), text: () => result.textContent, convert, clear };
+  return { element: h("div", {}, head, list, forms, back), text: () => result.textContent, convert, clear };
 }
 
-function oneLoss({ kind, path, reason, severity = "warning", block_type: block, rule }, find) {
-  return h(
-    "li",
-    { class: severity },
-    h("strong", {}, `${severity}: ${kind}${block ? ` ${block}` : ""}`),
-    " at ",
-    h("button", { type: "button", class: "place", onclick: find }, path),
-    h("span", {}, `: ${reason}`),
-    rule ? h("span", { class: "quiet" }, ` (rule ${rule})`) : null,
-  );
+function named(title, body) {
+  return h("div", {}, h("p", { class: "quiet", "aria-hidden": "true" }, title), body);
 }
 
 /** JSON of one value a line, with the lines marked that a loss speaks of. It is read line by line
  *  and not parsed, so that numbers stay as they are. */
 export function marked(text, losses) {
   const inside = [];
+  const places = nearest(text, losses);
   const line = (whole) => {
     const words = whole.trim().replace(/,$/, "");
     if (words === "}" || words === "]") {
@@ -73,12 +78,39 @@ export function marked(text, losses) {
     }
     const [path, value] = placed(words, inside.at(-1));
     if (value === "{" || value === "[") inside.push({ path, list: value === "[", next: 0 });
-    const here = losses.filter((loss) => loss.path === path);
+    const here = places.get(path) ?? [];
     if (!here.length) return `${whole}\n`;
     const why = [...new Set(here.map((loss) => loss.kind))].join(", ");
     return [h("mark", { "data-path": path, tabindex: -1 }, `${whole}  ← ${why}`), "\n"];
   };
   return text.split("\n").flatMap(line);
+}
+
+/** The losses by the deepest place of theirs that is there: what is said by default is not. */
+function nearest(text, losses) {
+  const there = new Set(paths(text));
+  const found = new Map();
+  for (const loss of losses) {
+    let path = loss.path;
+    while (path !== "$" && !there.has(path)) path = path.replace(/(\.[^.[\]]*|\[[^\]]*\])$/, "") || "$";
+    found.set(path, [...(found.get(path) ?? []), loss]);
+  }
+  return found;
+}
+
+function paths(text) {
+  const inside = [];
+  const found = [];
+  for (const whole of text.split("\n")) {
+    const words = whole.trim().replace(/,$/, "");
+    if (words === "}" || words === "]") inside.pop();
+    else {
+      const [path, value] = placed(words, inside.at(-1));
+      found.push(path);
+      if (value === "{" || value === "[") inside.push({ path, list: value === "[", next: 0 });
+    }
+  }
+  return found;
 }
 
 function placed(words, around) {

@@ -1,173 +1,164 @@
-// Sessions that are kept, and the transcript of one.
+// Sessions that are kept: found by words and filters, and the transcript of one.
 
 import { ask, askText } from "./api.js";
-import { field, fill, folded, h, shown, when } from "./dom.js";
 import { choice } from "./convert.js";
-import { outcome } from "./losses.js";
-import { facts, totals } from "./usage.js";
+import { field, fill, h, when } from "./dom.js";
+import { exportPanel } from "./export.js";
+import { goTo, transcript } from "./transcript.js";
+import { viewAs } from "./viewas.js";
 
 const PAGE = 100;
-const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const PAUSE = 200;
+const SOURCES = { "": "all", chat: "chat", gateway: "gateway", task: "tasks" };
+const TIMES = { "": "any time", 1: "the last day", 7: "the last week", 30: "the last month" };
 
-export async function sessionsView(element, id, part) {
-  const go = async (next, message) => {
-    fill(element, h("p", { role: "status" }, "Loading"));
-    await (next ? transcript(element, next, message) : listing(element));
-  };
-  await go(id, part);
+export async function sessionsView(element, id, part, signal) {
+  fill(element, h("p", { role: "status" }, "Loading"));
+  return id ? one(element, id, part, signal) : listing(element, signal);
 }
 
-async function listing(element) {
-  const found = [];
-  let more = false;
+async function listing(element, signal) {
+  const controls = {
+    q: h("input", { type: "search", autocomplete: "off" }),
+    source: named(SOURCES),
+    model: h("input", { type: "search", autocomplete: "off", placeholder: "any" }),
+    folder: h("input", { type: "search", autocomplete: "off", placeholder: "any" }),
+    days: named(TIMES),
+  };
   const list = h("ul", { "aria-label": "Sessions", class: "sessions" });
-  const search = h("input", { type: "search", autocomplete: "off" });
+  const hits = h("section", { "aria-label": "Found in messages", hidden: true });
+  const state = h("p", { role: "status", class: "quiet" });
   const rest = h("button", { type: "button", hidden: true }, "Older sessions");
-  const draw = () => {
-    const words = search.value.toLowerCase();
-    const fits = (row) => `${row.name ?? ""} ${row.workspace_path} ${row.active_model ?? ""}`.toLowerCase().includes(words);
-    const fitting = found.filter(fits);
-    fill(list, fitting.length ? fitting.map(line) : h("li", { class: "quiet" }, "No session."));
-    rest.hidden = !more;
+  let asked = 0;
+  let last = null;
+
+  const query = () => {
+    const { days, ...others } = controls;
+    const said = Object.entries(others).map(([name, control]) => [name, control.value.trim()]);
+    const made = new URLSearchParams(said.filter(([, value]) => value));
+    if (days.value) made.set("since", new Date(Date.now() - days.value * 86_400_000).toISOString());
+    return made;
   };
-  const load = async () => {
-    const before = found.length ? `&before=${encodeURIComponent(found.at(-1).id)}` : "";
-    const told = await ask("GET", `/sessions?limit=${PAGE}${before}`);
-    found.push(...told.sessions);
-    more = told.has_more;
-    draw();
+  const load = async (more) => {
+    const mine = ++asked;
+    const said = query();
+    said.set("limit", PAGE);
+    if (more) said.set("before", last);
+    const told = await ask("GET", `/sessions?${said}`);
+    if (mine !== asked || signal.aborted) return;
+    if (!more) fill(list);
+    last = told.sessions.at(-1)?.id ?? last;
+    list.append(...told.sessions.map(line));
+    const count = list.children.length;
+    fill(state, count ? `${count}${told.has_more ? " and more" : ""} found` : "No session.");
+    rest.hidden = !told.has_more;
+    if (!more) await inMessages(controls.q.value.trim(), hits, () => mine === asked && !signal.aborted);
   };
-  search.addEventListener("input", draw);
-  rest.addEventListener("click", load);
-  await load();
-  fill(element, h("h1", {}, "Sessions"), field("Search", search), list, rest);
+  let waiting = null;
+  const soon = () => {
+    const words = controls.q.value.trim().toLowerCase();
+    for (const each of list.children) each.hidden = !each.dataset.words.includes(words);
+    clearTimeout(waiting);
+    waiting = setTimeout(() => load(false), PAUSE);
+  };
+  for (const control of Object.values(controls)) control.addEventListener("input", soon);
+  rest.addEventListener("click", () => load(true));
+  await load(false);
+  fill(
+    element,
+    h("h1", {}, "Sessions"),
+    h(
+      "div",
+      { class: "row", role: "search" },
+      field("Search", controls.q),
+      field("Source", controls.source),
+      field("Model", controls.model),
+      field("Folder", controls.folder),
+      field("Changed", controls.days),
+    ),
+    state,
+    list,
+    rest,
+    hits,
+  );
+}
+
+function named(words) {
+  const made = choice(Object.keys(words), "");
+  for (const option of made.options) option.textContent = words[option.value];
+  return made;
+}
+
+/** Messages in which the words occur, below the sessions. */
+async function inMessages(words, section, isWanted) {
+  section.hidden = true;
+  if (!words) return;
+  const { messages } = await ask("GET", `/search?limit=20&q=${encodeURIComponent(words)}`);
+  if (!isWanted() || !messages.length) return;
+  const hit = ({ session_id: id, session_name: name, message_id: message, role, snippet, created_at: at }) =>
+    h(
+      "li",
+      {},
+      h(
+        "a",
+        { href: address(id, message) },
+        h("span", { class: "name" }, snippet),
+        h("span", { class: "quiet" }, [role, name, when(at)].join(" · ")),
+      ),
+    );
+  fill(section, h("h2", {}, "In messages"), h("ul", { class: "sessions" }, messages.map(hit)));
+  section.hidden = false;
 }
 
 function line(row) {
-  const facts = [`${row.message_count} messages`, row.active_model, when(row.updated_at)];
+  const facts = [row.source, `${row.message_count} messages`, row.active_model, row.parent_id ? "a branch" : null, when(row.updated_at)];
+  const words = [row.name, row.workspace_path, row.active_model].filter(Boolean).join(" ").toLowerCase();
   return h(
     "li",
-    {},
+    { "data-words": words },
     h(
       "a",
-      { href: `#/sessions/${encodeURIComponent(row.id)}` },
+      { href: address(row.id) },
       h("span", { class: "name" }, row.name || row.workspace_path),
       h("span", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
     ),
   );
 }
 
-async function transcript(element, id, message) {
-  const path = `/sessions/${encodeURIComponent(id)}`;
-  const [row, { formats }] = await Promise.all([ask("GET", path), ask("GET", "/convert")]);
-  const log = h("div", { role: "log", "aria-label": "Conversation", tabindex: 0 });
-  const earlier = h("button", { type: "button", hidden: true }, "Earlier messages");
-  const used = h("div", {});
-  const texts = [];
-  let messages = [];
-  const load = async () => {
-    const before = messages.length ? `&before=${encodeURIComponent(messages[0].id)}` : "";
-    const text = await askText("GET", `${path}/messages?limit=${PAGE}${before}`);
-    const told = JSON.parse(text);
-    messages = [...told.messages, ...messages];
-    texts.unshift(text.slice(text.indexOf("[") + 1, text.lastIndexOf("]")));
-    log.replaceChildren(...articles(messages, id));
-    fill(used, totals(messages));
-    earlier.hidden = !told.has_more;
+function address(id, message) {
+  return `#/sessions/${encodeURIComponent(id)}${message ? `/${encodeURIComponent(message)}` : ""}`;
+}
+
+/** A session as the gateway tells it. */
+function source(row) {
+  const path = `/sessions/${encodeURIComponent(row.id)}`;
+  return {
+    row,
+    page: async (query) => {
+      const text = await askText("GET", `${path}/messages?${new URLSearchParams(query)}`);
+      const part = text.slice(text.indexOf("[") + 1, text.lastIndexOf("]"));
+      return { ...JSON.parse(text), text: part };
+    },
+    summary: () => ask("GET", `${path}/summary`),
+    link: (message) => address(row.id, message),
+    href: (id) => address(id),
+    go: (id) => (location.hash = address(id)),
   };
-  earlier.addEventListener("click", load);
-  await load();
-  while (message && !find(log, message) && !earlier.hidden) await load();
-  const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
-  fill(
-    element,
-    h("h1", {}, row.name || row.workspace_path),
-    h("p", { class: "quiet" }, about.filter(Boolean).join(" · ")),
-    used,
-    viewAs(formats, () => `[${texts.filter(Boolean).join(",")}]`),
-    h("section", { "aria-label": "Conversation", class: "conversation whole" }, earlier, log),
-  );
-  const wanted = message && find(log, message);
-  if (wanted) {
-    wanted.scrollIntoView();
-    wanted.focus();
-  }
 }
 
-function find(log, id) {
-  return [...log.children].find((each) => each.dataset.message === id);
-}
-
-/** The messages that are shown, as a request of any dialect, with its losses. */
-function viewAs(formats, messages) {
-  const target = choice(["", ...formats], "");
-  target.options[0].textContent = "the conversation";
-  const wrong = h("p", { role: "alert", class: "wrong" });
-  const out = outcome();
-  const shown = h("div", { hidden: true }, wrong, out.element);
-  const work = async () => {
-    shown.hidden = !target.value;
-    fill(wrong);
-    if (!target.value) return;
-    try {
-      await out.convert({ text: messages(), source: "canonical", kind: "request", target: target.value });
-    } catch (odd) {
-      out.clear();
-      fill(wrong, odd.message);
-    }
+async function one(element, id, message, signal) {
+  const [row, { formats }] = await Promise.all([ask("GET", `/sessions/${encodeURIComponent(id)}`), ask("GET", "/convert")]);
+  const tools = (shown) => [
+    viewAs(formats, () => shown.text, row.active_model),
+    exportPanel(row, (place) => address(id, place)),
+  ];
+  let shown = null;
+  const showing = transcript(element, source(row), message, signal, tools);
+  showing.then((made) => (shown = made));
+  await showing;
+  return (next, part) => {
+    if (next !== id || !part || !shown) return false;
+    goTo(shown, part);
+    return true;
   };
-  target.addEventListener("change", work);
-  return h("div", { class: "view-as" }, field("View as", target), shown);
-}
-
-/** All messages, with a mark where another model answers. */
-function articles(messages, session) {
-  let last = null;
-  return messages.flatMap((message) => {
-    const model = message.role === "assistant" ? message.metadata?.model : null;
-    const changed = model && last && model !== last;
-    const mark = changed ? [h("p", { class: "note" }, `From here on ${model}, before ${last}.`)] : [];
-    last = model ?? last;
-    return [...mark, article(message, session)];
-  });
-}
-
-function article(message, session) {
-  const link = `#/sessions/${encodeURIComponent(session)}/${encodeURIComponent(message.id)}`;
-  const said = facts(message.metadata ?? {});
-  return h(
-    "article",
-    { "aria-label": message.role, class: message.role, "data-message": message.id, tabindex: -1 },
-    h("h2", {}, message.role, " ", h("a", { href: link, "aria-label": "Link to this message" }, "#")),
-    (message.content ?? []).map(block),
-    said ? h("p", { class: "quiet" }, said) : null,
-  );
-}
-
-function block(each) {
-  switch (each.type) {
-    case "text":
-      return h("p", { class: "text" }, each.text);
-    case "thinking":
-      return folded("Thinking", h("p", { class: "text" }, each.text));
-    case "tool_use":
-      return folded(`Call of ${each.name}`, h("pre", {}, shown(each.input)));
-    case "tool_result": {
-      const title = each.is_error ? "Error of a tool" : "Result of a tool";
-      const inner = Array.isArray(each.content) ? each.content.map(block) : h("pre", {}, shown(each.content));
-      return folded(title, inner);
-    }
-    case "image":
-      return image(each);
-    default:
-      return folded(each.type ?? "block", h("pre", {}, shown(each)));
-  }
-}
-
-/** An image that is in the message; one that is only named is not fetched. */
-function image({ source, media_type: type, name }) {
-  const { kind, data } = source ?? {};
-  const alt = name || "image";
-  if (kind === "base64" && IMAGES.has(type)) return h("img", { src: `data:${type};base64,${data}`, alt });
-  return h("p", { class: "quiet" }, `${alt}: ${kind === "base64" ? type : data}`);
 }

@@ -22,40 +22,29 @@ export function facts({ model, response_model: answered, usage, status }) {
   return parts.filter(Boolean).join(" · ");
 }
 
-/** A table of what the messages took, by model; null where nothing is known. */
-export function totals(messages) {
-  const models = new Map();
-  for (const { metadata } of messages) {
-    if (!metadata?.usage) continue;
-    const name = metadata.model ?? metadata.response_model ?? "unknown";
-    models.set(name, [...(models.get(name) ?? []), metadata.usage]);
-  }
-  if (!models.size) return null;
+/** A table of what the answers of each model took; null where there are none. */
+export function totals(models, total) {
+  if (!models.length) return null;
   const head = ["Model", "Answers", ...Object.keys(COLUMNS), "Cost"];
-  const row = ([name, used]) => {
-    const counts = Object.values(COLUMNS).map((column) => sum(used, column).toLocaleString());
-    const cells = [String(used.length), ...counts, cost(used)].map((text) => h("td", {}, text));
-    return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
+  const row = ({ model, answers, ...sums }) => {
+    const counts = Object.values(COLUMNS).map((column) => sums[column].toLocaleString());
+    const cells = [String(answers), ...counts, cost(sums)].map((text) => h("td", {}, text));
+    return h("tr", {}, h("th", { scope: "row" }, model), ...cells);
   };
+  const rows = models.length > 1 ? [{ ...total, model: "All" }, ...models] : models;
   return h(
     "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "Tokens and cost of the messages below" },
+    { class: "wide", tabindex: 0, role: "region", "aria-label": "Tokens and cost" },
     h(
       "table",
       {},
       h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, [...models].map(row)),
+      h("tbody", {}, rows.map(row)),
     ),
   );
 }
 
-function sum(used, column) {
-  return used.reduce((all, usage) => all + Number(usage[column] ?? 0), 0);
-}
-
-function cost(used) {
-  const priced = used.filter((usage) => usage.cost_usd != null);
-  if (!priced.length) return "unknown";
-  const rest = used.length - priced.length;
-  return `$${sum(priced, "cost_usd").toFixed(6)}${rest ? ` and ${rest} unknown` : ""}`;
+function cost({ cost_usd: cost, unpriced }) {
+  if (cost == null) return "unknown";
+  return `$${cost}${unpriced ? ` and ${unpriced} unknown` : ""}`;
 }

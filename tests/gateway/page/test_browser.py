@@ -157,7 +157,7 @@ def test_a_session_has_its_transcript_and_other_views(page: Any, place: Place) -
     page.get_by_label("Search").fill("kept")
     page.get_by_role("list", name="Sessions").get_by_role("link").click()
     expect(articles(page, "user").first).to_contain_text("read a.txt")
-    used = page.get_by_role("region", name="Tokens and cost of the messages below")
+    used = page.get_by_role("region", name="Tokens and cost")
     expect(used.get_by_role("row").last).to_contain_text("anthropic:claude-sonnet-4-6")
     expect(used.get_by_role("row").last).to_contain_text("200")
     call = articles(page, "assistant").first.get_by_role("group")

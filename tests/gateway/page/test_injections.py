@@ -46,7 +46,10 @@ INSIDE = (
     f"<math><mtext><img src=x onerror={RUN}></mtext></math>",
     f"<template><script>{RUN}</script></template>",
 )
-STRANGE = "script, iframe, object, embed, svg, style, link, base, video, math, template, img, form"
+STRANGE = (
+    "script, iframe, object, embed, svg:not(.picture), style, link, base, video, math, template,"
+    " img, form"
+)
 
 
 def payloads() -> list[str]:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua import formats
+from interlingua.dialects.base import Written
 from interlingua.errors import DetectError, InterlinguaError
 from interlingua.gateway.paths.bodies import read
 from interlingua.gateway.paths.callers import ApiError, answer
@@ -29,13 +30,15 @@ MOST_BYTES = 4 * 1024 * 1024
 
 class NewConversion(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /convert`: `text` is the body. What it is (`source`, `kind`) is found out unless said;
-    `model` is the target's name for the model where that differs."""
+    `model` is the target's name for the model where that differs. With `back` the answer has what
+    is read of the new form again, in canonical form."""
 
     text: str
     target: str
     source: str | None = None
     kind: Kind | None = None
     model: str | None = None
+    back: bool = False
 
 
 async def formats_known(service: Service, request: Request, principal: Principal) -> Response:
@@ -68,7 +71,20 @@ def _converted(said: NewConversion) -> dict[str, Any]:
         "target": said.target,
         "text": msgspec.json.format(written.json(), indent=2).decode(),
         "losses": written.report.losses,
+        **({"back": _back(said.target, kind, written)} if said.back else {}),
     }
+
+
+def _back(target: str, kind: Kind, written: Written) -> str | None:
+    """What the target's own reader makes of it; None where that is no question."""
+    if target == formats.CANONICAL or kind != "request":
+        return None
+    try:
+        with planning():
+            again = convert(written.json(), target, formats.CANONICAL, kind)
+    except InterlinguaError:
+        return None
+    return msgspec.json.format(again.json(), indent=2).decode()
 
 
 def _known(said: NewConversion) -> tuple[str, Kind, list[str], list[str]]:

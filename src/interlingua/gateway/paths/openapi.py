@@ -11,6 +11,7 @@ import msgspec
 
 from interlingua import __version__
 from interlingua.gateway.page.conversion import NewConversion
+from interlingua.gateway.page.exporting import NewExport, NewRedaction
 from interlingua.gateway.paths.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
 from interlingua.gateway.tasks.bodies import NewAnswer, NewMessage, NewTask
 
@@ -340,6 +341,19 @@ SAID: dict[tuple[str, str], Said] = {
     ("GET", "/sessions/{id}/summary"): Said(
         "Tokens and cost by model, what caching saved, changes of model, branches.",
         errors=(404,),
+    ),
+    ("POST", "/sessions/{id}/redaction"): Said(
+        "What redaction would take out of a session, and where.",
+        _of("findings", _list(_ANY)),
+        body=NewRedaction,
+        errors=(404,),
+    ),
+    ("POST", "/sessions/{id}/export"): Said(
+        "A session as one file: HTML, Markdown or JSON Lines, redacted unless that is not wanted.",
+        _TEXT,
+        body=NewExport,
+        errors=(404,),
+        kind="text/html",
     ),
     ("GET", "/sessions/{id}/events"): Said(
         "The trace; with `Accept: text/event-stream`, as it happens.",

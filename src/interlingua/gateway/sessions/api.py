@@ -68,7 +68,7 @@ async def create(service: Service, request: Request, principal: Principal) -> Re
 async def listing(service: Service, request: Request, principal: Principal) -> Response:
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
     before = request.query_params.get("before")
-    last = None if before is None else await _row(service, before, principal)
+    last = None if before is None else await session_row(service, before, principal)
     wanted = filter_of(request.query_params)
     found = await service.store.sessions_of(tenant_of(principal), limit + 1, last, wanted)
     said = [_told(row, _in_flight(service, row)) for row in found[:limit]]
@@ -76,12 +76,12 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     return answer(_told(row, _in_flight(service, row)))
 
 
 async def change(service: Service, request: Request, principal: Principal) -> Response:
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     said = await read(request, ChangedSession, service.limits)
     running = service.turns.running(row.id)
     if running is not None and running.turn is not None:
@@ -96,7 +96,7 @@ async def change(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def remove(service: Service, request: Request, principal: Principal) -> Response:
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     purge = flag(request.query_params, "purge")
     if is_task(row):
         await service.tasks.end(await service.store.task(row.id))
@@ -110,7 +110,7 @@ async def remove(service: Service, request: Request, principal: Principal) -> Re
 
 
 async def turn(service: Service, request: Request, principal: Principal) -> Response:
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     if is_task(row):
         text = "an agent works in this session: give it messages at /task/{id}/message"
         raise ApiError(409, "session_is_task", text)
@@ -135,7 +135,7 @@ async def turn(service: Service, request: Request, principal: Principal) -> Resp
 
 async def cancel(service: Service, request: Request, principal: Principal) -> Response:
     """A second time changes nothing."""
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     return answer({"cancelled": await service.turns.cancel(row.id)}, 202)
 
 
@@ -143,19 +143,19 @@ async def search(service: Service, request: Request, principal: Principal) -> Re
     """Messages of the caller's sessions that have all words."""
     words = text_of(request.query_params.get("q", ""), "q")
     limit = number(request.query_params, "limit", PAGE, 1, MOST)
-    found = await messages_with(service.store, _own(service, principal), words, limit)
+    found = await messages_with(service.store, own_sessions(service, principal), words, limit)
     return answer({"messages": found})
 
 
 async def summed(service: Service, request: Request, principal: Principal) -> Response:
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     prices = service.tracer.pricer.table
-    return answer(await summary(service.store, row, _own(service, principal), prices))
+    return answer(await summary(service.store, row, own_sessions(service, principal), prices))
 
 
 async def messages(service: Service, request: Request, principal: Principal) -> Response:
     """The last ones, or those before, after or around one of them; always in order."""
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     query = request.query_params
     limit = number(query, "limit", PAGE, 1, MOST)
     asked = [name for name in ("before", "after", "around") if query.get(name) is not None]
@@ -194,7 +194,7 @@ async def _place(service: Service, row: SessionRow, id: str) -> int:
 async def events(service: Service, request: Request, principal: Principal) -> Response:
     """The trace of a session: a page of it, or, for who accepts `text/event-stream`, all that
     happens from a number on."""
-    row = await _row(service, request.path_params["id"], principal)
+    row = await session_row(service, request.path_params["id"], principal)
     query = request.query_params
     types = [name for name in query.get("types", "").split(",") if name]
     for name in types:
@@ -247,7 +247,7 @@ async def _stream(
         yield piece
 
 
-async def _row(service: Service, id: str, principal: Principal) -> SessionRow:
+async def session_row(service: Service, id: str, principal: Principal) -> SessionRow:
     """The caller's session; somebody else's is told of like one that does not exist."""
     if is_ulid(id):
         try:
@@ -265,7 +265,7 @@ def _is_own(row: SessionRow, principal: Principal) -> bool:
     return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
 
 
-def _own(service: Service, principal: Principal) -> Own:
+def own_sessions(service: Service, principal: Principal) -> Own:
     return Own(service.store, lambda row: _is_own(row, principal))
 
 

@@ -1,131 +1,32 @@
-"""What there is to say about a whole session beside its messages: tokens and money by model, what
-caching saved, where the model changed and what was lost by that, and its branches."""
+"""What a session is in all: counts and money, what changes of model lost, and its branches."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
-from datetime import datetime
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
-from interlingua.errors import InterlinguaError
+from interlingua.exports.summary import answer, summed
 from interlingua.gateway.sessions.finding import Own
-from interlingua.model.metadata import MessageMetadata, Usage
-from interlingua.prices.cost import cost_of, total
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.rows import SessionRow
 
-BARS = 120
-"""Parts of the picture of a session's prompts; more answers share one."""
-MOST_CHANGES, MOST_BRANCHES = 200, 200
+MOST_BRANCHES = 200
 PAGE = 1000
-COUNTS = (
-    *("input_tokens", "cached_input_tokens", "cache_creation_input_tokens"),
-    *("output_tokens", "reasoning_tokens"),
-)
-
-
-class Answer(NamedTuple):
-    """One answer of a session."""
-
-    id: str
-    model: str
-    usage: Usage
-    saved: Decimal | None
 
 
 async def summary(
     store: AsyncStore, row: SessionRow, own: Own, prices: PriceTable
 ) -> dict[str, Any]:
-    answers = [
-        _answer(each.message_id, each.created_at, each.metadata, prices)
-        async for each in store.usages(session_id=row.id)
-    ]
-    changes = _changes(answers)
+    told = summed(
+        [
+            answer(each.message_id, each.created_at, each.metadata, prices)
+            async for each in store.usages(session_id=row.id)
+        ]
+    )
+    changes = told["changes"]
     losses = await _losses(store, row.id, {change["message_id"] for change in changes})
-    return {
-        "total": _sums(answers),
-        "models": [
-            {"model": model, **_sums(part)} for model, part in sorted(_by_model(answers).items())
-        ],
-        "prompts": _bars(answers),
-        "changes": [{**each, "losses": losses.get(each["message_id"])} for each in changes],
-        **await _branches(store, row, own),
-    }
-
-
-def _answer(id: str, at: datetime, metadata: MessageMetadata, prices: PriceTable) -> Answer:
-    model = metadata.model or metadata.response_model or "unknown"
-    usage = metadata.usage or Usage()
-    return Answer(id, model, usage, saved_by_caching(usage, model, prices, at))
-
-
-def saved_by_caching(
-    usage: Usage, model: str, prices: PriceTable, at: datetime | None = None
-) -> Decimal | None:
-    """What the same prompt would have cost more without a cache; less than nothing where writing
-    to it was dearer than reading from it saved. None where that cannot be known."""
-    prompt = usage.prompt_tokens
-    if prompt is None:
-        return None
-    if not usage.cached_input_tokens and not usage.cache_creation_input_tokens:
-        return Decimal(0)
-    plain = Usage(input_tokens=prompt, output_tokens=usage.output_tokens)
-    try:
-        without, real = (cost_of(each, model, prices, at) for each in (plain, usage))
-    except (InterlinguaError, ValueError):
-        return None
-    return total(without.total, -real.total)
-
-
-def _by_model(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
-    parts: dict[str, list[Answer]] = {}
-    for answer in answers:
-        parts.setdefault(answer.model, []).append(answer)
-    return parts
-
-
-def _sums(answers: list[Answer]) -> dict[str, Any]:
-    """Counts are sums of what is known; money is exact, as text."""
-    costs = [a.usage.cost_usd for a in answers if a.usage.cost_usd is not None]
-    saved = [a.saved for a in answers if a.saved is not None]
-    counts = {name: sum(getattr(a.usage, name) or 0 for a in answers) for name in COUNTS}
-    return {
-        "answers": len(answers),
-        **counts,
-        "cost_usd": str(total(*costs)) if costs else None,
-        "unpriced": len(answers) - len(costs),
-        "saved_usd": str(total(*saved)) if saved else None,
-        "saving_unknown": len(answers) - len(saved),
-    }
-
-
-def _bars(answers: list[Answer]) -> list[dict[str, Any]]:
-    """The prompts in their order, several together where there are many."""
-    size = max(1, -(-len(answers) // BARS))
-    parts = [answers[at : at + size] for at in range(0, len(answers), size)]
-    return [
-        {
-            "message_id": part[0].id,
-            "answers": len(part),
-            "fresh": sum(a.usage.input_tokens or 0 for a in part),
-            "cached": sum(a.usage.cached_input_tokens or 0 for a in part),
-            "written": sum(a.usage.cache_creation_input_tokens or 0 for a in part),
-        }
-        for part in parts
-    ]
-
-
-def _changes(answers: list[Answer]) -> list[dict[str, Any]]:
-    pairs = itertools.pairwise(answers)
-    found = [
-        {"message_id": after.id, "from": before.model, "to": after.model}
-        for before, after in pairs
-        if before.model != after.model
-    ]
-    return found[:MOST_CHANGES]
+    told["changes"] = [{**each, "losses": losses.get(each["message_id"])} for each in changes]
+    return {**told, **await _branches(store, row, own)}
 
 
 async def _losses(store: AsyncStore, id: str, wanted: set[str]) -> dict[str, dict[str, Any]]:

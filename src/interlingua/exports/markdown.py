@@ -1,0 +1,140 @@
+"""A stored conversation in words: what each block says, and all of it as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.exports.words import counted, dollars, minute
+from interlingua.model.blocks import (
+    TYPE_OF,
+    AudioBlock,
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageStatus
+from interlingua.store.rows import SessionRow
+
+LONGEST = 600
+"""Characters of a block that are shown where not all is asked for."""
+
+
+class Said(NamedTuple):
+    """What a block says: a word for its kind, and text. `is_code` is data, not prose."""
+
+    label: str
+    text: str
+    is_code: bool = False
+
+
+def said(block: Block) -> Said:
+    match block:
+        case TextBlock():
+            return Said("", block.text)
+        case ThinkingBlock():
+            return Said("thinking", block.text or "(signed, without text)")
+        case RedactedThinkingBlock():
+            return Said("thinking", "(encrypted)")
+        case ToolUseBlock():
+            return Said(f"calls {block.name}", _json(block.input), True)
+        case ToolResultBlock():
+            parts = [said(part) for part in block.content]
+            text = "\n".join(
+                f"[{part.label}] {part.text}" if part.label else part.text for part in parts
+            )
+            return Said("result: an error" if block.is_error else "result", text, True)
+        case RefusalBlock():
+            return Said("refuses", block.text)
+        case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
+            return Said(TYPE_OF[type(block)], _media(block))
+        case CompactionBlock():
+            return Said("summary of what came before", block.text or "(encrypted)")
+        case UnknownBlock():
+            return Said("unknown block", _json(block.raw), True)
+
+
+def _media(block: ImageBlock | AudioBlock | VideoBlock | DocumentBlock) -> str:
+    source = block.source
+    data = source.data if isinstance(source.data, str) else ""
+    where = data if source.kind in ("url", "file_id", "file_ref", "text") else ""
+    size = f"{len(data) * 3 // 4:,} bytes" if source.kind == "base64" else ""
+    return ", ".join(part for part in (block.name, block.media_type, where, size) if part)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def head(message: Message) -> str:
+    """What is known of a message beside what it says."""
+    metadata = message.metadata
+    usage = metadata.usage
+    parts = [
+        message.name or "",
+        metadata.model or "",
+        minute(message.created_at) if message.created_at else "",
+        "" if metadata.status is MessageStatus.COMPLETE else metadata.status.value,
+    ]
+    if usage is not None and usage.total_tokens is not None:
+        parts.append(f"{_count(usage.prompt_tokens)} in, {_count(usage.output_tokens)} out")
+    if usage is not None and usage.cost_usd is not None:
+        parts.append(dollars(usage.cost_usd))
+    return " · ".join(part for part in parts if part)
+
+
+def _count(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"
+
+
+def clipped(text: str, full: bool) -> str:
+    if full or len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+def title(row: SessionRow) -> str:
+    return row.name or f"Session {row.id}"
+
+
+def markdown(row: SessionRow, messages: Iterable[Message]) -> Iterator[str]:
+    """A session as Markdown, piece by piece: what people wrote as it is, data in fences."""
+    yield f"# {_line(title(row))}\n\n"
+    facts = [f"session `{row.id}`", counted(row.message_count, "message"), minute(row.created_at)]
+    if row.active_model:
+        facts.append(f"`{_line(row.active_model)}`")
+    yield f"{', '.join(facts)}\n"
+    for message in messages:
+        yield f"\n## {message.role.value}\n"
+        if known := head(message):
+            yield f"\n*{_line(known)}*\n"
+        for block in message.content:
+            yield _markdown_block(said(block))
+
+
+def _markdown_block(it: Said) -> str:
+    label = f"\n**{_line(it.label)}**\n" if it.label else ""
+    if it.is_code:
+        fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", it.text)), 3)
+        return f"{label}\n{fence}\n{it.text}\n{fence}\n"
+    if it.label:  # not said to the reader: set apart
+        quoted = "\n".join(f"> {line}" for line in it.text.split("\n"))
+        return f"{label}\n{quoted}\n"
+    return f"\n{it.text}\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,24 @@
+"""Numbers and times as people write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+
+def dollars(amount: Decimal | None) -> str:
+    """The exact amount, with two digits after the point at least."""
+    if amount is None:
+        return "?"
+    text = f"{abs(amount):f}"
+    whole, _, rest = text.partition(".")
+    return f"{'-' if amount < 0 else ''}${whole}.{rest:0<2}"
+
+
+def minute(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def counted(count: int, word: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,147 @@
+"""`POST /sessions/{id}/export`: a session as one file, and before it what redaction would take out
+of it, so that people see it first. Nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from interlingua.exports.session import KINDS, Cleaned, Exported, ExportFormat, cleaned
+from interlingua.gateway.page.files import HEADERS
+from interlingua.gateway.paths.bodies import read
+from interlingua.gateway.paths.callers import ApiError, answer
+from interlingua.gateway.sessions.api import own_sessions, session_row
+from interlingua.gateway.sessions.summary import summary
+from interlingua.gateway.state import Principal
+from interlingua.redaction import Finding, OwnPattern, PatternError, Rules
+
+if TYPE_CHECKING:
+    from interlingua.gateway.service import Service
+
+MOST_PATTERNS = 20
+MOST_PLACES = 5
+"""Of one secret that are told."""
+AROUND = 40
+"""Characters on both sides of it that are shown."""
+
+
+class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
+    """What is to be taken out: `kinds` (all, where it is not said), own `patterns` by their names,
+    and placeholders of a first look that are to stay as they are (`keep`)."""
+
+    kinds: list[str] | None = None
+    patterns: dict[str, str] = {}
+    keep: list[str] = []
+
+    def rules(self) -> Rules:
+        if len(self.patterns) > MOST_PATTERNS:
+            raise ApiError(400, "invalid_request", f"patterns: at most {MOST_PATTERNS}")
+        try:
+            own = [OwnPattern(name, pattern) for name, pattern in self.patterns.items()]
+            kinds = None if self.kinds is None else frozenset(self.kinds)
+            return Rules(kinds, tuple(own))
+        except (PatternError, ValueError) as odd:
+            raise ApiError(400, "invalid_pattern", str(odd)) from None
+
+
+class NewExport(NewRedaction, forbid_unknown_fields=True):
+    """The same, and the file's format; `redact` false exports all of it as it is."""
+
+    format: ExportFormat = "html"
+    redact: bool = True
+
+
+async def look(service: Service, request: Request, principal: Principal) -> Response:
+    """What redaction takes out: each thing once, with some of its places."""
+    said = await read(request, NewRedaction, service.limits)
+    session = await _session(service, request, principal)
+    made = await _cleaned(session, said)
+    return answer({"findings": _told(made), "messages": len(session.messages)})
+
+
+async def export(service: Service, request: Request, principal: Principal) -> Response:
+    said = await read(request, NewExport, service.limits)
+    session = await _session(service, request, principal)
+    if said.redact:
+        session, _ = await _cleaned(session, said)
+    data = await asyncio.to_thread(session.written, said.format)
+    ending, kind = KINDS[said.format]
+    name = re.sub(r"[^A-Za-z0-9]+", "-", session.row.name or "")[:40].strip("-")
+    file = f"{name or 'session'}-{session.row.id[-6:].lower()}.{ending}"
+    # A browser that opened it here would show it as this gateway's own page.
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="{file}"'}
+    return Response(data, headers=headers, media_type=kind)
+
+
+async def _session(service: Service, request: Request, principal: Principal) -> Exported:
+    row = await session_row(service, request.path_params["id"], principal)
+    store, own = service.store, own_sessions(service, principal)
+    messages = await store.messages(row.id)
+    told = await summary(store, row, own, service.tracer.pricer.table)
+    calls = await store.tool_calls(row.id)
+    ids = {call.id: call.provider_id for call in calls if call.provider_id is not None}
+    alone = {**told, "branches": [], "copied_until": None}  # the others are not in the file
+    return Exported(row, tuple(messages), alone, ids)
+
+
+async def _cleaned(session: Exported, said: NewRedaction) -> Cleaned:
+    try:
+        return await asyncio.to_thread(cleaned, session, said.rules(), said.keep)
+    except PatternError as odd:
+        raise ApiError(400, "invalid_pattern", str(odd)) from None
+
+
+def _told(made: Cleaned) -> list[dict[str, Any]]:
+    """Findings of one thing together; those of fields that went with their text by their kind."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in made.findings:
+        groups.setdefault((finding.kind, finding.placeholder), []).append(finding)
+    return [
+        {
+            "kind": kind,
+            "placeholder": placeholder or None,
+            "length": found[0].length,
+            "count": len(found),
+            "places": [_place(made.session, each) for each in found[:MOST_PLACES]],
+        }
+        for (kind, placeholder), found in groups.items()
+    ]
+
+
+def _place(session: Exported, finding: Finding) -> dict[str, Any]:
+    part, *rest = finding.place.split("/")[1:]
+    message = session.messages[int(rest[0])] if part == "messages" and rest else None
+    text = _at(message, rest[1:]) if message is not None else None
+    return {
+        "message_id": None if message is None else message.id,
+        "place": finding.place,
+        "context": _around(text, finding.placeholder) if isinstance(text, str) else None,
+    }
+
+
+def _at(value: Any, place: Iterable[str]) -> Any:
+    """What a pointer leads to, if it leads anywhere."""
+    for key in place:
+        key = key.replace("~1", "/").replace("~0", "~")
+        try:
+            if isinstance(value, msgspec.Struct):
+                value = getattr(value, key)
+            else:
+                value = value[int(key)] if isinstance(value, (list, tuple)) else value[key]
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return None
+    return value
+
+
+def _around(text: str, placeholder: str) -> str | None:
+    at = text.find(placeholder) if placeholder else -1
+    if at < 0:
+        return None
+    start, end = max(0, at - AROUND), at + len(placeholder) + AROUND
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

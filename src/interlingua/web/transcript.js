@@ -1,0 +1,72 @@
+// The transcript of one session, whoever tells it: the gateway, or the file it was exported to.
+
+import { field, fill, h, when } from "./dom.js";
+import { article } from "./blocks.js";
+import { branchChoice, changeList, changeMark, mark, showTotals } from "./summary.js";
+import { Window } from "./window.js";
+
+/** `source` has `row`, `page(query)`, `summary()`, `link(message)`, `href(session)` and `go(session)`.
+ *  `tools(window)` makes what stands between the head and the conversation. */
+export async function transcript(element, source, message, signal, tools) {
+  const { row } = source;
+  const scroller = document.getElementById("main");
+  let summary = null;
+  const decorate = () => {
+    if (summary) mark((id) => shown.find(id), summary, row.id, source.href);
+    else markHere(shown);
+  };
+  const shown = new Window(source, (each) => article(each, source.link(each.id)), scroller, decorate);
+  await shown.open(message);
+  const used = h("div", {});
+  const changes = h("div", {});
+  const branches = h("div", { class: "row" });
+  const about = [row.workspace_path, row.active_model, `${row.message_count} messages`, when(row.created_at)];
+  fill(
+    element,
+    h("h1", {}, row.name || row.workspace_path),
+    h("p", { class: "quiet" }, about.filter(Boolean).join(" · ")),
+    branches,
+    used,
+    changes,
+    tools?.(shown),
+    h("section", { "aria-label": "Conversation", class: "conversation whole" }, shown.earlier, shown.log, shown.later),
+  );
+  focusOn(shown, message);
+  shown.follow(signal);
+  const told = await source.summary();
+  if (signal?.aborted) return shown;
+  summary = told;
+  const choice = branchChoice(told, row.id, source.go);
+  shown.keepingPlace(() => {
+    fill(branches, choice ? field("Branch", choice) : null);
+    showTotals(used, told);
+    fill(changes, changeList(told, source.link));
+    decorate();
+  });
+  return shown;
+}
+
+/** Show a message of a transcript that is there already. */
+export async function goTo(shown, id) {
+  if (!shown.find(id)) await shown.open(id);
+  focusOn(shown, id);
+}
+
+function focusOn(shown, id) {
+  const wanted = id && shown.find(id);
+  wanted?.scrollIntoView();
+  wanted?.focus({ preventScroll: true });
+}
+
+/** Marks for changes of model among the messages that are here. */
+function markHere(shown) {
+  let last = null;
+  for (const { id, role, metadata } of shown.messages) {
+    const model = role === "assistant" ? metadata?.model : null;
+    if (model && last && model !== last) {
+      const at = shown.find(id);
+      if (!at.previousElementSibling?.classList.contains("change")) at.before(changeMark({ from: last, to: model }));
+    }
+    last = model ?? last;
+  }
+}
