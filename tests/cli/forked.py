@@ -24,7 +24,7 @@ LOADED = (
     "interlingua.cli.chat",
     "interlingua.cli.chat_once",
     "interlingua.client.transport",
-    "interlingua.cli.conversation",
+    "interlingua.exports.markdown",
     "interlingua.dialects.anthropic",
     "interlingua.dialects.openai_chat",
     "interlingua.store.aio",

@@ -170,7 +170,9 @@ def test_several_sessions_are_files_of_a_folder_or_lines_of_a_file(
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"
 
 
-@pytest.mark.parametrize("target", ["jsonl", "canonical", "markdown", "openai-chat", "claude-code"])
+@pytest.mark.parametrize(
+    "target", ["jsonl", "canonical", "markdown", "html", "openai-chat", "claude-code"]
+)
 def test_an_export_can_be_without_secrets(store: Store, target: str) -> None:
     row = store.create_session("/w", name=f"About {KEY}", active_model="openai:gpt-5")
     store.append(row.id, [Message.user(f"Use {KEY} for it.")])

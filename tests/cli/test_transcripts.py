@@ -509,6 +509,15 @@ def test_markdown_can_be_read_by_people(store: Store) -> None:
     assert '\n**calls run**\n\n````\n{"code":"```x```"}\n````\n' in text
 
 
+def test_html_is_one_session_as_a_page(store: Store) -> None:
+    id = talk(store, "</script>", "two")
+    text = ok("sessions", "export", id, "--to", "html")
+    assert text.startswith("<!doctype html>")
+    assert '"text":"\\u003c/script>"' in text
+    talk(store, "other")
+    assert run("export", "--to", "html").exit_code == 2
+
+
 def test_canonical_is_a_list_of_messages(store: Store) -> None:
     id = talk(store, "one", "two")
     text = ok("sessions", "export", id, "--to", "canonical")

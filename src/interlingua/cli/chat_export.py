@@ -17,7 +17,12 @@ from interlingua.losses import Report
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 
-BY_ENDING = {".md": stored.MARKDOWN, ".jsonl": stored.JSONL, ".json": "canonical"}
+BY_ENDING = {
+    ".md": stored.MARKDOWN,
+    ".html": stored.HTML,
+    ".jsonl": stored.JSONL,
+    ".json": "canonical",
+}
 
 
 async def export(

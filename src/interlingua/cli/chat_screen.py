@@ -204,7 +204,7 @@ class Screen:
         self.line(one_line(f"→ {name}{where} {given}", self._width()), CYAN)
 
     def _result(self, block: ToolResultBlock) -> None:
-        from interlingua.cli.conversation import said
+        from interlingua.exports.markdown import said
 
         text = said(block).text
         lines = len(text.splitlines())
@@ -215,7 +215,7 @@ class Screen:
 
     def _block(self, block: Block) -> None:
         """The end of a block that was not shown piece by piece."""
-        from interlingua.cli.conversation import said
+        from interlingua.exports.markdown import said
 
         if isinstance(block, ToolResultBlock):
             self._result(block)

@@ -76,6 +76,8 @@ def export_sessions(
         chosen = _chosen(store, ids)
         if is_abroad:
             abroad.require_place(wanted.target, output, len(chosen))
+        if wanted.target == stored.HTML and len(chosen) != 1:
+            raise click.UsageError("--to html takes one session: name it")
         quiet = output is None and sys.stdout.isatty()
         in_one = not is_abroad or format_of(wanted.target).rows
         if output and in_one and os.path.isdir(output):

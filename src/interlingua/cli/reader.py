@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlingua.cli.conversation import clipped, head, said
 from interlingua.cli.main import shown
 from interlingua.cli.terminal import cell, counted, minute, on_terminal
+from interlingua.exports.markdown import clipped, head, said
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.glance import title_of

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 STYLES = {"user": "bold green", "assistant": "bold cyan", "tool": "bold yellow"}
 ID = "An id, the beginning of one, or `last`."
-TARGETS = "jsonl, which can be imported; markdown; canonical; a dialect; a view; a transcript."
+TARGETS = (
+    "jsonl, which can be imported; markdown; html; canonical; a dialect; a view; a transcript."
+)
 
 
 @click.group("sessions", help="List, show, search, fork, export, prune and delete sessions.")
@@ -115,7 +117,7 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
 
 
 def _show_message(number: int, message: Message, full: bool) -> None:
-    from interlingua.cli.conversation import clipped, head, said
+    from interlingua.exports.markdown import clipped, head, said
 
     role = message.role.value
     known = head(message)

@@ -9,19 +9,23 @@ store and not written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from interlingua.cli import formats
-from interlingua.cli.conversation import markdown
 from interlingua.cli.stores import PAGE, all_messages
 from interlingua.dialects.base import Written
+from interlingua.exports.lines import session_lines
+from interlingua.exports.markdown import markdown
+from interlingua.exports.session import Exported
+from interlingua.exports.summary import answers_of, losses_of, summed
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
+from interlingua.prices.table import bundled
 from interlingua.store.rows import SessionRow
 
 if TYPE_CHECKING:
@@ -30,11 +34,13 @@ if TYPE_CHECKING:
 
 JSONL = "jsonl"
 MARKDOWN = "markdown"
+HTML: Final = "html"
+"""One session a file."""
 
 
 def targets() -> list[str]:
     """What a session can be written as, beside the formats of other agents."""
-    return [JSONL, MARKDOWN, *formats.names()]
+    return [JSONL, MARKDOWN, HTML, *formats.names()]
 
 
 class Wanted(NamedTuple):
@@ -53,6 +59,8 @@ def pieces(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Ite
     row = row if hide is None else hide.row(row)
     if target == JSONL:
         yield from _lines(store, row, wanted, report)
+    elif target == HTML:
+        yield _page(store, row, wanted, report)
     elif target == MARKDOWN:
         yield from (piece.encode() for piece in markdown(row, _messages(store, row, report, hide)))
     elif target == formats.CANONICAL:
@@ -83,15 +91,9 @@ def _all_messages(store: Store, row: SessionRow, report: Report) -> Iterator[Mes
 
 
 def _lines(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Iterator[bytes]:
-    known = msgspec.to_builtins(row)
-    del known["updated_at"]
-    told = {"session": known, "provider_ids": _provider_ids(store, row)}
-    if not told["provider_ids"]:
-        del told["provider_ids"]
-    yield msgspec.json.encode(told) + b"\n"
     hide = wanted.hide
-    for message in _messages(store, row, report, hide):
-        yield dumps(message) + b"\n"
+    messages = _messages(store, row, report, hide)
+    yield from session_lines(msgspec.to_builtins(row), _provider_ids(store, row), messages)
     after = 0
     while wanted.trace and (events := store.events(row.id, after, PAGE)):
         after = events[-1].seq
@@ -100,6 +102,28 @@ def _lines(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Ite
                 payload = hide.value(event.payload, event.id)
                 event = msgspec.structs.replace(event, payload=payload)
             yield msgspec.json.encode({"event": event}) + b"\n"
+
+
+def _page(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> bytes:
+    """The page's transcript as a file of its own."""
+    hide = wanted.hide
+    messages = tuple(_messages(store, row, report, hide))
+    summary = summed(answers_of(messages, bundled()))
+    changed = {change["message_id"] for change in summary["changes"]}
+    losses = losses_of(changed, _answers(store, row.id) if changed else ())
+    for change in summary["changes"]:
+        change["losses"] = losses.get(change["message_id"])
+    if hide is not None:
+        summary = hide.value(summary, "summary")
+    return Exported(row, messages, summary, {}).written(HTML)
+
+
+def _answers(store: Store, id: str) -> Iterator[dict[str, Any]]:
+    """What the trace says of the answers of a session."""
+    after = 0
+    while events := store.events(id, after, PAGE, ["llm.call_completed"]):
+        after = events[-1].seq
+        yield from (event.payload for event in events)
 
 
 def _provider_ids(store: Store, row: SessionRow) -> dict[str, str]:

@@ -3,7 +3,7 @@ caching saved, and where the model changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -126,3 +126,16 @@ def _changes(answers: list[Answer]) -> list[dict[str, Any]]:
         if before.model != after.model
     ]
     return found[:MOST_CHANGES]
+
+
+def losses_of(
+    wanted: Iterable[str], payloads: Iterable[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """What the requests of these answers could not say, by what the trace tells of each. One that
+    lost nothing says so; of one that the trace does not know, nothing is known."""
+    named = frozenset(wanted)
+    return {
+        payload["message_id"]: payload.get("losses") or {"count": 0, "losses": []}
+        for payload in payloads
+        if payload.get("message_id") in named
+    }

@@ -20,6 +20,7 @@ from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.summary import summary
 from interlingua.gateway.state import Principal
 from interlingua.redaction import Finding, OwnPattern, PatternError, Rules
+from interlingua.store.rows import SessionRow
 
 if TYPE_CHECKING:
     from interlingua.gateway.service import Service
@@ -59,15 +60,17 @@ class NewExport(NewRedaction, forbid_unknown_fields=True):
 
 async def look(service: Service, request: Request, principal: Principal) -> Response:
     """What redaction takes out: each thing once, with some of its places."""
+    row = await session_row(service, request.path_params["id"], principal)
     said = await read(request, NewRedaction, service.limits)
-    session = await _session(service, request, principal)
+    session = await _session(service, row, principal)
     made = await _cleaned(session, said)
     return answer({"findings": _told(made), "messages": len(session.messages)})
 
 
 async def export(service: Service, request: Request, principal: Principal) -> Response:
+    row = await session_row(service, request.path_params["id"], principal)
     said = await read(request, NewExport, service.limits)
-    session = await _session(service, request, principal)
+    session = await _session(service, row, principal)
     if said.redact:
         session, _ = await _cleaned(session, said)
     data = await asyncio.to_thread(session.written, said.format)
@@ -79,8 +82,7 @@ async def export(service: Service, request: Request, principal: Principal) -> Re
     return Response(data, headers=headers, media_type=kind)
 
 
-async def _session(service: Service, request: Request, principal: Principal) -> Exported:
-    row = await session_row(service, request.path_params["id"], principal)
+async def _session(service: Service, row: SessionRow, principal: Principal) -> Exported:
     store, own = service.store, own_sessions(service, principal)
     messages = await store.messages(row.id)
     told = await summary(store, row, own, service.tracer.pricer.table)

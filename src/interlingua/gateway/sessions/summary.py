@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.exports.summary import answer, summed
+from interlingua.exports.summary import answer, losses_of, summed
 from interlingua.gateway.sessions.finding import Own
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
@@ -30,16 +30,11 @@ async def summary(
 
 
 async def _losses(store: AsyncStore, id: str, wanted: set[str]) -> dict[str, dict[str, Any]]:
-    """What the requests of these answers could not say. One that lost nothing says so; of one that
-    the trace does not know, nothing is known."""
     found: dict[str, dict[str, Any]] = {}
     after = 0
     while wanted - found.keys():
         rows = await store.events(id, after, PAGE, ["llm.call_completed"])
-        for row in rows:
-            answer = row.payload.get("message_id")
-            if answer in wanted:
-                found[answer] = row.payload.get("losses") or {"count": 0, "losses": []}
+        found |= losses_of(wanted, [row.payload for row in rows])
         if len(rows) < PAGE:
             break
         after = rows[-1].seq
