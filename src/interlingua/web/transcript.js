@@ -42,7 +42,7 @@ export async function transcript(element, source, message, signal, tools) {
     showTotals(used, told);
     fill(changes, changeList(told, source.link));
     decorate();
-  });
+  }, true);
   return shown;
 }
 

@@ -66,7 +66,9 @@ export class Window {
     (below ? this.earlier : this.later).hidden = false;
   }
 
-  keepingPlace(change) {
+  /** What is read stays where it is; at the very top that is the head, which may grow. */
+  keepingPlace(change, fromTop = false) {
+    if (fromTop && !this.scroller.scrollTop) return change();
     const top = (element) => element.getBoundingClientRect().top;
     const seen = [...this.log.querySelectorAll("article")].find((each) => each.getBoundingClientRect().bottom > 0);
     const before = seen ? top(seen) : 0;
