@@ -33,6 +33,11 @@ def forgetting() -> Iterator[None]:
         _forgetting.reset(token)
 
 
+def remembered(note: Any) -> dict[str, Any]:
+    """What was kept of a session as a whole; nothing where there is none."""
+    return note if isinstance(note, dict) and not _forgetting.get() else {}
+
+
 def memo(
     message: Message | None,
     shown: Message,

@@ -27,6 +27,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.model.tools import ToolDefinition
+from interlingua.transcripts import draft
 from interlingua.transcripts.format import format_of, formats
 from interlingua.transcripts.memo import forgetting
 from interlingua.transcripts.summary import is_summary, summary_message, summary_text
@@ -257,17 +258,16 @@ def writable() -> list[str]:
 def written(transcript: Transcript, name: str) -> Written:
     """A session in a format, read again as its own tool reads it, and as we do."""
     to = format_of(name)
-    assert to.write is not None
-    draft = to.write(transcript.replace(origin=None), f"{SESSION}.jsonl")
+    made = draft(transcript.replace(origin=None), name, f"{SESSION}{to.suffix}")
     with TemporaryDirectory() as folder:
-        for file, data in draft.files.items():
+        for file, pieces in made.files.items():
             path = Path(folder) / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        main = Path(folder) / next(iter(draft.files))
+            path.write_bytes(b"".join(pieces))
+        main = Path(folder) / next(iter(made.files))
         with forgetting():
             shown = to.read(main)
-        return Written(shown, to.read(main), draft.report)
+        return Written(shown, to.read(main), made.report)
 
 
 @cache
