@@ -35,9 +35,7 @@ def test_the_matrix_of_transcripts_is_what_happens() -> None:
 
 def test_every_format_of_transcripts_has_a_section_that_says_when_it_was_seen() -> None:
     page = (DOCS / "transcripts.md").read_text(encoding="utf-8")
-    sections = dict(
-        re.findall(r"^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
-    )
+    sections = dict(re.findall(r"(?ms)^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", page))
     assert sorted(sections) == sorted(formats())
     for name, section in sections.items():
         assert re.search(r"Seen: [^#]*\d{4}-\d\d-\d\d", section), name

@@ -20,8 +20,9 @@ def matrix() -> str:
         "other. What the formats are is told in [transcripts.md](transcripts.md).",
         "`yes`: the file says it in its own words. `kept`: it has no words for it; it is kept "
         "beside, where the format's tool does not look, and comes back when we read the file. "
-        "`~`: some of it arrives. `no`: it does not arrive. A session goes home in its own format "
-        "byte for byte; that is not shown here.",
+        "`~`: some of it arrives. `no`: it does not arrive. What does not arrive is in the report, "
+        "and what is kept beside, but for times, ids and reasons for the end of an answer. A "
+        "session goes home in its own format byte for byte; that is not shown here.",
         "## The formats",
         grid(["format", "is", "can be", "seen"], [_row(each) for each in all_formats()]),
         "## What each can hold",
