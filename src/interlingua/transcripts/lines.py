@@ -6,9 +6,9 @@ is no JSON (a process was killed while it wrote) is left out, and its number is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
@@ -16,6 +16,17 @@ from interlingua.losses import Report
 from interlingua.transcripts.transcript import OriginFile, Span
 
 _decode = msgspec.json.Decoder().decode
+_AT_ONCE = 1 << 18
+"""Bytes that are asked for at a time."""
+_LINE_FEED = 10
+
+
+def only(*keys: str) -> Callable[[bytes], Any]:
+    """A decoder of objects that builds nothing but the values of these keys."""
+    members: dict[str, Any] = dict.fromkeys(keys, Any)
+    wanted = TypedDict("wanted", members, total=False)  # type: ignore[misc]  # made of a list
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(wanted).decode
+    return decode
 
 
 class Line(NamedTuple):
@@ -36,17 +47,26 @@ class LinesFile:
         self.file = file
         self.size = 0
 
-    def lines(self, skip: tuple[bytes, ...] = ()) -> Iterator[Line]:
-        """The objects in order. Lines that begin with one of `skip` are not looked into."""
-        start = 0
-        with self.path.open("rb") as file:
+    def lines(
+        self, skip: tuple[bytes, ...] = (), decode: Callable[[bytes], Any] = _decode
+    ) -> Iterator[Line]:
+        """The objects in order. Lines that begin with one of `skip` are not looked into; `decode`
+        may leave out what nobody asks for (`only`)."""
+        start, place = 0, self.file
+        with self.path.open("rb", _AT_ONCE) as file:
             for number, line in enumerate(file, 1):
                 end = start + len(line)
                 if not (skip and line.startswith(skip)):
-                    value = self._object(line, number)
-                    if value is not None:
-                        inside = end - 1 if line.endswith(b"\n") else end
-                        yield Line(number, Span(start, inside, self.file), value)
+                    try:
+                        value = decode(line)
+                    except (msgspec.DecodeError, RecursionError, ValueError):
+                        self._odd(line, number)
+                    else:
+                        if type(value) is dict:
+                            inside = end - 1 if line[-1] == _LINE_FEED else end
+                            yield Line(number, Span(start, inside, place), value)
+                        else:
+                            self._odd(line, number)
                 start = end
         self.size = start
 
@@ -54,17 +74,13 @@ class LinesFile:
         """What is to be known of the file for the way home, once it has been read."""
         return OriginFile(self.path, self.name, self.size)
 
-    def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
+    def _odd(self, line: bytes, number: int) -> None:
+        """What is wrong with a line that is no object; a blank one is no line at all."""
+        if line.isspace():
+            return
         try:
-            value = _decode(line)
+            problem = f"expected an object, found a {type(_decode(line)).__name__}"
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            if line.isspace():
-                return None
             problem = f"it is no JSON: {error}"
-        else:
-            if isinstance(value, dict):
-                return value
-            problem = f"expected an object, found a {type(value).__name__}"
         where = f"{self.name}, line {number}" if self.file else f"line {number}"
         self.report.add("dropped", where, problem, "error")
-        return None
