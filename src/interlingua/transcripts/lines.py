@@ -48,15 +48,17 @@ class LinesFile:
         self.size = 0
 
     def lines(
-        self, skip: tuple[bytes, ...] = (), decode: Callable[[bytes], Any] = _decode
+        self,
+        skip: tuple[bytes, ...] = (),
+        decode: Callable[[bytes], Any] = _decode,
     ) -> Iterator[Line]:
-        """The objects in order. Lines that begin with one of `skip` are not looked into; `decode`
-        may leave out what nobody asks for (`only`)."""
+        """The objects in order. Whole lines that begin with one of `skip` are not looked into;
+        `decode` may leave out what nobody asks for (`only`)."""
         start, place = 0, self.file
         with self.path.open("rb", _AT_ONCE) as file:
             for number, line in enumerate(file, 1):
                 end = start + len(line)
-                if not (skip and line.startswith(skip)):
+                if not (skip and line.startswith(skip) and line.endswith(b"}\n")):
                     try:
                         value = decode(line)
                     except (msgspec.DecodeError, RecursionError, ValueError):

@@ -12,9 +12,10 @@ from interlingua.model.blocks import TextBlock
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.codex.find import THREAD, rollouts_of
 from interlingua.transcripts.codex.history import NAME, History, read_items, results
+from interlingua.transcripts.codex.tables import NOISE
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Line, LinesFile, only
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
@@ -27,6 +28,8 @@ from interlingua.transcripts.transcript import (
 )
 from interlingua.transcripts.tree import Entry
 
+_whole = msgspec.json.Decoder().decode
+_skim = only("timestamp", "type")
 _DEEPEST = 16
 """How many files may go on from one another."""
 
@@ -37,6 +40,11 @@ def signs(sample: Sample) -> str | None:
     if b'"type":"session_meta"' in first and b'"payload"' in first:
         return "a first line of type session_meta"
     return None
+
+
+def _decode(line: bytes) -> Any:
+    """What only the screen shows is not built; it is looked at all the same, for damage."""
+    return _skim(line) if NOISE.match(line) else _whole(line)
 
 
 def read(path: Path) -> Transcript:
@@ -51,7 +59,7 @@ class _Rollout:
         self.path = path
         self.report = report
         self.file = LinesFile(path, report)
-        self.lines = list(self.file.lines())
+        self.lines = list(self.file.lines(decode=_decode))
         meta = self.lines[0].value if self.lines else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
             raise TranscriptError(path, "it does not begin with session metadata")
