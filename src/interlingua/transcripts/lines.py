@@ -15,7 +15,7 @@ import msgspec
 from interlingua.losses import Report
 from interlingua.transcripts.transcript import OriginFile, Span
 
-_decode = msgspec.json.Decoder().decode
+_decode = whole = msgspec.json.Decoder().decode
 _AT_ONCE = 1 << 18
 """Bytes that are asked for at a time."""
 _LINE_FEED = 10
@@ -50,7 +50,7 @@ class LinesFile:
     def lines(
         self,
         skip: tuple[bytes, ...] = (),
-        decode: Callable[[bytes], Any] = _decode,
+        decode: Callable[[bytes], Any] = whole,
     ) -> Iterator[Line]:
         """The objects in order. Whole lines that begin with one of `skip` are not looked into;
         `decode` may leave out what nobody asks for (`only`)."""
@@ -62,13 +62,12 @@ class LinesFile:
                     try:
                         value = decode(line)
                     except (msgspec.DecodeError, RecursionError, ValueError):
-                        self._odd(line, number)
-                    else:
-                        if type(value) is dict:
-                            inside = end - 1 if line[-1] == _LINE_FEED else end
-                            yield Line(number, Span(start, inside, place), value)
-                        else:
-                            self._odd(line, number)
+                        value = None
+                    if type(value) is not dict or not value:
+                        value = self._object(line, number)
+                    if value is not None:
+                        inside = end - 1 if line[-1] == _LINE_FEED else end
+                        yield Line(number, Span(start, inside, place), value)
                 start = end
         self.size = start
 
@@ -76,13 +75,18 @@ class LinesFile:
         """What is to be known of the file for the way home, once it has been read."""
         return OriginFile(self.path, self.name, self.size)
 
-    def _odd(self, line: bytes, number: int) -> None:
-        """What is wrong with a line that is no object; a blank one is no line at all."""
-        if line.isspace():
-            return
+    def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
+        """The object in a line; of one that is none, the report tells what is wrong."""
         try:
-            problem = f"expected an object, found a {type(_decode(line)).__name__}"
+            value = _decode(line)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            if line.isspace():
+                return None
             problem = f"it is no JSON: {error}"
+        else:
+            if isinstance(value, dict):
+                return value
+            problem = f"expected an object, found a {type(value).__name__}"
         where = f"{self.name}, line {number}" if self.file else f"line {number}"
         self.report.add("dropped", where, problem, "error")
+        return None

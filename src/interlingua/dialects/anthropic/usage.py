@@ -71,14 +71,14 @@ def _read_common(wire: Wire) -> Usage | None:
     read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
     if not type(fresh) is type(output) is type(read) is type(made) is int:
         return None
-    if fresh < 0 or output < 0 or read < 0 or made < 0 or not _SPECIAL.isdisjoint(wire):  # type: ignore[operator]  # integers
+    if fresh < 0 or output < 0 or read < 0 or made < 0 or not _SPECIAL.isdisjoint(wire):
         return None
     rest = {key: value for key, value in wire.items() if key not in _COUNTS}
     if None in rest.values():
         return None
     if "cache_creation" in rest and not _adds_up(
         rest["cache_creation"],
-        {"cache_creation_input_tokens": made},  # type: ignore[dict-item]
+        {"cache_creation_input_tokens": made},
     ):
         rest["$form"] = {"uneven": True}
     return Usage(fresh, output, read, made, raw={NAME: rest})

@@ -38,15 +38,16 @@ class Tree:
         kind, uuid = value.get("type"), value.get("uuid")
         if kind not in NODES or not isinstance(uuid, str) or uuid in self._by_uuid:
             return
-        if kind == "assistant":
-            node = self._answer(line)
-        else:
-            node = self._caller(value) if kind == "user" else None
-            if node is None:
-                node = self._new(line, kind == "user")
-            else:
-                node.lines.append(line)
+        node = self._answer(line) if kind == "assistant" else self._other(line, kind == "user")
         self._by_uuid[uuid] = node
+
+    def _other(self, line: Line, spoken: bool) -> Node:
+        """The node of a line that no model made: a result is a part of the answer with its call."""
+        caller = self._caller(line.value) if spoken else None
+        if caller is None:
+            return self._new(line, spoken)
+        caller.lines.append(line)
+        return caller
 
     def _new(self, line: Line, spoken: bool) -> Node:
         node = Node([line], spoken)

@@ -26,6 +26,7 @@ from interlingua.transcripts.tree import Entry
 
 NAME = "codex"
 DIALECT = "openai-responses"
+_READ: dict[str, Any] = {}
 _COMMON = ("message", "function_call_output")
 
 
@@ -118,7 +119,10 @@ class History:
         shown = self._placed(message, first.value)
         note = first.value.get(KEY)
         if note is None:
-            self.entries.append(Entry(shown, lines, is_summary(shown)))
+            is_short = is_summary(shown)
+            if not is_short:  # of what was read, only the place in the file is still asked for
+                lines = [Line(line.number, line.span, _READ) for line in lines]
+            self.entries.append(Entry(shown, lines, is_short))
             return
         for each in recall(shown, note):
             self.entries.append(Entry(each, lines, is_summary(each)))

@@ -27,8 +27,8 @@ _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 _ENCODE = msgspec.json.Encoder().encode
 _LONGEST = 2000
 """Arguments of more characters may be nested deeply, and are left to the other reader."""
-_ABSENT = {"absent": ["annotations"]}
-_NO_PROBABILITIES = {"spelled": {"logprobs": []}}
+_ABSENT: Item = {"absent": ["annotations"]}
+_NO_PROBABILITIES: Item = {"spelled": {"logprobs": []}}
 
 
 def turn(item: Item) -> Message | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,9 @@ from interlingua.model.blocks import TextBlock
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.codex.find import THREAD, rollouts_of
 from interlingua.transcripts.codex.history import NAME, History, read_items, results
-from interlingua.transcripts.codex.tables import NOISE
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile, only
+from interlingua.transcripts.lines import Line, LinesFile
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
@@ -28,8 +28,6 @@ from interlingua.transcripts.transcript import (
 )
 from interlingua.transcripts.tree import Entry
 
-_whole = msgspec.json.Decoder().decode
-_skim = only("timestamp", "type")
 _DEEPEST = 16
 """How many files may go on from one another."""
 
@@ -40,11 +38,6 @@ def signs(sample: Sample) -> str | None:
     if b'"type":"session_meta"' in first and b'"payload"' in first:
         return "a first line of type session_meta"
     return None
-
-
-def _decode(line: bytes) -> Any:
-    """What only the screen shows is not built; it is looked at all the same, for damage."""
-    return _skim(line) if NOISE.match(line) else _whole(line)
 
 
 def read(path: Path) -> Transcript:
@@ -59,12 +52,22 @@ class _Rollout:
         self.path = path
         self.report = report
         self.file = LinesFile(path, report)
-        self.lines = list(self.file.lines(decode=_decode))
-        meta = self.lines[0].value if self.lines else {}
+        self.time: str | None = None
+        """Of the last line."""
+        first = next(LinesFile(path, Report(NAME)).lines(), None)
+        meta = first.value if first else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
             raise TranscriptError(path, "it does not begin with session metadata")
         self.meta: dict[str, Any] = meta["payload"]
         self.base, self.cut = self._base(depth)
+
+    def _lines(self) -> Iterator[Line]:
+        """The lines, one at a time; what is wrong with them is told once."""
+        file = LinesFile(self.path, Report(NAME)) if self.file.size else self.file
+        line = None
+        for line in file.lines():
+            yield line
+        self.time = line.value.get("timestamp") if line is not None else None
 
     @property
     def thread(self) -> str | None:
@@ -87,7 +90,7 @@ class _Rollout:
     def history(self, end: int | None = None) -> History:
         """All that was said up to a byte of this file, with what came before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
-        for line in self.lines:
+        for line in self._lines():
             if end is None or line.span.start < end:
                 history.take(line)
         history.end_answer()
@@ -117,7 +120,7 @@ class _Rollout:
             id=self.thread,
             folder=_text(self.meta.get("cwd")),
             created_at=from_iso(self.meta.get("timestamp")),
-            updated_at=from_iso(self.lines[-1].value.get("timestamp")),
+            updated_at=from_iso(self.time),
             models=models_of(messages),
             usage=total(usages),
             branches=tuple(left[0] + branches if left else branches),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 NOT_TYPED = (
     "<environment_context>",
     "<user_instructions>",
@@ -25,12 +23,5 @@ MODEL_MADE = frozenset(
     }
 )
 """Items that the model makes, beside its messages."""
-
-NOISE = re.compile(
-    rb'\{"timestamp":"[^"]{1,40}",(?:"ordinal":\d+,)?"type":"'
-    rb'(?:event_msg","payload":\{"type":"(?!token_count)|world_state"|security_risk_score")'
-)
-"""How lines begin that say nothing about the conversation: what the screen shows of it once more.
-They are often half of a file, and are not looked into."""
 
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
