@@ -54,6 +54,7 @@ class _Rollout:
         self.file = LinesFile(path, report)
         self.time: str | None = None
         """Of the last line."""
+        self._again: list[Line] | None = [] if depth else None
         first = next(LinesFile(path, Report(NAME)).lines(), None)
         meta = first.value if first else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
@@ -62,10 +63,13 @@ class _Rollout:
         self.base, self.cut = self._base(depth)
 
     def _lines(self) -> Iterator[Line]:
-        """The lines, one at a time; what is wrong with them is told once."""
-        file = LinesFile(self.path, Report(NAME)) if self.file.size else self.file
+        """The lines, one at a time; those of a file that others go on from are asked for again."""
+        if self._again is not None:
+            self._again = self._again or list(self.file.lines())
+            yield from self._again
+            return
         line = None
-        for line in file.lines():
+        for line in self.file.lines():
             yield line
         self.time = line.value.get("timestamp") if line is not None else None
 
