@@ -18,6 +18,17 @@ from interlingua.retell import retell
 from interlingua.transcripts.summary import is_summary
 
 _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+_OF_THE_TOOL = (
+    "<environment_context>",
+    "<model_switch>",
+    "<permissions instructions>",
+    "<session_context>",
+    "<skills_instructions>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+)
+"""How instructions begin that a tool gives its own model in the middle of a session; those that
+tell what happened (of a hook, of a helper) are history, and go along."""
 
 
 class Told(NamedTuple):
@@ -36,10 +47,11 @@ def told_for(
     messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
 ) -> list[Told]:
     """Messages as `dialect` takes them; losses are told at their place in `messages`."""
-    first = 0 if instructions else _leave_instructions(messages, report)
-    named = [replace(each, id=f"{at}") for at, each in enumerate(messages)]
-    done = retell(Request(tuple(_whole(each) for each in named[first:])), dialect)
-    report.losses.extend(_shifted(loss, first, messages) for loss in done.report)
+    left = set() if instructions else leave_instructions(messages, report)
+    named = {at: replace(each, id=f"{at}") for at, each in enumerate(messages) if at not in left}
+    done = retell(Request(tuple(_whole(each) for each in named.values())), dialect)
+    places_in = list(named)
+    report.losses.extend(_shifted(loss, places_in, messages) for loss in done.report)
     places = [_place(message) for message in done.value.messages]
     hidden = set(range(len(messages))) - set(places)
     told: list[Told] = []
@@ -62,15 +74,17 @@ def _place(message: Message) -> int | None:
     return int(message.id) if message.id is not None and message.id.isdecimal() else None
 
 
-def _leave_instructions(messages: Sequence[Message], report: Report) -> int:
-    first = 0
-    for message in messages:
+def leave_instructions(messages: Sequence[Message], report: Report) -> set[int]:
+    """The places of those at the beginning, and of what a tool said to its own model later."""
+    left: set[int] = set()
+    for at, message in enumerate(messages):
         if message.role not in _INSTRUCTIONS or is_summary(message):
-            break
-        reason = "the tool has instructions of its own"
-        report.add("dropped", f"$.messages[{first}]", reason, "warning", None, message.id)
-        first += 1
-    return first
+            continue
+        if len(left) == at or message.text.startswith(_OF_THE_TOOL):
+            reason = "the tool has instructions of its own"
+            report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+            left.add(at)
+    return left
 
 
 def _whole(message: Message) -> Message:
@@ -86,11 +100,11 @@ def _whole_again(message: Message, original: Message) -> Message:
     )
 
 
-def _shifted(loss: Loss, first: int, messages: Sequence[Message]) -> Loss:
+def _shifted(loss: Loss, places: list[int], messages: Sequence[Message]) -> Loss:
     """The same loss, at its place among all messages."""
     head, dot, rest = loss.path.partition("]")
     start, bracket, number = head.partition("$.messages[")
     if start or not bracket or not number.isdecimal():
         return loss
-    at = int(number) + first
+    at = places[int(number)]
     return replace(loss, path=f"$.messages[{at}{dot}{rest}", message_id=messages[at].id)

@@ -1,4 +1,4 @@
-"""Words of Claude Code's files (seen in 2.1.325 and older ones, 2026-11-16)."""
+"""Words of Claude Code's files (seen in 2.1.325 and older ones, 2026-11-17)."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
+from interlingua.transcripts.lines import joined, spelled
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.retold import Told, told_for
 from interlingua.transcripts.summary import summary_text
@@ -48,7 +49,7 @@ def more(transcript: Transcript, start: int, last: bytes) -> bytes:
     lines.number = start + 1_000_000  # apart from the names of lines that were made before
     lines.time = transcript.updated_at or lines.time
     _all(lines, transcript, Report(NAME), start)
-    return _joined(lines)
+    return joined(lines.made)
 
 
 class _Lines:
@@ -90,29 +91,25 @@ def _file(transcript: Transcript, session: str, report: Report, side: str | None
     if side is not None:
         lines.side = {"agentId": side}
     _all(lines, transcript, report)
-    return _joined(lines)
+    return joined(lines.made)
 
 
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
-    uuids: dict[int, str] = {}
+    uuids: dict[int, list[str]] = {}
     for told in told_for(transcript.messages, "anthropic", report, start > 0):
         if told.at < start:
             continue
         before = len(lines.made)
         if told.original is not None and told.at in compacted:
-            kept = [uuids[at] for at in compacted[told.at].kept if at in uuids]
+            kept = [uuid for at in compacted[told.at].kept for uuid in uuids.get(at, ())]
             _summary(lines, told.message, kept)
         else:
             _said(lines, told)
         if len(lines.made) > before:
             _remember(lines.made[before:], told)
             if told.original is not None:
-                uuids[told.at] = lines.made[before]["uuid"]
-
-
-def _joined(lines: _Lines) -> bytes:
-    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines.made)
+                uuids[told.at] = [line["uuid"] for line in lines.made[before:]]
 
 
 def _said(lines: _Lines, told: Told) -> None:
@@ -145,12 +142,19 @@ def _answer(lines: _Lines, message: Message) -> None:
 def _summary(lines: _Lines, message: Message, kept: Sequence[str]) -> None:
     above, lines.parent = lines.parent, None
     about: dict[str, Any] = {"trigger": "manual"}
-    if kept:
-        about["preservedMessages"] = {"uuids": list(kept), "allUuids": list(kept)}
     boundary = {"subtype": "compact_boundary", "content": "Conversation compacted"}
     lines.add("system", message, {"logicalParentUuid": above, **boundary}, compactMetadata=about)
     said = {"message": {"role": "user", "content": summary_text(message)}}
-    lines.add("user", message, said, isVisibleInTranscriptOnly=True, isCompactSummary=True)
+    line = lines.add("user", message, said, isVisibleInTranscriptOnly=True, isCompactSummary=True)
+    if kept:
+        about |= _kept(kept, line["uuid"])
+
+
+def _kept(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
+    """Lines that are said again behind the summary, which is their anchor."""
+    segment = {"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[-1]}
+    lines = {"anchorUuid": anchor, "uuids": list(uuids), "allUuids": list(uuids)}
+    return {"preservedSegment": segment, "preservedMessages": lines}
 
 
 def _remember(made: list[dict[str, Any]], told: Told) -> None:
@@ -186,7 +190,7 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
         return None
     for value, made in zip(values, said.made, strict=True):
         value["message"] = {**value["message"], **made["message"]}
-    return [msgspec.json.encode(value) for value in values]
+    return [spelled(value) for value in values]
 
 
 def _uuid_or(name: str, known: str | None, transcript: Transcript) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock
 from interlingua.model.message import Message, Role
@@ -16,6 +16,7 @@ from interlingua.transcripts.codex.history import NAME, History, read_items, res
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.summary import summary_text
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, total
 from interlingua.transcripts.transcript import (
@@ -28,6 +29,7 @@ from interlingua.transcripts.transcript import (
 )
 from interlingua.transcripts.tree import Entry
 
+_SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
 _DEEPEST = 16
 """How many files may go on from one another."""
 
@@ -52,26 +54,12 @@ class _Rollout:
         self.path = path
         self.report = report
         self.file = LinesFile(path, report)
-        self.time: str | None = None
-        """Of the last line."""
-        self._again: list[Line] | None = [] if depth else None
-        first = next(LinesFile(path, Report(NAME)).lines(), None)
-        meta = first.value if first else {}
+        self.lines = list(self.file.lines())
+        meta = self.lines[0].value if self.lines else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
             raise TranscriptError(path, "it does not begin with session metadata")
         self.meta: dict[str, Any] = meta["payload"]
         self.base, self.cut = self._base(depth)
-
-    def _lines(self) -> Iterator[Line]:
-        """The lines, one at a time; those of a file that others go on from are asked for again."""
-        if self._again is not None:
-            self._again = self._again or list(self.file.lines())
-            yield from self._again
-            return
-        line = None
-        for line in self.file.lines():
-            yield line
-        self.time = line.value.get("timestamp") if line is not None else None
 
     @property
     def thread(self) -> str | None:
@@ -94,7 +82,7 @@ class _Rollout:
     def history(self, end: int | None = None) -> History:
         """All that was said up to a byte of this file, with what came before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
-        for line in self._lines():
+        for line in self.lines:
             if end is None or line.span.start < end:
                 history.take(line)
         history.end_answer()
@@ -124,7 +112,7 @@ class _Rollout:
             id=self.thread,
             folder=_text(self.meta.get("cwd")),
             created_at=from_iso(self.meta.get("timestamp")),
-            updated_at=from_iso(self.time),
+            updated_at=from_iso(self.lines[-1].value.get("timestamp")),
             models=models_of(messages),
             usage=total(usages),
             branches=tuple(left[0] + branches if left else branches),
@@ -206,20 +194,25 @@ def _compactions(entries: list[Entry]) -> tuple[Compaction, ...]:
     for at, entry in enumerate(entries):
         if entry.compaction:
             payload = entry.lines[0].value["payload"] if entry.lines else {}
-            said = _texts(payload.get("replacement_history"))
-            kept = [i for i in range(at) if _is_said_again(entries[i].message, said)]
-            marks.append(Compaction(at, tuple(kept), summary_last=True))
+            said = _again(payload.get("replacement_history"))
+            keys = {_key(message) for message in said if message.role in _SPOKEN}
+            kept = [i for i in range(at) if _key(entries[i].message) in keys]
+            first = bool(said) and said[0].text == summary_text(entry.message)
+            marks.append(Compaction(at, tuple(kept), summary_last=not first))
     return tuple(marks)
 
 
-def _texts(items: Any) -> set[str]:
-    if not isinstance(items, list):
-        return set()
-    return {message.text for message in read_items(items) if message.role is Role.USER}
+def _again(items: Any) -> list[Message]:
+    try:
+        return list(read_items(items)) if isinstance(items, list) else []
+    except InterlinguaError:
+        return []  # nothing of it can be found among the messages before
 
 
-def _is_said_again(message: Message, said: set[str]) -> bool:
-    return message.role is Role.USER and message.text in said
+def _key(message: Message) -> tuple[Role, str, tuple[str, ...], tuple[str, ...]]:
+    """By what a message is known that is said again."""
+    calls = tuple(call.id for call in message.tool_calls)
+    return message.role, message.text, calls, tuple(each.tool_use_id for each in results(message))
 
 
 def _text(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Words of Codex's rollouts (seen in 0.166.0 and 0.144.4, 2026-11-16)."""
+"""Words of Codex's rollouts (seen in 0.166.0 and 0.144.4, 2026-11-17)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.codex.history import DIALECT, NAME, History
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.lines import Line
+from interlingua.transcripts.lines import Line, joined, spelled
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.retold import Told, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
@@ -61,7 +61,7 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
         return None
     for value, item in zip(values, items, strict=True):
         value["payload"] = {**value["payload"], **item}
-    return [msgspec.json.encode(value) for value in values]
+    return [spelled(value) for value in values]
 
 
 class _Lines:
@@ -77,27 +77,29 @@ class _Lines:
         self.ordinal += 1
 
     def data(self) -> bytes:
-        return b"".join(msgspec.json.encode(line) + b"\n" for line in self.made)
+        return joined(self.made)
 
 
 def _meta(transcript: Transcript, time: datetime) -> dict[str, Any]:
     name = _thread(transcript)
     meta = {"session_id": name, "id": name, "timestamp": to_iso(time)}
     meta |= {"cwd": transcript.folder or "/", "originator": "interlingua", "cli_version": VERSION}
-    return {**meta, "source": "cli", "model_provider": "openai"}
+    return {**meta, "source": "cli"}
 
 
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
     history = History(Report(NAME), "openai")
+    said: dict[int, list[dict[str, Any]]] = {}
     for told in told_for(transcript.messages, DIALECT, report, start > 0):
         if told.at < start:
             continue
         before = len(lines.made)
         if told.original is not None and told.at in compacted:
-            _summary(lines, told.message, transcript, compacted[told.at])
+            _summary(lines, told.message, said, compacted[told.at])
         else:
             _said(lines, told.message, history)
+            said[told.at] = [line["payload"] for line in lines.made[before:] if _is_item(line)]
         _remember(lines.made[before:], told, history)
         usage = told.message.metadata.usage
         if told.message.role is Role.ASSISTANT and usage is not None:
@@ -117,19 +119,33 @@ def _items(message: Message) -> list[dict[str, Any]]:
     wire = dialect(DIALECT).write_request(Request((message,))).wire
     items = wire.get("input")
     if isinstance(items, str):
-        content = [{"type": "input_text", "text": items}]
-        return [{"type": "message", "role": "user", "content": content}]
+        return [_spoken({"role": "user", "content": items})]
     if not items and "instructions" in wire:
-        content = [{"type": "input_text", "text": wire["instructions"]}]
-        return [{"type": "message", "role": "developer", "content": content}]
-    return [{"type": "message", **item} if "role" in item else item for item in items or ()]
+        return [_spoken({"role": "developer", "content": wire["instructions"]})]
+    return [_spoken(item) if "role" in item else item for item in items or ()]
 
 
-def _summary(lines: _Lines, message: Message, transcript: Transcript, mark: Compaction) -> None:
-    kept = [item for at in mark.kept for item in _items(transcript.messages[at])]
-    said = {"type": "message", "role": "user"}
-    said["content"] = [{"type": "input_text", "text": summary_text(message)}]  # type: ignore[assignment]
-    again = [*kept, said] if mark.summary_last else [said, *kept]
+def _spoken(item: dict[str, Any]) -> dict[str, Any]:
+    """A message with a list as its content: Codex skips the whole line where it is a string
+    (0.166.0, seen 2026-11-17)."""
+    content = item["content"]
+    if isinstance(content, str):
+        kind = "output_text" if item["role"] == "assistant" else "input_text"
+        content = [{"type": kind, "text": content}]
+    return {"type": "message", **item, "content": content}
+
+
+def _is_item(line: dict[str, Any]) -> bool:
+    return bool(line["type"] == "response_item")
+
+
+def _summary(
+    lines: _Lines, message: Message, said: dict[int, list[dict[str, Any]]], mark: Compaction
+) -> None:
+    """`said` are the items of the messages before it, as they were written."""
+    kept = [item for at in mark.kept for item in said.get(at, ())]
+    summary = _spoken({"role": "user", "content": summary_text(message)})
+    again = [*kept, summary] if mark.summary_last else [summary, *kept]
     payload = {"message": summary_text(message), "replacement_history": again}
     lines.add("compacted", payload, message.created_at)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from interlingua.transcripts.lines import Line
+from interlingua.transcripts.memo import KEY
 
+COMPACTED, AGAIN = "compacted", "again"
+"""Our notes: a rewind that is a compaction, and a record that is said again behind one."""
 _REMEMBERED = ("tokens", "model", "toolCalls", "thoughts")
 """What a list that replaces all leaves out, although the message had it."""
 
@@ -16,19 +19,23 @@ class Record(NamedTuple):
 
 
 class Log:
-    """`records` is the list as it stands; `left` are lists that were given up by a rewind;
-    `answers` every answer that ever was, by its id."""
+    """`records` is the list as it stands, `before` what a summary took the place of; `left` are
+    lists that were given up by a rewind; `answers` every answer that ever was, by its id."""
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {}
         self.records: dict[str, Record] = {}
+        self.before: list[Record] = []
         self.left: list[list[Record]] = []
         self.answers: dict[str, Record] = {}
         self._known: dict[str, Record] = {}
 
     def take(self, line: Line) -> None:
         value = line.value
-        if "$rewindTo" in value:
+        if "$rewindTo" in value and noted(value, COMPACTED):
+            self.before += self.records.values()
+            self.records = {}
+        elif "$rewindTo" in value:
             self._rewind(value["$rewindTo"])
         elif "$set" in value:
             self._set(value["$set"], line)
@@ -76,6 +83,12 @@ class Log:
         if names[cut:]:
             self.left.append(list(self.records.values()))
         self.records = {each: self.records[each] for each in names[:cut]}
+
+
+def noted(value: dict[str, Any], mark: str) -> bool:
+    """Whether we left this mark on a line."""
+    note = value.get(KEY)
+    return isinstance(note, dict) and note.get(mark) is True
 
 
 def text_of(value: dict[str, Any]) -> str:

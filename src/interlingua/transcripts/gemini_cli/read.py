@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.dialects.gemini.contents import read_contents
-from interlingua.dialects.gemini.spelling import WrongShapeError
+from interlingua.dialects.registry import dialect
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -24,7 +23,7 @@ from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.gemini_cli.find import folder_of
-from interlingua.transcripts.gemini_cli.log import Log, Record
+from interlingua.transcripts.gemini_cli.log import AGAIN, Log, Record, noted
 from interlingua.transcripts.lines import LinesFile
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary
@@ -65,6 +64,13 @@ def read(path: Path) -> Transcript:
     return _Session(log, report).transcript(file.origin(), path)
 
 
+class _Said(NamedTuple):
+    """A message, and the id of the record that it was read from."""
+
+    entry: Entry
+    record: str
+
+
 class _Session:
     def __init__(self, log: Log, report: Report) -> None:
         self.log = log
@@ -73,11 +79,12 @@ class _Session:
 
     def transcript(self, file: OriginFile, path: Path) -> Transcript:
         about = self.log.about
-        entries = self.entries(self.log.records.values())
+        said = self.said([*self.log.before, *self.log.records.values()])
+        entries = [each.entry for each in said]
         messages = tuple(entry.message for entry in entries)
         helpers, beside = self._helpers(path)
-        left = [self.entries(records) for records in self.log.left]
-        ways = [Branch(None, tuple(entry.message for entry in way)) for way in left]
+        left = [self.said(records) for records in self.log.left]
+        ways = [Branch(None, tuple(each.entry.message for each in way)) for way in left]
         return Transcript(
             format=NAME,
             messages=messages,
@@ -89,17 +96,19 @@ class _Session:
             models=models_of(messages),
             usage=total(read_usage(each.value) for each in self.log.answers.values()),
             branches=(*ways, Branch(None, messages, True)),
-            compactions=_compactions(messages),
+            compactions=self._compactions(said),
             model_changes=model_changes(messages),
             subagents=helpers,
             report=self.report,
             origin=Origin(NAME, (file, *beside), messages, tuple(entry.spans for entry in entries)),
         )
 
-    def entries(self, records: Iterable[Record]) -> list[Entry]:
-        found: list[Entry] = []
+    def said(self, records: Iterable[Record]) -> list[_Said]:
+        found: list[_Said] = []
         answered: set[str] = set()
         for record in records:
+            if noted(record.value, AGAIN):
+                continue
             try:
                 made = list(self._messages(record, answered))
             except InterlinguaError as error:
@@ -109,7 +118,8 @@ class _Session:
             for at, shown in enumerate(made):
                 note = notes.get(str(at)) if isinstance(notes, dict) else None
                 for message in recall(shown, note):
-                    found.append(Entry(message, [record.line], is_summary(message)))
+                    entry = Entry(message, [record.line], is_summary(message))
+                    found.append(_Said(entry, record.value["id"]))
         return found
 
     def _messages(self, record: Record, answered: set[str]) -> Iterator[Message]:
@@ -123,6 +133,28 @@ class _Session:
         for call in value.get("toolCalls") or ():
             if isinstance(call, dict) and isinstance(call.get("agentId"), str):
                 self.agents[call["agentId"]] = _call_id(call)
+
+    def _compactions(self, said: list[_Said]) -> tuple[Compaction, ...]:
+        """Where summaries stand, and which messages are said again around them."""
+        places: dict[str, list[int]] = {}
+        for at, (entry, name) in enumerate(said):
+            if entry.compaction or entry.message.role not in (Role.SYSTEM, Role.DEVELOPER):
+                places.setdefault(name, []).append(at)
+        marks = {at: Compaction(at) for at, each in enumerate(said) if each.entry.compaction}
+        again: list[int] = []
+        last: int | None = None
+        for record in (*self.log.before, *self.log.records.values()):
+            here = places.get(record.value["id"], [])
+            if noted(record.value, AGAIN):
+                again += here
+                if last is not None:
+                    marks[last] = Compaction(last, tuple(again))
+                continue
+            last = next((at for at in here if at in marks), None)
+            if last is not None and again:
+                marks[last] = Compaction(last, tuple(again), summary_last=True)
+            again = []
+        return tuple(marks.values())
 
     def _helpers(self, path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
         folder = path.parent / str(self.log.about.get("sessionId"))
@@ -158,14 +190,10 @@ def _user(value: dict[str, Any]) -> Iterator[Message]:
         yield message
 
 
-def _from_parts(role: str, parts: list[Any]) -> list[Message]:
-    """The messages of one turn, which was JSON, so that nobody need look it over again."""
+def _from_parts(role: str, parts: list[Any]) -> tuple[Message, ...]:
     if not parts:
-        return []
-    try:
-        return read_contents([{"role": role, "parts": parts}], (None, "contents"))
-    except WrongShapeError as odd:
-        raise odd.error("content") from None
+        return ()
+    return dialect(DIALECT).read_request({"contents": [{"role": role, "parts": parts}]}).messages
 
 
 def _own_id(part: Any) -> Any:
@@ -257,10 +285,6 @@ def read_usage(value: dict[str, Any]) -> Usage | None:
         cached_input_tokens=cached,
         reasoning_tokens=thoughts,
     )
-
-
-def _compactions(messages: tuple[Message, ...]) -> tuple[Compaction, ...]:
-    return tuple(Compaction(at) for at, each in enumerate(messages) if is_summary(each))
 
 
 def _folder(about: dict[str, Any]) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
-
-import msgspec
 
 from interlingua.dialects.registry import dialect
 from interlingua.losses import Report
@@ -16,13 +15,15 @@ from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
+from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
+from interlingua.transcripts.lines import joined
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.retold import Told, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.transcript import Compaction, Transcript
 
 _STEP = timedelta(milliseconds=1)
 
@@ -44,7 +45,7 @@ def write(transcript: Transcript, name: str) -> Draft:
     ):
         if count > 0:
             report.add("dropped", f"$.{what}", f"{count} of them stay behind", "warning")
-    return Draft({name: msgspec.json.encode(about) + b"\n" + log.data()}, report)
+    return Draft({name: joined((about, *log.made))}, report)
 
 
 def more(transcript: Transcript, start: int, last: bytes) -> bytes:
@@ -52,17 +53,18 @@ def more(transcript: Transcript, start: int, last: bytes) -> bytes:
     log = _LogWriter(transcript)
     log.time = transcript.updated_at or log.time
     log.all(transcript, Report(NAME), start)
-    return log.data()
+    return joined(log.made)
 
 
 class _LogWriter:
     def __init__(self, transcript: Transcript) -> None:
         self.time = transcript.created_at or datetime.now(UTC)
         self.made: list[dict[str, Any]] = []
+        self._said: dict[int, dict[str, Any]] = {}
+        """The record that each message stands in."""
+        self._first: str | None = None
+        """The first record that the client still sends."""
         self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
-
-    def data(self) -> bytes:
-        return b"".join(msgspec.json.encode(record) + b"\n" for record in self.made)
 
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
         told = [
@@ -70,12 +72,36 @@ class _LogWriter:
             for each in told_for(transcript.messages, DIALECT, report, start > 0)
             if each.at >= start
         ]
+        marks = {mark.at: mark for mark in transcript.compactions}
         at = 0
         while at < len(told):
             results = _results(told, at)
-            self._add(told[at], results)
+            mark = marks.get(told[at].at) if told[at].original is not None else None
+            if mark is not None:
+                self._compact(told[at], mark)
+            else:
+                self._add(told[at], results)
             at += 1 + len(results)
         _tell_signatures(told, report)
+
+    def _compact(self, told: Told, mark: Compaction) -> None:
+        """Gemini CLI keeps no summaries: it is told to go back to the beginning, where the summary
+        is what a user says, and what was kept is said again."""
+        if self._first is not None:
+            self.made.append({"$rewindTo": self._first, KEY: {COMPACTED: True}})
+            self._first = None
+        kept = {id(self._said[at]): self._said[at] for at in mark.kept if at in self._said}
+        if not mark.summary_last:
+            self._add(told, [])
+        for record in kept.values():
+            plain = {key: value for key, value in record.items() if key != KEY}
+            self._put({**plain, KEY: {AGAIN: True}})
+        if mark.summary_last:
+            self._add(told, [])
+
+    def _put(self, record: dict[str, Any]) -> None:
+        self._first = self._first or record["id"]
+        self.made.append(record)
 
     def _add(self, told: Told, results: list[Told]) -> None:
         message = told.message
@@ -91,7 +117,8 @@ class _LogWriter:
                 notes[str(at)] = note
         if notes:
             record[KEY] = notes
-        self.made.append(record)
+        self._put(record)
+        self._said |= {each.at: record for each in (told, *results) if each.original is not None}
 
 
 def _results(told: list[Told], at: int) -> list[Told]:
@@ -136,7 +163,17 @@ def _parts(message: Message) -> list[Any]:
     if message.role in (Role.SYSTEM, Role.DEVELOPER):
         return [{"text": block.text} for block in message.content if isinstance(block, TextBlock)]
     contents = dialect(DIALECT).write_request(Request((message,))).wire["contents"]
-    return [part for content in contents for part in content["parts"]]
+    return [_unnamed(part) for content in contents for part in content["parts"]]
+
+
+def _unnamed(part: dict[str, Any]) -> dict[str, Any]:
+    """Pictures without their names: the client's SDK refuses a request with one (0.61.0, seen
+    2026-11-17)."""
+    for key in ("inlineData", "fileData"):
+        if key in part:
+            named = {name: value for name, value in part[key].items() if name != "displayName"}
+            part = {**part, key: named}
+    return part
 
 
 def _call(call: ToolUseBlock, result: Message | None) -> dict[str, Any]:
@@ -144,12 +181,20 @@ def _call(call: ToolUseBlock, result: Message | None) -> dict[str, Any]:
     told: dict[str, Any] = {"id": name, "name": call.name, "args": call.input}
     if result is None:
         return {**told, "result": None, "status": "cancelled"}
-    parts = _parts(result)
-    for part in parts:
-        if "functionResponse" in part:
-            part["functionResponse"] = {**part["functionResponse"], "id": name, "name": call.name}
+    parts = [each for part in _parts(result) for each in _beside(part, name, call.name)]
     failed = any(isinstance(each, ToolResultBlock) and each.is_error for each in result.content)
     return {**told, "result": parts, "status": "error" if failed else "success"}
+
+
+def _beside(part: Any, id: str, name: str) -> Iterator[dict[str, Any]]:
+    """A result, and its pictures beside it: the client leaves out those inside of it."""
+    if "functionResponse" not in part:
+        yield part
+        return
+    inside = {**part["functionResponse"], "id": id, "name": name}
+    pictures = inside.pop("parts", ())
+    yield {**part, "functionResponse": inside}
+    yield from (_unnamed(picture) for picture in pictures)
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

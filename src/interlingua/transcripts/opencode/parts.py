@@ -107,13 +107,13 @@ def _result(name: str, content: list[Any], failed: bool, part: dict[str, Any]) -
     return Message.of_result(ToolResultBlock(name, tuple(content), failed, tool))
 
 
-def write_part(block: Block, provider: str) -> dict[str, Any] | None:
+def write_part(block: Block, provider: str, time: dict[str, int]) -> dict[str, Any] | None:
     """A block as a part, without its ids; None for what has no part."""
     match block:
         case TextBlock(text):
-            return {"type": "text", "text": text}
+            return {"type": "text", "text": text, "time": time}
         case ThinkingBlock(text):
-            return {"type": "reasoning", "text": text, **_sealed(block, provider)}
+            return {"type": "reasoning", "text": text, "time": time, **_sealed(block, provider)}
         case ImageBlock(source, media, name) | DocumentBlock(source, media, name):
             if source.data is None or source.kind not in ("base64", "url"):
                 return None
@@ -139,19 +139,19 @@ def _sealed(block: ThinkingBlock, provider: str) -> dict[str, Any]:
     return {"metadata": {provider: {key: value for key, value in about.items() if value}}}
 
 
-def write_call(call: ToolUseBlock, result: ToolResultBlock | None) -> dict[str, Any]:
+def write_call(
+    call: ToolUseBlock, result: ToolResultBlock | None, time: dict[str, int]
+) -> dict[str, Any]:
     """A call with its result as one part."""
-    state: dict[str, Any] = {"input": call.input, "time": {"start": 0, "end": 0}}
+    state: dict[str, Any] = {"input": call.input, "time": time}
     if result is None:
         state |= {"status": "error", "error": "Tool execution aborted"}
     elif result.is_error:
         state |= {"status": "error", "error": _text(result)}
     else:
         state |= {"status": "completed", "output": _text(result), "title": "", "metadata": {}}
-        files = (
-            write_part(block, "") for block in result.content if not isinstance(block, TextBlock)
-        )
-        attached = [part for part in files if part is not None]
+        others = (block for block in result.content if not isinstance(block, TextBlock))
+        attached = [part for block in others if (part := write_part(block, "", time)) is not None]
         if attached:
             state["attachments"] = attached
     return {"type": "tool", "tool": call.name, "callID": call.id, "state": state}

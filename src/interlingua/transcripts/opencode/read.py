@@ -32,6 +32,8 @@ from interlingua.transcripts.transcript import (
 )
 
 NAME = "opencode"
+AGAIN = "again"
+"""Our note on a message that is said again behind a summary: the id of the first one."""
 Session = dict[str, Any]
 """One export: `info`, and `messages` of `info` and `parts`."""
 
@@ -79,7 +81,8 @@ def transcript(
     info = session.get("info") if isinstance(session.get("info"), dict) else {}
     assert isinstance(info, dict)
     shown = list(_visible(session, info))
-    messages = tuple(message for each in shown for message in _messages(each, report))
+    said = [(each["info"].get("id"), message) for each in shown for message in _messages(each)]
+    messages = tuple(message for _, message in said)
     times = info.get("time") if isinstance(info.get("time"), dict) else {}
     assert isinstance(times, dict)
     return Transcript(
@@ -93,7 +96,7 @@ def transcript(
         models=models_of(messages),
         usage=usage_of(messages),
         branches=(Branch(None, messages, True),),
-        compactions=_compactions(shown, messages),
+        compactions=_compactions(shown, said),
         model_changes=model_changes(messages),
         subagents=tuple(_subagents(shown, helpers)),
         report=report,
@@ -114,12 +117,19 @@ def _visible(session: Session, info: dict[str, Any]) -> Iterator[dict[str, Any]]
         yield each
 
 
-def _messages(each: dict[str, Any], report: Report) -> Iterator[Message]:
+def _messages(each: dict[str, Any]) -> Iterator[Message]:
     info = each["info"]
     notes = info.get(KEY)
+    if _said_before(info) is not None:
+        return
     for at, shown in enumerate(read_message(each)):
         note = notes.get(str(at)) if isinstance(notes, dict) else None
         yield from recall(shown, note)
+
+
+def _said_before(info: dict[str, Any]) -> str | None:
+    notes = info.get(KEY)
+    return _text(notes.get(AGAIN)) if isinstance(notes, dict) else None
 
 
 def read_message(each: dict[str, Any]) -> Iterator[Message]:
@@ -195,18 +205,37 @@ def _usage(info: dict[str, Any]) -> Usage | None:
 
 
 def _compactions(
-    shown: list[dict[str, Any]], messages: tuple[Message, ...]
+    shown: list[dict[str, Any]], said: list[tuple[Any, Message]]
 ) -> tuple[Compaction, ...]:
-    """A summary keeps what comes after the message that its request names."""
+    """A summary keeps what comes after the message that its request names. `said` are messages
+    with the ids that they have here."""
     firsts = {each["info"].get("id"): _kept_from(each) for each in shown}
     parents = {each["info"].get("id"): each["info"].get("parentID") for each in shown}
-    places = {message.id: at for at, message in reversed(list(enumerate(messages))) if message.id}
+    places: dict[Any, list[int]] = {}
+    for at, (name, message) in enumerate(said):
+        if message.role is not Role.SYSTEM:
+            places.setdefault(name, []).append(at)
+    again = _again(shown)
     marks = []
-    for at, message in enumerate(messages):
+    for at, (name, message) in enumerate(said):
         if is_summary(message):
-            first = places.get(firsts.get(parents.get(message.id)) or "", at)
-            marks.append(Compaction(at, tuple(range(first, at))))
+            first = places.get(firsts.get(parents.get(name)), [at])[0]
+            picked = [place for each in again.get(name, ()) for place in places.get(each, ())]
+            marks.append(Compaction(at, tuple(picked) or tuple(range(first, at))))
     return tuple(marks)
+
+
+def _again(shown: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """By the id of a summary: what was picked to be said again behind it."""
+    found: dict[str, list[str]] = {}
+    last = ""
+    for each in shown:
+        info = each["info"]
+        if (name := _said_before(info)) is not None:
+            found.setdefault(last, []).append(name)
+        elif info.get("summary") is True:
+            last = _text(info.get("id")) or ""
+    return found
 
 
 def _kept_from(each: dict[str, Any]) -> str | None:

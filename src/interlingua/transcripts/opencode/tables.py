@@ -1,4 +1,4 @@
-"""Words of OpenCode's sessions (seen in 1.18.33 and 1.17.20, 2026-11-16)."""
+"""Words of OpenCode's sessions (seen in 1.18.33 and 1.17.20, 2026-11-17)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ PROTOCOLS = {
     "openrouter": "openrouter",
 }
 """The dialect that a provider is spoken to in; all others speak openai-chat."""
+
+PROVIDERS = {"gemini": "google", "vertex": "google-vertex", "bedrock": "amazon-bedrock"}
+"""Providers that OpenCode knows by another name than we do."""
 
 BOOKKEEPING = frozenset(
     {"step-start", "step-finish", "patch", "snapshot", "agent", "retry", "subtask", "compaction"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,12 +16,13 @@ from interlingua.model.metadata import MessageStatus, Usage
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.opencode.parts import write_call, write_part
-from interlingua.transcripts.opencode.read import NAME, read_message
-from interlingua.transcripts.opencode.tables import STOP_WORDS
+from interlingua.transcripts.opencode.read import AGAIN, NAME, read_message
+from interlingua.transcripts.opencode.tables import PROVIDERS, STOP_WORDS
+from interlingua.transcripts.retold import leave_instructions
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_millis
 from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.transcript import Compaction, Transcript
 
 VERSION = "1.18.33"
 """Which OpenCode the export is made for."""
@@ -51,6 +53,9 @@ class _Export:
         self.time = transcript.created_at or datetime.now(UTC)
         self.made: list[dict[str, Any]] = []
         self._asked: str | None = None
+        self._model = ("anthropic", "unknown")
+        self._places: dict[int, int] = {}
+        """Which of the messages made here each of the session's stands in."""
         self._count = 0
 
     def session(self) -> dict[str, Any]:
@@ -63,27 +68,61 @@ class _Export:
 
     def all(self, transcript: Transcript, report: Report) -> None:
         messages = transcript.messages
+        marks = {mark.at: mark for mark in transcript.compactions}
+        left = leave_instructions(messages, report)
         hidden: list[Message] = []
         at = 0
         while at < len(messages):
             message = messages[at]
-            if message.role in _INSTRUCTIONS and not is_summary(message):
-                reason = "OpenCode brings instructions of its own"
-                report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+            if at in left:
                 hidden.append(message)
                 at += 1
                 continue
             results = _results(messages, at)
+            if is_summary(message):
+                self._ask_for_summary(marks.get(at))
+            self._model = _next_model(messages, at) or self._model
             self._add(message, results, hidden)
+            self._places |= dict.fromkeys(range(at, at + 1 + len(results)), len(self.made) - 1)
+            if is_summary(message):
+                self._keep(marks.get(at), at, report)
             hidden = []
             at += 1 + len(results)
         if hidden and self.made:
             self._keep_after(hidden)
 
+    def _ask_for_summary(self, mark: Compaction | None) -> None:
+        """What stands before a summary; it names the first message that is said again behind it."""
+        self.time += _STEP
+        info = self._prompt(self._name("msg"))
+        tail: dict[str, Any] = {}
+        if mark is not None and _is_tail(mark) and mark.kept[0] in self._places:
+            tail["tail_start_id"] = self.made[self._places[mark.kept[0]]]["info"]["id"]
+        part = self._part({"type": "compaction", "auto": False, **tail}, info["id"])
+        self.made.append({"info": info, "parts": [part]})
+
+    def _keep(self, mark: Compaction | None, at: int, report: Report) -> None:
+        """OpenCode says all again from one message on; what was picked is written once more."""
+        if mark is None or not mark.kept:
+            return
+        if mark.summary_last:
+            reason = "OpenCode says a summary before what it keeps"
+            report.add("moved", f"$.messages[{at}]", reason, "info", None, None)
+        if not _is_tail(mark):
+            for place in dict.fromkeys(self._places[at] for at in mark.kept if at in self._places):
+                self._again(self.made[place])
+
+    def _again(self, each: dict[str, Any]) -> None:
+        self.time += _STEP
+        name = self._name("msg")
+        info = {**each["info"], "id": name, KEY: {AGAIN: each["info"]["id"]}}
+        parts = [self._part(part, name) for part in each["parts"]]
+        self.made.append({"info": info, "parts": parts})
+
     def _add(self, message: Message, results: list[Message], hidden: list[Message]) -> None:
         self.time = max(message.created_at or self.time, self.time + _STEP)
         info = self._info(message)
-        parts = [self._part(part, info["id"]) for part in _parts(message, results)]
+        parts = [self._part(part, info["id"]) for part in self._parts(message, results, info)]
         each = {"info": info, "parts": parts}
         own: dict[str | None, Message] = {_answered(result): result for result in results}
         own[None] = message
@@ -107,23 +146,14 @@ class _Export:
 
     def _info(self, message: Message) -> dict[str, Any]:
         name = self._name("msg")
-        time = {"created": to_millis(self.time)}
         if message.role is not Role.ASSISTANT and not is_summary(message):
-            self._asked = name
-            model = {"providerID": "anthropic", "modelID": "unknown"}
-            return {
-                "role": "user",
-                "time": time,
-                "agent": "build",
-                "model": model,
-                **self._ids(name),
-            }
+            return self._prompt(name)
+        time = {"created": to_millis(self.time)}
         about = message.metadata
         info: dict[str, Any] = {"role": "assistant", "parentID": self._asked or name}
         info |= {"mode": "build", "agent": "build", **_usage(about.usage or Usage())}
         info["path"] = {"cwd": self.transcript.folder or "/", "root": "/"}
-        info["modelID"] = bare(about.model) or about.response_model or "unknown"
-        info["providerID"] = about.provider or "unknown"
+        info["providerID"], info["modelID"] = _model_of(message) or self._model
         info["time"] = {**time, "completed": time["created"]}
         if about.stop_reason is not None:
             info["finish"] = STOP_WORDS.get(about.stop_reason, "other")
@@ -131,13 +161,44 @@ class _Export:
             info["error"] = {"name": "UnknownError", "data": {"message": about.error_message or ""}}
         if is_summary(message):
             info |= {"summary": True, "mode": "compaction", "agent": "compaction"}
+            info["finish"] = "stop"  # a summary counts once it came to its end (1.18.33)
         return {**info, **self._ids(name)}
+
+    def _prompt(self, name: str) -> dict[str, Any]:
+        """Of a message of the user; the tool goes on with the model that the last one names."""
+        self._asked = name
+        provider, model = self._model
+        return {
+            "role": "user",
+            "time": {"created": to_millis(self.time)},
+            "agent": "build",
+            "model": {"providerID": provider, "modelID": model},
+            **self._ids(name),
+        }
+
+    def _parts(
+        self, message: Message, results: list[Message], info: dict[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """An answer stands between the marks of its step."""
+        time = {"start": to_millis(self.time), "end": to_millis(self.time)}
+        if info["role"] == "user":
+            yield from _said(message, results, time)
+            return
+        yield {"type": "step-start"}
+        yield from _said(message, results, time)
+        end = {"reason": info.get("finish", "other"), "type": "step-finish"}
+        yield {**end, "tokens": info["tokens"], "cost": info["cost"]}
 
     def _ids(self, name: str) -> dict[str, str]:
         return {"id": name, "sessionID": self.id}
 
     def _part(self, part: dict[str, Any], message: str) -> dict[str, Any]:
-        return {**part, "id": self._name("prt"), "sessionID": self.id, "messageID": message}
+        named = {**part, "id": self._name("prt"), "sessionID": self.id, "messageID": message}
+        state = named.get("state")
+        if isinstance(state, dict) and "attachments" in state:
+            files = [self._part(file, message) for file in state["attachments"]]
+            named["state"] = {**state, "attachments": files}
+        return named
 
     def _name(self, kind: str) -> str:
         """Ids ascend with time, as OpenCode sorts by them."""
@@ -146,19 +207,44 @@ class _Export:
         return f"{kind}_{time & 0xFFFFFFFFFFFF:012x}{_random(f'{self.id}:{self._count}')}"
 
 
-def _parts(message: Message, results: list[Message]) -> list[dict[str, Any]]:
+def _is_tail(mark: Compaction) -> bool:
+    """Whether all is kept from one message on."""
+    return bool(mark.kept) and mark.kept == tuple(range(mark.kept[0], mark.at))
+
+
+def _said(
+    message: Message, results: list[Message], time: dict[str, int]
+) -> Iterator[dict[str, Any]]:
     if is_summary(message):
-        return [{"type": "text", "text": summary_text(message)}]
-    provider = message.metadata.provider or "anthropic"
+        yield {"type": "text", "text": summary_text(message), "time": time}
+        return
+    if message.role in _INSTRUCTIONS:
+        yield {"type": "text", "text": message.text, "synthetic": True, "time": time}
+        return
+    provider, _ = _model_of(message) or ("anthropic", "")
     by_call = {block.tool_use_id: block for each in results for block in _result_blocks(each)}
-    parts = []
     for block in message.content:
         if isinstance(block, ToolUseBlock):
-            parts.append(write_call(block, by_call.get(block.id)))
-        else:
-            part = write_part(block, provider)
-            parts += [part] if part is not None else []
-    return parts
+            yield write_call(block, by_call.get(block.id), time)
+        elif (part := write_part(block, provider, time)) is not None:
+            yield part
+
+
+def _model_of(message: Message) -> tuple[str, str] | None:
+    """Provider and model as OpenCode names them."""
+    about = message.metadata
+    model = bare(about.model) or about.response_model
+    if model is None or about.provider is None:
+        return None
+    return PROVIDERS.get(about.provider, about.provider), model
+
+
+def _next_model(messages: tuple[Message, ...], at: int) -> tuple[str, str] | None:
+    """The model that answers what is said here."""
+    for message in messages[at:]:
+        if message.role is Role.ASSISTANT and not is_summary(message):
+            return _model_of(message)
+    return None
 
 
 def _results(messages: tuple[Message, ...], at: int) -> list[Message]:
@@ -190,7 +276,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "write": usage.cache_creation_input_tokens or 0,
     }
     output = max((usage.output_tokens or 0) - reasoning, 0)
-    tokens = {"input": usage.input_tokens or 0, "output": output, "reasoning": reasoning}
+    tokens = {"total": usage.total_tokens or 0, "input": usage.input_tokens or 0}
+    tokens |= {"output": output, "reasoning": reasoning}
     return {"cost": float(usage.cost_usd or 0), "tokens": {**tokens, "cache": cache}}
 
 

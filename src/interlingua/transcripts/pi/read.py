@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.losses import Report
-from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
+from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
 from interlingua.transcripts.errors import TranscriptError
@@ -55,8 +55,12 @@ class _Session:
         self.report = report
         self.nodes = _nodes(self.lines)
         self.ways = Ways(self._entries)
+        edits = [each.value for each in self.lines if each.value.get("type") == "context_edit"]
+        self.edits = {each.get("targetId"): each.get("replacement") for each in edits}
+        """What is said in the place of an entry: the last edit counts; None: nothing."""
 
     def transcript(self, file: OriginFile) -> Transcript:
+        self._tell_edits()
         tip = self.nodes[-1] if self.nodes else None
         entries = self.ways.entries(tip)
         messages = tuple(entry.message for entry in entries)
@@ -79,19 +83,17 @@ class _Session:
             origin=Origin(NAME, (file,), messages, tuple(entry.spans for entry in entries)),
         )
 
-    def _entries(self, node: Node) -> list[Entry]:
+    def _entries(self, node: Node) -> Iterator[Entry]:
         line = node.lines[0]
         try:
             shown = _message(line.value)
         except InterlinguaError as error:
             self.report.add("dropped", f"line {line.number}", str(error), "error")
-            return []
+            return
         if shown is None:
-            return []
-        note = line.value.get(KEY)
-        if note is None:
-            return [Entry(shown, node.lines, is_summary(shown))]
-        return [Entry(each, node.lines, is_summary(each)) for each in recall(shown, note)]
+            return
+        for message in recall(shown, line.value.get(KEY)):
+            yield Entry(message, [line], is_summary(message))
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
         places = {entry.lines[0].value.get("id"): at for at, entry in enumerate(entries)}
@@ -99,9 +101,20 @@ class _Session:
         for at, entry in enumerate(entries):
             if entry.compaction:
                 first = self._first_kept(entry.lines[0].value, places, at)
-                kept = [i for i in range(first, at) if entries[i].message.role is not Role.SYSTEM]
+                kept = [i for i in range(first, at) if self._is_kept(entries[i])]
                 marks.append(Compaction(at, tuple(kept)))
         return tuple(marks)
+
+    def _is_kept(self, entry: Entry) -> bool:
+        edits = self.edits.get(entry.lines[0].value.get("id"), ...)
+        return entry.message.role is not Role.SYSTEM and edits is not None
+
+    def _tell_edits(self) -> None:
+        """What the model sees in the place of an entry stays in the file."""
+        for line in self.lines:
+            if line.value.get("type") == "context_edit" and line.value.get("replacement"):
+                reason = "an edit of what the model sees stays in the file"
+                self.report.add("dropped", f"line {line.number}", reason, "warning")
 
     def _first_kept(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
         """The first message that is still said; an entry that is no message stands for the next."""
@@ -150,7 +163,7 @@ def _message(value: dict[str, Any]) -> Message | None:
     """The message of an entry; None for those that say nothing to the model."""
     match value.get("type"):
         case "message":
-            return _spoken(_said(value), _text(value.get("id")), from_iso(value.get("timestamp")))
+            message = _spoken(_said(value))
         case "compaction":
             message = summary_message(_text(value.get("summary")) or "")
         case "branch_summary":
@@ -164,32 +177,27 @@ def _message(value: dict[str, Any]) -> Message | None:
     return replace(message, id=_text(value.get("id")), created_at=from_iso(value.get("timestamp")))
 
 
-def _spoken(said: dict[str, Any], id: str | None, time: datetime | None) -> Message:
-    name: str | None = None
-    content: tuple[Block, ...]
+def _spoken(said: dict[str, Any]) -> Message:
     match said.get("role"):
-        case "assistant":
-            return _answer(said, id, time)
-        case "toolResult":
-            block = _result(said)
-            metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
-            return Message(Role.TOOL, (block,), id=id, metadata=metadata, created_at=time)
         case "user":
-            content = tuple(read_blocks(said.get("content"), None))
-            return Message(Role.USER, content, id=id, created_at=time)
+            return Message(Role.USER, tuple(read_blocks(said.get("content"), None)))
+        case "assistant":
+            return _answer(said)
+        case "toolResult":
+            return _result(said)
         case "system":
-            content = _texts(sections(said))
-        case "bashExecution" as name:
-            content = _texts(f"$ {said.get('command', '')}\n{said.get('output', '')}")
+            return Message(Role.SYSTEM, _texts(sections(said)))
+        case "bashExecution":
+            text = f"$ {said.get('command', '')}\n{said.get('output', '')}"
+            return Message(Role.SYSTEM, _texts(text), "bashExecution")
         case "custom" | "hookMessage" as role:
             content = tuple(read_blocks(said.get("content"), None))
-            name = _text(said.get("customType")) or role
+            return Message(Role.SYSTEM, content, _text(said.get("customType")) or role)
         case other:
             raise ReadError("pi", "$.message.role", "a role that pi has", found(other))
-    return Message(Role.SYSTEM, content, name, id=id, created_at=time)
 
 
-def _answer(said: dict[str, Any], id: str | None, time: datetime | None) -> Message:
+def _answer(said: dict[str, Any]) -> Message:
     protocol = APIS.get(said.get("api") or "")
     stop = STOPS.get(said.get("stopReason") or "")
     provider, model = _text(said.get("provider")), _text(said.get("model"))
@@ -206,7 +214,7 @@ def _answer(said: dict[str, Any], id: str | None, time: datetime | None) -> Mess
         error_message=_text(said.get("errorMessage")),
     )
     content = tuple(read_blocks(said.get("content"), protocol))
-    return Message(Role.ASSISTANT, content, id=id, metadata=metadata, created_at=time)
+    return Message(Role.ASSISTANT, content, metadata=metadata)
 
 
 def _status(stop: Any) -> MessageStatus:
@@ -215,13 +223,15 @@ def _status(stop: Any) -> MessageStatus:
     return MessageStatus.CANCELLED if stop == "aborted" else MessageStatus.COMPLETE
 
 
-def _result(said: dict[str, Any]) -> ToolResultBlock:
+def _result(said: dict[str, Any]) -> Message:
     name = said.get("toolCallId")
     if not isinstance(name, str):
         raise ReadError("pi", "$.message.toolCallId", "a string", found(name))
     content: Any = tuple(read_blocks(said.get("content"), None))
     failed = said.get("isError") is True
-    return ToolResultBlock(call_id(name, None), content, failed, _text(said.get("toolName")))
+    return Message.of_result(
+        ToolResultBlock(call_id(name, None), content, failed, _text(said.get("toolName")))
+    )
 
 
 def _usage(said: dict[str, Any]) -> Usage | None:
@@ -245,7 +255,7 @@ def _count(value: Any) -> int | None:
 
 
 def _text(value: Any) -> str | None:
-    return value if type(value) is str and value else None
+    return value if isinstance(value, str) and value else None
 
 
 def _texts(text: str) -> tuple[TextBlock, ...]:

@@ -1,4 +1,4 @@
-"""Words of pi's files (seen in 0.87.1 and in version 1 of the files, 2026-11-16)."""
+"""Words of pi's files (seen in 0.87.1 and in version 1 of the files, 2026-11-17)."""
 
 from __future__ import annotations
 

@@ -13,14 +13,16 @@ from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
+from interlingua.transcripts.lines import joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.pi.blocks import write_blocks
+from interlingua.transcripts.pi.blocks import call_id, write_blocks
 from interlingua.transcripts.pi.read import NAME, shown_as
 from interlingua.transcripts.pi.tables import APIS, STOP_WORDS, VERSION
+from interlingua.transcripts.retold import leave_instructions
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso, to_millis
 from interlingua.transcripts.totals import bare
-from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.transcript import Compaction, Transcript
 
 _STEP = timedelta(milliseconds=1)
 _API_OF = {dialect: api for api, dialect in reversed(APIS.items())}
@@ -35,7 +37,7 @@ def write(transcript: Transcript, name: str) -> Draft:
     header |= {"timestamp": to_iso(entries.time), "cwd": transcript.folder or "/"}
     entries.all(transcript, report)
     _tell_left(transcript, report)
-    data = b"".join(msgspec.json.encode(each) + b"\n" for each in (header, *entries.made))
+    data = joined((header, *entries.made))
     return Draft({name: data}, report)
 
 
@@ -45,17 +47,17 @@ def more(transcript: Transcript, start: int, last: bytes) -> bytes:
     entries.parent = msgspec.json.decode(last).get("id")
     entries.time = transcript.updated_at or entries.time
     entries.all(transcript, Report(NAME), start)
-    return b"".join(msgspec.json.encode(each) + b"\n" for each in entries.made)
+    return joined(entries.made)
 
 
 def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes] | None:
     """The entry of one message that was changed."""
     value = msgspec.json.decode(lines[0])
     message = transcript.messages[index]
-    if value.get("type") != "message" or message.role is Role.SYSTEM:
+    if value.get("type") != "message" or message.role in (Role.SYSTEM, Role.DEVELOPER):
         return None
-    value["message"] = {**value["message"], **_said(message, 0)}
-    return [msgspec.json.encode(value)]
+    value["message"] = {**value["message"], **_said(message)}
+    return [spelled(value)]
 
 
 class _Entries:
@@ -66,57 +68,108 @@ class _Entries:
         self.parent: str | None = None
         self.time = transcript.created_at or datetime.now(UTC)
         self._space = uuid5(NAMESPACE_URL, transcript.id or transcript.format)
+        self._names: dict[int, str] = {}
+        """The entry of each message."""
+        self._calls: dict[str, str] = {}
+        """What calls are called here, where their API names the item too."""
 
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
-        kept = {each.at: each.kept for each in transcript.compactions}
-        names: dict[int, str] = {}
+        marks = {mark.at: mark for mark in transcript.compactions}
+        left = leave_instructions(transcript.messages, report) if not start else set()
+        hidden: list[Message] = []
         for at, message in enumerate(transcript.messages):
             if at < start:
                 continue
-            if is_summary(message):
-                first = names.get(kept[at][0]) if kept.get(at) else None
-                entry = self.add(message, at, "compaction", _compaction(message, first))
-            else:
-                entry = self.add(message, at, "message", {"message": _said(message, 0)})
-                entry["message"]["timestamp"] = to_millis(self.time)
-            names[at] = entry["id"]
-            self._remember(entry, message, at, report)
+            if at in left:
+                hidden.append(message)
+                continue
+            entry = self._entry(message, at, marks.get(at), report)
+            self._names[at] = entry["id"]
+            self._remember(entry, message, at, report, hidden)
+            hidden = []
+        if hidden and self.made:
+            self._keep_after(hidden)
+
+    def _entry(
+        self, message: Message, at: int, mark: Compaction | None, report: Report
+    ) -> dict[str, Any]:
+        if is_summary(message):
+            return self._compact(message, at, mark or Compaction(at), report)
+        if message.role in (Role.SYSTEM, Role.DEVELOPER):
+            note = {"customType": message.name or str(message.role), "content": message.text}
+            return self.add(message, at, "custom_message", {**note, "display": True})
+        said = _said(message)
+        for part in said["content"]:
+            if part["type"] == "toolCall":
+                self._calls[call_id(part["id"], None)] = part["id"]
+        if said["role"] == "toolResult":
+            said["toolCallId"] = self._calls.get(said["toolCallId"], said["toolCallId"])
+        entry = self.add(message, at, "message", {"message": said})
+        said["timestamp"] = to_millis(self.time)
+        return entry
+
+    def _compact(
+        self, message: Message, at: int, mark: Compaction, report: Report
+    ) -> dict[str, Any]:
+        """A summary, after which all from one entry on is said again; what is not to be said
+        is taken out by an edit."""
+        kept = [self._names[each] for each in mark.kept if each in self._names]
+        later = list(self._names.values())
+        if kept:
+            for name in later[later.index(kept[0]) :]:
+                if name not in kept:
+                    self.add(message, at, "context_edit", {"targetId": name, "replacement": None})
+            if mark.summary_last:
+                reason = "pi says a summary before what it keeps"
+                report.add("moved", f"$.messages[{at}]", reason, "info", None, message.id)
+        summary = {"summary": summary_text(message), "tokensBefore": 0}
+        entry = self.add(message, at, "compaction", summary)
+        entry["firstKeptEntryId"] = kept[0] if kept else entry["id"]
+        return entry
+
+    def _keep_after(self, hidden: list[Message]) -> None:
+        """What cannot be told behind the last entry."""
+        entry = next(each for each in reversed(self.made) if each["type"] != "context_edit")
+        shown = shown_as(entry)
+        assert shown is not None, "entries of every other kind are messages"
+        entry[KEY] = {**(memo(shown, shown, (), hidden) or {}), **entry.get(KEY, {})}
 
     def add(self, message: Message, at: int, kind: str, members: dict[str, Any]) -> dict[str, Any]:
         self.time = max(message.created_at or self.time, self.time + _STEP)
-        name = uuid5(self._space, f"{at}:{message.digest()}").hex[:8]
+        name = uuid5(self._space, f"{at}:{len(self.made)}:{message.digest()}").hex[:8]
         entry = {"type": kind, "id": name, "parentId": self.parent}
         entry |= {"timestamp": to_iso(self.time), **members}
         self.parent = name
         self.made.append(entry)
         return entry
 
-    def _remember(self, entry: dict[str, Any], message: Message, at: int, report: Report) -> None:
+    def _remember(
+        self,
+        entry: dict[str, Any],
+        message: Message,
+        at: int,
+        report: Report,
+        hidden: list[Message],
+    ) -> None:
         shown = shown_as(entry)
         if shown is None:
             return
         if shown.content != message.content:
             reason = "pi has no block for a part of it; it is kept beside"
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
-        note = memo(message, shown)
+        note = memo(message, shown, hidden)
         if note is not None:
             entry[KEY] = note
 
 
-def _compaction(message: Message, first: str | None) -> dict[str, Any]:
-    return {"summary": summary_text(message), "firstKeptEntryId": first or "", "tokensBefore": 0}
-
-
-def _said(message: Message, time: int) -> dict[str, Any]:
+def _said(message: Message) -> dict[str, Any]:
     match message.role:
         case Role.ASSISTANT:
             return _answer(message)
         case Role.TOOL:
             return _result(message)
-        case Role.USER:
-            return {"role": "user", "content": write_blocks(message)}
         case _:
-            return {"role": "system", "content": message.text}
+            return {"role": "user", "content": write_blocks(message)}
 
 
 def _answer(message: Message) -> dict[str, Any]:
