@@ -30,6 +30,7 @@ from interlingua.transcripts.transcript import (
     SubAgent,
     Transcript,
 )
+from interlingua.transcripts.versions import told
 
 HEAD = 1 << 16
 AnyPath = str | os.PathLike[str]
@@ -65,7 +66,7 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
     path = Path(path)
     to_read = format_of(format or detect(path).format)
     try:
-        return to_read.read(path)
+        return told(to_read.read(path), to_read)
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
 
@@ -77,7 +78,7 @@ def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
     if to_read.read_all is None:
         yield read(path, to_read.name)
     else:
-        yield from to_read.read_all(path)
+        yield from (told(each, to_read) for each in to_read.read_all(path))
 
 
 class Made(NamedTuple):
@@ -100,9 +101,6 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
     if to.write is None:
         raise TranscriptError(name, f"{to.name} can be read and not written")
     files, report = to.write(transcript, name)
-    for fact in to.unsaid:
-        if getattr(transcript, fact):
-            report.add("dropped", f"$.{fact}", f"{to.title} has no place for it", "info")
     return Made({each: (data,) for each, data in files.items()}, report)
 
 

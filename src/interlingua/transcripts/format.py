@@ -109,6 +109,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     resume: Callable[[Transcript, Path], list[str]] | None = None
     bring: Callable[[Path], list[str]] | None = None
     beside: Callable[[Transcript, Path], dict[Path, bytes]] | None = None
+    file_version: str | None = None
+    """The newest version that files of this format were seen to say of themselves."""
     newest: str | None = None
     """The newest version of the tool that was seen to go on with what is written here."""
     session: Callable[[Path, str], Transcript] | None = None
@@ -116,8 +118,6 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     said: Callable[[dict[str, Any]], Said | None] | None = None
     rows: bool = False
     """Whether each line of a file is a conversation."""
-    unsaid: tuple[str, ...] = ()
-    """Facts of a session (its fields) that the format has no place for."""
     suffix: str = ".jsonl"
 
 

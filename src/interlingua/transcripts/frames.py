@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from interlingua.losses import Report
-from interlingua.transcripts.lines import Line, LinesFile, whole
+from interlingua.transcripts.lines import Line, LinesFile
 from interlingua.transcripts.transcript import Span
 
 _DATA = b"data:"
@@ -37,9 +36,7 @@ class EventsFile(LinesFile):
 
     done = False
 
-    def lines(
-        self, skip: tuple[bytes, ...] = (), decode: Callable[[bytes], Any] = whole
-    ) -> Iterator[Line]:
+    def lines(self, skip: tuple[bytes, ...] = ()) -> Iterator[Line]:
         start = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):

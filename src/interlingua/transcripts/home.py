@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from interlingua.transcripts.files import copied
 from interlingua.transcripts.format import Format
 from interlingua.transcripts.transcript import Origin, OriginFile, Span, Transcript
+from interlingua.transcripts.versions import require_seen
 
 Edits = dict[int, list[tuple[Span, bytes]]]
 """By file: which bytes are replaced by which."""
@@ -29,6 +30,8 @@ def home(transcript: Transcript, to: Format, name: str) -> dict[str, Iterator[by
     added = _added(transcript, origin, to)
     if edits is None or added is None:
         return None
+    if edits or added:
+        require_seen(transcript, to)
     return {
         file.name: _pieces(file, edits.get(number, []), b"" if number else added)
         for number, file in enumerate(origin.files)

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from interlingua.losses import Report
 from interlingua.transcripts import draft
@@ -22,6 +22,7 @@ from interlingua.transcripts.files import place
 from interlingua.transcripts.format import Format, Found, format_of
 from interlingua.transcripts.sessions import here
 from interlingua.transcripts.transcript import Transcript
+from interlingua.transcripts.versions import is_later
 
 _PATIENCE = 20
 """Seconds that a tool may take to say its version."""
@@ -84,7 +85,7 @@ def _free(
     brought to the tool that it came from keeps its id, if that is free."""
     assert to.place is not None
     taken = {each.id for each in known}
-    own = transcript.id if transcript.format == to.name and transcript.id else None
+    own = transcript.id if transcript.format == to.name and _is_an_id(transcript.id) else None
     made = str(uuid5(NAMESPACE_URL, f"{to.name}:{transcript.format}:{transcript.id}"))
     for name in (own or made, made if transcript.id else str(uuid4()), str(uuid4())):
         named = transcript if name == own else transcript.replace(id=name, origin=None)
@@ -92,6 +93,14 @@ def _free(
         if name not in taken and path.stem not in taken and not path.exists():
             break
     return named, path
+
+
+def _is_an_id(name: str | None) -> bool:
+    """Whether a tool would have made it: a file of lines may be called anything."""
+    try:
+        return bool(name) and (str(name).startswith("ses_") or bool(UUID(name)))
+    except ValueError:
+        return False
 
 
 def installed_version(program: str) -> str | None:
@@ -110,13 +119,8 @@ def installed_version(program: str) -> str | None:
 
 def require_known(to: Format, program: str, version: str | None) -> None:
     """`VersionError` where the tool is of a later series than any that was tried."""
-    if version is not None and to.newest is not None and _series(version) > _series(to.newest):
+    if version is not None and is_later(version, to.newest):
         raise VersionError(
             f"{program} {version}",
             f"cannot be written for yet: {to.newest} is the newest that was seen to go on",
         )
-
-
-def _series(version: str) -> tuple[int, ...]:
-    """The first two numbers: a third one marks repairs."""
-    return tuple(int(number) for number in version.split(".")[:2])

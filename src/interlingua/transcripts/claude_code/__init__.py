@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from interlingua.transcripts.claude_code.find import find, place, resume, said
 from interlingua.transcripts.claude_code.read import read, signs
-from interlingua.transcripts.claude_code.write import more, patch, write
+from interlingua.transcripts.claude_code.write import VERSION, more, patch, write
 from interlingua.transcripts.format import Format
 
 FORMAT = Format(
     name="claude-code",
     title="Claude Code",
-    seen="2.1.325, 2026-11-16",
+    seen="2.1.325, 2026-11-17",
     signs=signs,
     read=read,
     write=write,
-    unsaid=("title", "tools"),
     patch=patch,
     more=more,
     find=find,
     place=place,
     resume=resume,
-    newest="2.1.325",
+    file_version=VERSION,
+    newest=VERSION,
     said=said,
 )

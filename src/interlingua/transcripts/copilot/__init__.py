@@ -14,7 +14,6 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
-    unsaid=("tools",),
     patch=patch,
     more=more,
     find=find,

@@ -10,11 +10,10 @@ from interlingua.transcripts.gemini_cli.write import more, write
 FORMAT = Format(
     name="gemini-cli",
     title="Gemini CLI",
-    seen="0.61.0, 2026-11-16",
+    seen="0.61.0, 2026-11-17",
     signs=signs,
     read=read,
     write=write,
-    unsaid=("title", "folder", "tools"),
     more=more,
     find=find,
     place=place,

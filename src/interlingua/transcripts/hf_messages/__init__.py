@@ -15,6 +15,5 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
-    unsaid=("id", "title", "folder"),
     rows=True,
 )

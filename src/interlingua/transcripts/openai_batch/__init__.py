@@ -14,6 +14,5 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
-    unsaid=("title", "folder"),
     rows=True,
 )

@@ -15,7 +15,6 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
-    unsaid=("tools",),
     suffix=".json",
     form=form,
 )
