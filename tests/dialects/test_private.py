@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.private import WORDS
+from interlingua.dialects.kernel.recorder import PRIVATE as WORDS
 from interlingua.losses import Loss
 
 ASKED: dict[str, Any] = {

@@ -140,7 +140,8 @@ def _plain_decimal(value: Decimal) -> str:
     return f"{'-' if sign else ''}{short}e{exponent + len(number) - len(short)}"
 
 
-_REQUIRED = object()
+REQUIRED = object()
+"""The default of a field that has none."""
 _DEFAULTS: dict[type, dict[str, Any]] = {}
 
 
@@ -155,6 +156,6 @@ def _defaults(cls: type[Value]) -> dict[str, Any]:
             elif field.default_factory is not msgspec.NODEFAULT:
                 known[field.name] = field.default_factory()
             else:
-                known[field.name] = _REQUIRED
+                known[field.name] = REQUIRED
         _DEFAULTS[cls] = known
     return known

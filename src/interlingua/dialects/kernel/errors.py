@@ -1,0 +1,73 @@
+"""One error for wire of the wrong shape, and one way to its path: it grows on the way out, so that
+good input pays for none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from interlingua.dialects.kernel.wire import WORDS, Wire
+from interlingua.errors import ReadError, found
+
+T = TypeVar("T")
+
+EXACT = 1 << 53
+"""Up to here a float holds every integer exactly."""
+
+
+class ShapeError(Exception):
+    """Wire of the wrong shape. Whoever reads the whole of it makes a `ReadError` of it."""
+
+    def __init__(self, path: str, expected: str, value: Any) -> None:
+        self.path = path
+        self.expected = expected
+        self.found = found(value)
+
+    def inside(self, outer: str) -> ShapeError:
+        self.path = outer + self.path
+        return self
+
+    def error(self, what: str) -> ReadError:
+        return ReadError(what, f"${self.path}", self.expected, self.found)
+
+
+def want(value: Any, kind: type[T], path: str = "") -> T:
+    """`value` if it is of this JSON type; whole floats are integers, and integers numbers."""
+    if type(value) is kind:
+        return value
+    if kind is float and type(value) is int and -EXACT < value < EXACT:
+        return value  # type: ignore[return-value]  # an integer is a number
+    if kind is int and type(value) is float and value.is_integer():
+        return int(value)  # type: ignore[return-value]  # 1.0 is the same JSON number as 1
+    raise ShapeError(path, WORDS[kind], value)
+
+
+def take(wire: Wire, key: str, kind: type[T]) -> T:
+    """A value that has to be there."""
+    value = wire.get(key)
+    return value if type(value) is kind else want(value, kind, f".{key}")
+
+
+def may_take(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | None:
+    """A value that may be missing; a null is remembered."""
+    value = wire.get(key)
+    if type(value) is kind:
+        return value
+    if value is not None:
+        return want(value, kind, f".{key}")
+    if key in wire:
+        spelled[key] = None
+    return None
+
+
+def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
+    """`read` of every item of a list; an error says which."""
+    out: list[T] = []
+    if type(items) is not list:
+        raise ShapeError(path, "a list", items)
+    try:
+        for item in items:
+            out.append(read(item))
+    except ShapeError as odd:
+        raise odd.inside(f"{path}[{len(out)}]") from None
+    return out

@@ -1,0 +1,481 @@
+"""One table per wire object, read both ways. A dialect lists the keys; what every key needs (types,
+nulls, unknown keys, odd spellings, keys that the wire demands, losses) is done here, once.
+
+    OPTIONS = Table(
+        Options,
+        plain("max_tokens", "max_output_tokens", int, fill=lambda options: 4096),
+        inside("thinking", plain("budget", "reasoning_budget", int)),
+        Field("stop", ("stop",), read_stop, write_stop),
+        lost("seed", "this wire has no dice", severity="info"),
+    )
+
+    kept = Kept()
+    options = Options(**OPTIONS.read(wire, kept))              # raw=kept.raw(NAME)
+    OPTIONS.write(options, out, mine_of(NAME, raw), recorder)  # then kept.restore(out, mine)
+
+**A spelling is kept only if writing what was read gives another one, and used only while reading it
+again gives the fields beside it.** So edits win, and a dialect needs no word for any spelling. The
+price is one writing of each key that is not `plain`, when it is read.
+
+A value is whatever has the attributes: a canonical struct, or a small one of the dialect's own for an
+object that is no value by itself (a message of the wire, between blocks and keys).
+
+What a key can say, and where it goes:
+
+| the wire has                                | reading gives                      | it goes home as      |
+| ------------------------------------------- | ---------------------------------- | -------------------- |
+| a value that the field reads                | attributes                         | what `write` says    |
+| the same, spelled otherwise                 | attributes, and `$form.as`         | spelled so           |
+| an object with more keys than the field has | attributes, content, `$form.part`  | the sum of both      |
+| a value that no field can hold: `NOT_OURS`  | content                            | content              |
+| null; an empty value of a `blank` field     | `$form.spelled`                    | null, or empty       |
+| no such key, and the writer fills it in     | `missing`, and `$form.absent`      | no such key          |
+| an unknown key                              | content                            | content              |
+| the wrong type                              | `ShapeError` with its place        |                      |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec.structs import astuple
+
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, form_in
+from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.losses import LossKind, Report, Severity
+from interlingua.model.base import REQUIRED, _defaults, same
+
+Attrs = dict[str, Any]
+"""Attributes of a value, by name."""
+
+
+class _NotOurs:
+    def __repr__(self) -> str:
+        return "NOT_OURS"
+
+
+NOT_OURS: Final = _NotOurs()
+"""What `read` gives for a value that no field can hold: it stays in `raw`."""
+QUIET: Final = Quiet("fields", None, Report("fields"))
+_ASIDE = frozenset({"raw", "provider_raw"})
+
+
+class Field(NamedTuple):
+    """One key of a wire object, and the attributes that it says. `plain`, `word`, `together` and the
+    others below make the usual ones."""
+
+    key: str | None
+    """None for attributes that have no key."""
+    attrs: tuple[str, ...]
+    read: Callable[[Any], Attrs | _NotOurs]
+    """The wire's value, never null, to attributes; no attributes where it says nothing. A
+    `ShapeError` for a wrong type, its path beginning below this key."""
+    write: Callable[[Any, LossRecorder], Any]
+    """The value that has the attributes to the wire's, None for nothing. It is called where one of
+    the attributes says something, and tells the recorder what the wire cannot say of them."""
+    kind: type | None = None
+    """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is asked."""
+    blank: bool = False
+    """An empty value of `kind` says nothing."""
+    fill: Callable[[Any], Any] | None = None
+    """What the wire demands where the attributes say nothing; None for nothing after all."""
+    missing: Attrs | None = None
+    """What the key's absence, and null, say."""
+    keys: tuple[str, ...] = ()
+    """Keys that hang together: `read` and `write` deal with an object of those that are there."""
+    table: Table | None = None
+    """For an object inside: what is in it."""
+
+
+# -- the usual fields -----------------------------------------------------------------------------
+
+
+def plain(
+    key: str,
+    attr: str,
+    kind: type,
+    *,
+    blank: bool = False,
+    fill: Callable[[Any], Any] | None = None,
+    missing: Any = None,
+) -> Field:
+    """A value that is the same on both sides. `missing` is what the attribute is without the key."""
+
+    def read(given: Any) -> Attrs:
+        found = want(given, kind)
+        return {} if blank and not found else {attr: found}
+
+    absent = None if missing is None else {attr: missing}
+    return Field(key, (attr,), read, _getter(attr), kind, blank, fill, absent)
+
+
+def word(
+    key: str,
+    attr: str,
+    table: TwoWay[str, Any],
+    *,
+    near: Mapping[Any, str] = NOTHING,
+    reason: str | None = None,
+) -> Field:
+    """A word of a table. One that is not in it is content, or `otherwise` if the table has that. A
+    value without a word is said as its neighbour in `near`, `approximated`, or lost."""
+
+    def read(given: Any) -> Attrs | _NotOurs:
+        meant = table.read(want(given, str))
+        return NOT_OURS if meant is None else {attr: meant}
+
+    def write(value: Any, recorder: LossRecorder) -> str | None:
+        meant = getattr(value, attr)
+        said = table.write(meant)
+        if said is None:
+            said = near.get(meant)
+            kind: LossKind = "dropped" if said is None else "approximated"
+            recorder.lost(value, attr, reason or (said and f"said as {said}"), kind=kind)
+        return said
+
+    return Field(key, (attr,), read, write)
+
+
+def strings(key: str, attr: str, *, alone: bool = False) -> Field:
+    """A list of strings. With `alone` the wire may have a single one in place of a list."""
+
+    def read(given: Any) -> Attrs:
+        if alone and type(given) is str:
+            return {attr: (given,)}
+        for index, item in enumerate(want(given, list)):
+            want(item, str, f"[{index}]")
+        return {attr: tuple(given)}
+
+    return Field(key, (attr,), read, lambda value, _: list(getattr(value, attr)))
+
+
+def constant(key: str, value: Any) -> Field:
+    """A key that always says the same. Another value is spelling: there is no field for it."""
+
+    def read(given: Any) -> Attrs:
+        return {}
+
+    return Field(key, (), read, lambda _, __: value, fill=lambda _: value)
+
+
+def spelling(key: str) -> Field:
+    """A key that says nothing canonical, and is no loss anywhere."""
+    return Field(key, (), lambda _: {}, lambda _, __: None)
+
+
+def content(key: str, fill: Callable[[Any], Any]) -> Field:
+    """A key that no field holds, and that the wire demands: `fill` says what stands there."""
+    return Field(key, (), lambda _: NOT_OURS, lambda _, __: None, fill=fill)
+
+
+def inside(key: str, *fields: Field) -> Field:
+    """An object inside this one, whose fields say attributes of the same value."""
+    table = Table(None, *fields)
+    return Field(key, table.attrs, lambda _: NOT_OURS, lambda _, __: None, table=table)
+
+
+def together(
+    keys: tuple[str, ...],
+    attrs: tuple[str, ...],
+    read: Callable[[Wire], Attrs | _NotOurs],
+    write: Callable[[Any, LossRecorder], Wire],
+) -> Field:
+    """Keys that make sense only together, as an object of those that are there and not null. A key
+    that writing does not give again is content; false, 0 and empty ones are spelling."""
+    return Field(keys[0], attrs, read, write, keys=keys)
+
+
+def lost(
+    attr: str,
+    reason: str | None = None,
+    *,
+    kind: LossKind = "dropped",
+    severity: Severity = "warning",
+) -> Field:
+    """An attribute that the wire has no key for, where there is more to say than that."""
+
+    def write(value: Any, recorder: LossRecorder) -> None:
+        recorder.lost(value, attr, reason, kind=kind, severity=severity)
+
+    return Field(None, (attr,), lambda _: {}, write)
+
+
+def _getter(attr: str) -> Callable[[Any, LossRecorder], Any]:
+    return lambda value, _: getattr(value, attr)
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+class Table:
+    """The keys of a wire object and the attributes of a value. `beside` are keys of the object that
+    somebody else reads and writes; `silent` are attributes that somebody else accounts for.
+    `also_named` gives the other name of a key, where the wire takes two."""
+
+    def __init__(
+        self,
+        cls: type[msgspec.Struct] | None,
+        *fields: Field,
+        beside: Collection[str] = (),
+        silent: Collection[str] = (),
+        also_named: Callable[[str], str] | None = None,
+    ) -> None:
+        named = [field for field in fields if field.key is not None]
+        self.fields = fields
+        self.attrs = tuple([attr for field in fields for attr in field.attrs])
+        self.keys = frozenset([key for field in named for key in (field.keys or (field.key,))])
+        self._fields: dict[str, Field] = {f.key: f for f in named if f.key and not f.keys}
+        self._groups = [field for field in fields if field.keys]
+        self._beside = frozenset({*beside, *[key for each in self._groups for key in each.keys]})
+        self._plain = {f.key: (f.kind, f.attrs[0], not f.blank) for f in named if f.kind}
+        self._due = [f for f in named if f.missing is not None or f.fill is not None]
+        self._filled = [(f.key, f.fill) for f in named if f.key and f.fill is not None]
+        self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
+        self._silent = frozenset({*silent, *_ASIDE})
+        self._values: Attrs = dict.fromkeys(self.attrs)
+        self._slots: list[tuple[str, Any, str | None, Field | None]] = []
+        if cls is not None:
+            self._lay_out(cls)
+
+    def _lay_out(self, cls: type[Any]) -> None:
+        """For writing: what says each attribute, in the order of the struct's fields."""
+        by_attr = {attr: field for field in self.fields for attr in field.attrs}
+        self._values |= {n: v for n, v in _defaults(cls).items() if v is not REQUIRED}
+        for name, default in _defaults(cls).items():
+            field = by_attr.get(name)
+            at_once = field is not None and field.kind is not None and field.missing is None
+            key = field.key if field is not None and at_once else None
+            self._slots.append((name, default, key, field))
+            if field is not None and field.table is not None:
+                field.table._values[name] = self._values.get(name)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def read(self, wire: Wire, kept: Kept) -> Attrs:
+        """The attributes that an object says; what no field holds of it is in `kept`."""
+        attrs: Attrs = {}
+        plain = self._plain
+        for key, given in wire.items():
+            direct = plain.get(key)
+            if direct is not None and type(given) is direct[0] and (given or direct[2]):
+                attrs[direct[1]] = given
+            elif key not in self._beside:
+                self._read_key(key, given, attrs, kept)
+        for field in self._groups:
+            self._read_together(field, wire, attrs, kept)
+        for field in self._due:
+            if wire.get(field.key) is None:  # type: ignore[arg-type]  # due fields have a key
+                attrs.update(field.missing or NOTHING)
+                if field.key not in wire:
+                    kept.miss(field.key)  # type: ignore[arg-type]  # the same
+        return attrs
+
+    def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
+        field = self._fields.get(key)
+        if field is None and key in self._other_names:
+            name = self._other_names[key]
+            kept.form.setdefault("named", {})[name] = key
+            key, field = name, self._fields[name]
+        if field is None or given is None:
+            kept.add(key, given)
+            return
+        try:
+            if field.table is not None:
+                field.table.read_inside(key, given, attrs, kept)
+                return
+            found = field.read(given)
+        except ShapeError as error:
+            raise error.inside(f".{key}") from None
+        if found is NOT_OURS:
+            kept.rest[key] = given
+            return
+        attrs.update(found)  # type: ignore[arg-type]  # attributes
+        if found:
+            _compare(key, given, field.write(self._stand_in(found), QUIET), kept)
+        elif field.fill is None or not same(given, field.fill(None)):
+            kept.spell(key, given)
+
+    def read_inside(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
+        """The same for an object inside another, which has the attributes."""
+        inner = Kept()
+        attrs.update(self.read(want(given, dict), inner))
+        if not given:
+            kept.spell(key, given)
+        kept.absorb(key, inner)
+
+    def _read_together(self, field: Field, wire: Wire, attrs: Attrs, kept: Kept) -> None:
+        part = {key: wire[key] for key in field.keys if key in wire}
+        if not part:
+            return
+        given = {key: item for key, item in part.items() if item is not None}
+        for key in part.keys() - given.keys():
+            kept.spell(key, None)
+        found = field.read(given)
+        if found is NOT_OURS:
+            kept.rest.update(given)
+            return
+        attrs.update(found)  # type: ignore[arg-type]  # attributes
+        again = field.write(self._stand_in(found), QUIET) if found else {}
+        for key, item in given.items():
+            if key in again:
+                _compare(key, item, again[key], kept)
+            elif item:
+                kept.rest[key] = item
+            else:
+                kept.spell(key, item)
+
+    def _stand_in(self, attrs: Any) -> Any:
+        """A value that has these attributes, and says nothing else."""
+        return _StandIn({**self._values, **attrs})
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def write(self, value: Any, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+        """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
+        then adds the rest of it), and report what the wire cannot say."""
+        spelled = _Spelled(mine) if mine else _AS_WE_DO
+        written: set[str] = set()
+        slots = self._slots
+        for (name, default, key, field), item in zip(slots, astuple(value), strict=True):
+            if item is None or item is default:
+                continue
+            if key is not None:
+                out[key] = item
+            elif field is not None:
+                if field.attrs[0] not in written:  # its other attributes are said with the first
+                    written.add(field.attrs[0])
+                    self._write_field(field, value, out, spelled, recorder)
+            elif name not in self._silent and not same(item, default):
+                recorder.lost(value, name)
+        self._fill(value, out, spelled)
+
+    def write_inside(self, value: Any, mine: Wire, recorder: LossRecorder) -> Wire:
+        """The same for an object inside another, which accounts for what has no place."""
+        spelled = _Spelled(mine) if mine else _AS_WE_DO
+        out: Wire = {}
+        for field in self.fields:
+            for attr in field.attrs:
+                if getattr(value, attr) is not None:
+                    self._write_field(field, value, out, spelled, recorder)
+                    break
+        self._fill(value, out, spelled)
+        return out
+
+    def _write_field(
+        self, field: Field, value: Any, out: Wire, spelled: _Spelled, recorder: LossRecorder
+    ) -> None:
+        key = field.key
+        if key is None:
+            field.write(value, recorder)
+        elif field.missing is not None and key in spelled.gone and _says(value, field.missing):
+            return
+        elif field.table is not None:
+            if said := field.table.write_inside(value, spelled.inside(key), recorder):
+                out[key] = said
+        elif field.keys:
+            out.update(self._write_together(field, value, spelled, recorder))
+        elif key in spelled.old and self._still_says(field, spelled.old[key], value):
+            out[key] = spelled.old[key]
+        elif (said := field.write(value, recorder)) is not None:
+            out[key] = said
+
+    def _write_together(
+        self, field: Field, value: Any, spelled: _Spelled, recorder: LossRecorder
+    ) -> Wire:
+        old = {key: spelled.old[key] for key in field.keys if key in spelled.old}
+        if old:
+            said: Wire = {**field.write(value, QUIET), **old}
+            if self._still_says(field, said, value):
+                return said
+        said = field.write(value, recorder)
+        return said
+
+    def _still_says(self, field: Field, old: Any, value: Any) -> bool:
+        """Whether a spelling still says what the value has."""
+        try:
+            found = field.read(old)
+        except ShapeError:
+            return False
+        if isinstance(found, _NotOurs):
+            return False
+        return _says(value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs})
+
+    def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
+        for key, fill in self._filled:
+            if key not in out and key not in spelled.gone:
+                filled = fill(value)
+                if filled is not None:
+                    out[key] = filled
+
+
+class _StandIn:
+    """Attributes without a type."""
+
+    def __init__(self, attrs: Attrs) -> None:
+        self.__dict__ = attrs
+
+
+class _Spelled:
+    """How an object was spelled, for those who write it again."""
+
+    __slots__ = ("_form", "_mine", "gone", "old")
+
+    def __init__(self, mine: Wire) -> None:
+        self._mine = mine
+        self._form = form = form_in(mine)
+        self.old: Wire = form.get("as", NOTHING)
+        """What was spelled otherwise."""
+        self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
+        """Keys that no field has to fill: the wire did without, or what it had was kept."""
+
+    def inside(self, key: str) -> Wire:
+        """The same for an object inside."""
+        rest, form = self._mine.get(key), self._form.get("inside", NOTHING).get(key)
+        mine = rest if type(rest) is dict else NOTHING
+        return mine if form is None else {**mine, FORM: form}
+
+
+_AS_WE_DO: Final = _Spelled(NOTHING)
+
+
+def _says(value: Any, attrs: Attrs) -> bool:
+    return all([same(getattr(value, attr), item) for attr, item in attrs.items()])
+
+
+def _compare(key: str, given: Any, again: Any, kept: Kept) -> None:
+    """Keep what a key says beyond what the writer would say in its place, or its spelling."""
+    if same(given, again):
+        return
+    beyond = None
+    if type(given) is dict and type(again) is dict:
+        beyond = _beyond(given, again)
+    if beyond is None:
+        kept.respell(key, given)
+    else:
+        kept.complete(key, *beyond)
+
+
+def _beyond(given: Wire, again: Wire) -> tuple[Wire, Wire] | None:
+    """What an object says beyond another, content and nulls; None where they contradict."""
+    content: Wire = {}
+    blank: Wire = {}
+    if not again.keys() <= given.keys():
+        return None
+    for key, item in given.items():
+        other = again.get(key)
+        if key not in again:
+            (blank if item is None else content)[key] = item
+        elif type(item) is dict and type(other) is dict:
+            inner = _beyond(item, other)
+            if inner is None:
+                return None
+            content |= {key: inner[0]} if inner[0] else {}
+            blank |= {key: inner[1]} if inner[1] else {}
+        elif not same(item, other):
+            return None
+    return content, blank

@@ -1,0 +1,166 @@
+"""What only the sender understands, kept in a `raw` under the name of its dialect.
+
+    raw[name] = {<content that no field holds>, "$form": <spelling>}
+
+Content keeps its keys, in objects inside too; it is a loss wherever else it goes. Spelling never is:
+
+    spelled   {key: value}   keys that say nothing: null, empty, a default that is spelled out
+    absent    [key, ...]     keys that the writer fills in, and the wire did without
+    as        {key: value}   what the writer would spell otherwise
+    named     {key: name}    keys that the wire calls by another name
+    part      [key, ...]     content under these keys completes what a field says, and goes with it
+    inside    {key: form}    the same words for objects inside
+    $form     value          the wire itself has a key of this name
+
+Dialects need no words of their own for it: `fields.Table` writes and reads all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import Raw, Value
+
+NOTHING: Wire = {}
+"""For look-ups: it is never changed."""
+FORM = "$form"
+
+
+def keep(dialect: str, rest: Wire | None, form: Wire | None = None) -> Raw | None:
+    """What only this dialect understands, as a `raw`: `rest` is content, `form` is spelling."""
+    if form:
+        return {dialect: {**(rest or {}), FORM: form}}
+    return {dialect: rest} if rest else None
+
+
+def kept(dialect: str, raw: Raw | None) -> Wire:
+    """The content that `keep` kept for this dialect."""
+    mine = mine_of(dialect, raw)
+    return {key: value for key, value in mine.items() if key != FORM} if FORM in mine else mine
+
+
+def mine_of(dialect: str, raw: Raw | None) -> Wire:
+    """What a dialect kept in a `raw`, spelling included."""
+    mine = raw.get(dialect) if raw is not None else None
+    return mine if type(mine) is dict else NOTHING
+
+
+def form_in(mine: Wire) -> Wire:
+    form = mine.get(FORM)
+    return form if type(form) is dict else NOTHING
+
+
+def form_of(dialect: str, raw: Raw | None) -> Wire:
+    """The spelling that `keep` kept for this dialect."""
+    return form_in(mine_of(dialect, raw))
+
+
+class Kept:
+    """What no field holds of one object, while it is being read."""
+
+    __slots__ = ("form", "rest")
+
+    def __init__(self) -> None:
+        self.rest: Wire = {}
+        self.form: Wire = {}
+
+    def add(self, key: str, value: Any) -> None:
+        """A key that no field has: content, unless it is null."""
+        if value is None:
+            self.spell(key, None)
+        elif key == FORM:
+            self.form[FORM] = value
+        else:
+            self.rest[key] = value
+
+    def add_others(self, wire: Wire, known: frozenset[str]) -> None:
+        """Every key but the known ones."""
+        if not wire.keys() <= known:
+            for key, value in wire.items():
+                if key not in known:
+                    self.add(key, value)
+
+    def spell(self, key: str, value: Any) -> None:
+        """A key that says nothing."""
+        self.form.setdefault("spelled", {})[key] = value
+
+    def respell(self, key: str, value: Any) -> None:
+        """A key that the writer would spell otherwise."""
+        self.form.setdefault("as", {})[key] = value
+
+    def miss(self, key: str) -> None:
+        """A key that the writer fills in."""
+        self.form.setdefault("absent", []).append(key)
+
+    def complete(self, key: str, content: Wire, blank: Wire) -> None:
+        """What an object says beyond what a field says of it."""
+        if content:
+            self.rest[key] = content
+        if blank:
+            self.spell(key, blank)
+        self.form.setdefault("part", []).append(key)
+
+    def absorb(self, key: str, inner: Kept) -> None:
+        """What was kept of an object inside."""
+        if inner.rest:
+            self.rest[key] = inner.rest
+        if inner.form:
+            self.form.setdefault("inside", {})[key] = inner.form
+
+    def raw(self, dialect: str) -> Raw | None:
+        if self.form:
+            return {dialect: {**self.rest, FORM: self.form}}
+        return {dialect: self.rest} if self.rest else None
+
+
+def restore(out: Wire, mine: Wire) -> Wire:
+    """Add what was kept to a written object wherever a place is free: fields win."""
+    form = form_in(mine)
+    parts = form.get("part", ())
+    for key, item in mine.items():
+        if key != FORM:
+            _put(out, key, item, key in parts)
+    for key, item in form.get("spelled", NOTHING).items():
+        _put(out, key, item, key in parts)
+    for key, inner in form.get("inside", NOTHING).items():
+        said = out.get(key)
+        if said is None or type(said) is dict:
+            out[key] = restore(dict(said or NOTHING), {FORM: inner})
+            if not out[key]:
+                del out[key]
+    for key, name in form.get("named", NOTHING).items():
+        if key in out:
+            out[name] = out.pop(key)
+    if FORM in form:
+        out[FORM] = form[FORM]
+    return out
+
+
+def _put(out: Wire, key: str, item: Any, is_part: bool) -> None:
+    if key in out:
+        if type(item) is dict and type(out[key]) is dict:
+            out[key] = merge(item, out[key])
+    elif not is_part:
+        out[key] = item
+
+
+def merge(kept: Wire, said: Wire) -> Wire:
+    """Two objects as one; what is said wins."""
+    out = dict(kept)
+    for key, item in said.items():
+        other = out.get(key)
+        if type(item) is dict and type(other) is dict:
+            item = merge(other, item)
+        out[key] = item
+    return out
+
+
+def put_back(out: Wire, value: Value, raw: Raw, recorder: LossRecorder, field: str = "raw") -> Wire:
+    """A written object with what its dialect kept of it; what others kept is a loss."""
+    mine = raw.get(recorder.dialect)
+    if type(mine) is dict:
+        restore(out, mine)
+    if mine is None or len(raw) > 1:
+        recorder.unwritten_raw(value, raw, field)
+    return out

@@ -1,0 +1,99 @@
+"""Words that all dialects share: tables of them, marks in texts, and what is said in place of what a
+wire has no word for."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.model.blocks import SUMMARY as SUMMARY
+from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+
+W = TypeVar("W")
+V = TypeVar("V")
+
+ERROR_MARK = "[tool error] "
+"""Stands before a failed result's text where the wire has no flag; readers take it off."""
+SYSTEM_MARK = "[system] "
+"""Stands before instructions in mid-conversation that had to become user text."""
+PLACEHOLDER = "[nothing that can be shown here]"
+"""The text of a message whose every block had to be left out."""
+EARLIER = "[earlier turns are not shown]"
+"""What the user says before a history that begins with the model, where that is refused."""
+
+NO_REASON = "stop_reason_missing"
+"""The diagnostic of a message that ended without a word why."""
+
+
+class TwoWay(Generic[W, V]):
+    """A table of wire words and canonical values, read both ways.
+
+    The first wire word for a value is the one written; a word that is not in the table reads as
+    `otherwise`, and the wire's own word is kept beside it."""
+
+    def __init__(self, words: dict[W, V], otherwise: V | None = None) -> None:
+        self.words = words
+        self.otherwise = otherwise
+        self._back: dict[V, W] = {}
+        for word, value in words.items():
+            self._back.setdefault(value, word)
+
+    def read(self, word: W) -> V | None:
+        try:
+            return self.words.get(word, self.otherwise)
+        except TypeError:  # not hashable, so no word at all
+            return self.otherwise
+
+    def write(self, value: V) -> W | None:
+        return self._back.get(value)
+
+
+def own_word(metadata: MessageMetadata, *names: str) -> Any:
+    """The wire's word for why a message ended, if a dialect of these names said it: in another one
+    the same word may say something else. Whose `provider_raw` a message has, read it; `protocol`
+    may name the issuer of its thinking instead."""
+    word, raw = metadata.raw_stop_reason, metadata.provider_raw
+    if word is None:
+        return None
+    said_here = metadata.protocol in names if not raw else any(name in raw for name in names)
+    return word if said_here else None
+
+
+def ended_unsaid(metadata: MessageMetadata) -> bool:
+    """Whether nobody said why a message ended. It may be cut off, so that the word for a full
+    answer would say too much of it, and the one for an answer that was cut is nearest."""
+    return any(found.type == NO_REASON for found in metadata.diagnostics)
+
+
+def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBlock | None:
+    """Compacted history for a dialect that has no such block: its summary as labelled text; None
+    where there is nothing that anybody but its issuer could read."""
+    if not block.text:
+        if block.data is None:
+            recorder.dropped(block, "a compaction that failed says nothing", "info")
+        else:
+            recorder.dropped(block, "history that only its issuer can read", "error")
+        return None
+    recorder.lost(block, None, "compacted history is said as labelled text", kind="downgraded")
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
+    text = TextBlock(SUMMARY.format(block.text), cache=block.cache)
+    recorder.alias(text, block)
+    return text
+
+
+def unsaid_changes(
+    message: Message, recorder: LossRecorder, said: frozenset[str] = frozenset()
+) -> None:
+    """Report what a message changes for all that follows and this dialect has no word for."""
+    changes = message.changes
+    for name in changes.__struct_fields__ if changes is not None else ():
+        item = getattr(changes, name)
+        if item and name not in said and (name, item) != ("clear_at", "never"):
+            recorder.lost(message, f"changes.{name}")
+
+
+def only_results(message: Message) -> bool:
+    return message.role is Role.TOOL and all(type(b) is ToolResultBlock for b in message.content)

@@ -1,0 +1,228 @@
+"""The record of a dialect: its name, what others have to know about it, and the way to its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.stream_home import MarkedReader
+from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, encode_quickly, parse
+from interlingua.errors import DepthError, DetectError
+from interlingua.ids import IdGrammar
+from interlingua.losses import Report
+from interlingua.model import codec
+from interlingua.model.exchange import Request, Response
+
+if TYPE_CHECKING:
+    from interlingua.fitting.back import Back
+    from interlingua.model.events import Event
+    from interlingua.streams.frames import Frame
+
+
+class Traits(NamedTuple):
+    """What retelling needs to know about a dialect; the writers know the rest."""
+
+    family: str | None = None
+    """Whose signatures and encrypted thinking it takes; None where it takes nobody's."""
+    hoists_instructions: bool = False
+    """Leading instructions go to a field of their own."""
+    developer: bool = False
+    """Knows the role developer."""
+    system_anywhere: bool = True
+    """Takes instructions in mid-conversation."""
+    ids: IdGrammar = IdGrammar(r"[\x20-\x7e]", 1, 512)
+    """Tool ids that it accepts."""
+    optional_ids: bool = False
+    """Calls need no id; made-up ones are not written."""
+    result_media: frozenset[str] = frozenset()
+    """What a tool result may hold beside text."""
+    error_flag: bool = True
+    """Has a place for a failed tool result."""
+    replays_thinking: bool = False
+    """Takes unsigned thinking back as thinking."""
+    results_in_user_turn: bool = False
+    """Tool results are blocks of a user turn, and come first in it."""
+    ordered_results: bool = False
+    """Results must come in the order of their calls."""
+    schema_keywords: frozenset[str] | None = None
+    """The JSON Schema keywords that it keeps; None where it takes all."""
+    call_signature: Callable[[str | None], str | None] | None = None
+    """For a model: what to send as the signature of a call that has none, if it insists on one."""
+    metadata: str | None = None
+    """What it calls the caller's own words about a request; None where it has no place for them."""
+    texts: Literal["any", "answers", "visible"] = "any"
+    """The texts that a request may hold: any, no empty one of a model, or none that is blank."""
+    begins_with_model: bool = True
+    """A history may begin with the model's turn."""
+    text_behind_calls: bool = True
+    """In a turn of the model text may stand behind its last call."""
+    continues: frozenset[str] = frozenset()
+    """The fields of `Continues` that it alone has."""
+    messages_apart: bool = False
+    """A stream may tell several messages, each with its own beginning and end."""
+    closes_blocks: bool = False
+    """In its streams nothing can be added to a block that has ended."""
+    compactions: bool = False
+    """Takes its own compacted history back."""
+    changes: frozenset[str] = frozenset()
+    """What of `Changes` an instruction in mid-conversation can say."""
+    changes_inside: bool = False
+    """Changes may stand in the midst of a turn, between calls and results."""
+    defers_added: bool = False
+    """A tool that is added later is declared at the start, and deferred until then."""
+
+
+class Dialect:
+    """One wire format, two ways. The functions are pure: no I/O, no state between calls.
+
+    `folder` is the package that has them, in modules `request`, `response` and `stream`; each is
+    loaded when it is first needed."""
+
+    def __init__(self, name: str, title: str, traits: Traits, folder: str) -> None:
+        self.name = name
+        self.title = title
+        self.traits = traits
+        self.legal_id = traits.ids.matcher()
+        self._folder = folder
+        self._request, self._response = f"{name} request", f"{name} response"
+        self._streams: dict[str, Any] = {}
+
+    # The real functions take these places as soon as one of them is called.
+
+    def _read_request(self, *args: Any) -> Request:
+        read: Callable[..., Request] = self._load("request", "read_request")
+        return read(*args)
+
+    def _write_request(self, *args: Any) -> Any:
+        return self._load("request", "write_request")(*args)
+
+    def _read_response(self, *args: Any) -> Response:
+        read: Callable[..., Response] = self._load("response", "read_response")
+        return read(*args)
+
+    def _write_response(self, *args: Any) -> Any:
+        return self._load("response", "write_response")(*args)
+
+    def _load(self, module: str, function: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(import_module(f"{self._folder}.{module}"), function)
+        self.__dict__[f"_{function}"] = found
+        return found
+
+    def load(self, kind: str) -> None:
+        """Have the code for requests or responses at hand."""
+        import_module(f"{self._folder}.{kind}")
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}>"
+
+    def read_request(
+        self, wire: Wire | bytes | str, model: str | None = None, stream: bool | None = None
+    ) -> Request:
+        """`model` and `stream` are for dialects that say them in the URL."""
+        try:
+            try:
+                body = (
+                    decode_quickly(wire) if isinstance(wire, bytes) else parse(wire, self._request)
+                )
+            except (msgspec.DecodeError, UnicodeError):
+                body = parse(wire, self._request)  # which says what is wrong
+            return self._read_request(body, model, stream)
+        except RecursionError:
+            raise DepthError(self._request, codec.STORED_DEPTH) from None
+
+    def read_response(self, wire: Wire | bytes | str) -> Response:
+        """An error body reads as an empty message of status `error`."""
+        try:
+            try:
+                body = (
+                    decode_quickly(wire) if isinstance(wire, bytes) else parse(wire, self._response)
+                )
+            except (msgspec.DecodeError, UnicodeError):
+                body = parse(wire, self._response)  # which says what is wrong
+            return self._read_response(body)
+        except RecursionError:
+            raise DepthError(self._response, codec.STORED_DEPTH) from None
+
+    def write_request(
+        self, request: Request, recorder: LossRecorder | None = None, host: str | None = None
+    ) -> Written:
+        """`host` is who speaks the dialect with words of its own, where the dialect knows any."""
+        recorder = recorder or LossRecorder(self.name, request, Report(self.name))
+        if host is None:
+            wire = self._write_request(request, recorder)
+        else:
+            wire = self._write_request(request, recorder, host)
+        if recorder._critical is not None:
+            recorder.refuse_critical()
+        return Written(wire, recorder.report, request.model, request.options.stream)
+
+    def write_response(self, response: Response, recorder: LossRecorder | None = None) -> Written:
+        recorder = recorder or LossRecorder(self.name, response, Report(self.name))
+        wire = self._write_response(response, recorder)
+        return Written(wire, recorder.report, response.message.metadata.response_model, None)
+
+    def stream_reader(self) -> StreamReader:
+        """A new reader of one stream."""
+        module = self._stream("reader")
+        reader: Any = module.StreamReader()
+        return MarkedReader(self.name, reader) if module.__name__.endswith(".stream") else reader
+
+    def stream_writer(self) -> StreamWriter:
+        """A new writer of one stream."""
+        writer: StreamWriter = self._stream("writer").StreamWriter()
+        return writer
+
+    def _stream(self, side: str) -> Any:
+        """`stream`, or the module of one side in a dialect that makes its frames again."""
+        module = self._streams.get(side)
+        if module is None:
+            names = [f"{self._folder}.{name}" for name in ("stream", f"stream_{side}")]
+            found = [name for name in names if find_spec(name) is not None]
+            if not found:
+                raise DetectError(f"{self.name} has no streams yet")
+            module = self._streams[side] = import_module(found[0])
+        return module
+
+
+class StreamReader(Protocol):
+    """Frames in, events out. Where `marks` is False, pieces need not say which frame they came
+    from: only the way home asks for it."""
+
+    marks: bool
+
+    def feed(self, frame: Frame) -> list[Event]: ...
+    def close(self) -> list[Event]: ...
+
+
+class StreamWriter(Protocol):
+    """Events in, frames out. `steps` has what is done with each kind of event, once the first one
+    has come: `feed` without the way to it."""
+
+    report: Report
+    steps: dict[type, Callable[[Any], list[Frame]]]
+
+    def feed(self, event: Event) -> list[Frame]: ...
+    def close(self) -> list[Frame]: ...
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What a writer gives: the wire, what was lost, and what the URL has to say."""
+
+    wire: Any
+    report: Report
+    model: str | None = None
+    stream: bool | None = None
+    back: Back | None = None
+    """How to read the answer, where the model had to be asked in another way."""
+
+    def json(self) -> bytes:
+        """The wire as bytes."""
+        try:
+            return encode_quickly(self.wire)
+        except (UnicodeEncodeError, RecursionError, TypeError, OverflowError):
+            return encode(self.wire)  # which says what is wrong
