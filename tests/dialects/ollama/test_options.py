@@ -123,7 +123,7 @@ def test_choice_metadata_and_the_like_are_reported() -> None:
     _, lost = written(
         tool_choice=ToolChoice("any"), metadata={"a": "b"}, user="u", service_tier="flex", n=2
     )
-    fields = ["tool_choice", "n", "service_tier", "user", "metadata"]
+    fields = ["n", "tool_choice", "service_tier", "user", "metadata"]
     assert lost == [("dropped", f"$.options.{field}") for field in fields]
     assert written(tool_choice=ToolChoice("auto"))[1] == []
 

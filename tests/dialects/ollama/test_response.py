@@ -109,8 +109,8 @@ def test_the_prompt_is_one_number_here() -> None:
     place = "$.message.metadata.usage"
     assert lost == [
         ("dropped", f"{place}.cached_input_tokens"),
-        ("dropped", f"{place}.reasoning_tokens"),
         ("approximated", f"{place}.input_tokens"),
+        ("dropped", f"{place}.reasoning_tokens"),
     ]
 
 
@@ -181,8 +181,8 @@ def test_an_error_of_others_is_its_text() -> None:
     wire, lost = written(made((), stop_reason=StopReason.ERROR).replace(error=error))
     assert wire == {"error": "Wait."}
     assert lost == [
-        ("dropped", "$.error.status"),
         ("dropped", "$.error.code"),
+        ("dropped", "$.error.status"),
         ("approximated", "$.error.kind"),
     ]
 

@@ -243,7 +243,7 @@ def test_nothing_comes_after_an_error() -> None:
         ]
     )
     assert wires[-1] == {"error": "too many requests"}
-    assert [loss.path for loss in report] == ["$.error.status", "$.error.code"]
+    assert [loss.path for loss in report] == ["$.error.code", "$.error.status"]
     response = fold(wires)
     assert response.message.text == "Hel"
     assert response.error is not None

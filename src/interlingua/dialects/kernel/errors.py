@@ -4,12 +4,17 @@ good input pays for none."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.errors import ReadError, found
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 EXACT = 1 << 53
 """Up to here a float holds every integer exactly."""
@@ -71,3 +76,47 @@ def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     except ShapeError as odd:
         raise odd.inside(f"{path}[{len(out)}]") from None
     return out
+
+
+def read_whole(
+    what: str,
+    read: Callable[Concatenate[Wire, P], T],
+    wire: Any,
+    *more: P.args,
+    **named: P.kwargs,
+) -> T:
+    """A whole body, read: whatever is wrong with its shape is a `ReadError` that says where."""
+    if type(wire) is not dict:
+        raise ReadError(what, "$", "an object", found(wire))
+    try:
+        return read(wire, *more, **named)
+    except ShapeError as error:
+        raise error.error(what) from None
+
+
+# -- error bodies ---------------------------------------------------------------------------------
+
+
+def failed_answer(dialect: str, error: ProviderError) -> Response:
+    """What an error body reads as."""
+    metadata = MessageMetadata(
+        protocol=dialect,
+        stop_reason=StopReason.ERROR,
+        status=MessageStatus.ERROR,
+        error_message=error.message,
+    )
+    return Response(Message(Role.ASSISTANT, metadata=metadata), error=error)
+
+
+def unwritten_answer(response: Response, recorder: LossRecorder) -> None:
+    """Report the answer of a response whose wire has an error and nothing beside it."""
+    message, metadata = response.message, response.message.metadata
+    for field, held in (("content", message.content), ("name", message.name)):
+        if held:
+            recorder.lost(message, field, "an error has no answer beside it")
+    if metadata.usage is not None:
+        recorder.lost(message, "metadata.usage", "an error has no usage", severity="info")
+    if metadata.stop_reason is not StopReason.ERROR:
+        recorder.lost(message, "metadata.stop_reason", "an error is said", "approximated", "info")
+    for other in response.alternatives:
+        recorder.lost(other, None, "an error has no answer beside it")

@@ -61,6 +61,8 @@ class _NotOurs:
 
 NOT_OURS: Final = _NotOurs()
 """What `read` gives for a value that no field can hold: it stays in `raw`."""
+Reading = Attrs | _NotOurs
+"""What a key says."""
 QUIET: Final = Quiet("fields", None, Report("fields"))
 _ASIDE = frozenset({"raw", "provider_raw"})
 
@@ -72,7 +74,7 @@ class Field(NamedTuple):
     key: str | None
     """None for attributes that have no key."""
     attrs: tuple[str, ...]
-    read: Callable[[Any], Attrs | _NotOurs]
+    read: Callable[[Any], Reading]
     """The wire's value, never null, to attributes; no attributes where it says nothing. A
     `ShapeError` for a wrong type, its path beginning below this key."""
     write: Callable[[Any, LossRecorder], Any]
@@ -107,7 +109,7 @@ def plain(
     """A value that is the same on both sides. `missing` is what the attribute is without the key."""
 
     def read(given: Any) -> Attrs:
-        found = want(given, kind)
+        found: Any = want(given, kind)
         return {} if blank and not found else {attr: found}
 
     absent = None if missing is None else {attr: missing}
@@ -125,7 +127,7 @@ def word(
     """A word of a table. One that is not in it is content, or `otherwise` if the table has that. A
     value without a word is said as its neighbour in `near`, `approximated`, or lost."""
 
-    def read(given: Any) -> Attrs | _NotOurs:
+    def read(given: Any) -> Reading:
         meant = table.read(want(given, str))
         return NOT_OURS if meant is None else {attr: meant}
 
@@ -154,10 +156,13 @@ def strings(key: str, attr: str, *, alone: bool = False) -> Field:
     return Field(key, (attr,), read, lambda value, _: list(getattr(value, attr)))
 
 
-def constant(key: str, value: Any) -> Field:
-    """A key that always says the same. Another value is spelling: there is no field for it."""
+def constant(key: str, value: Any, kind: type | None = None) -> Field:
+    """A key that always says the same. Another value, of this type if there is one, is spelling:
+    there is no field for it."""
 
     def read(given: Any) -> Attrs:
+        if kind is not None:
+            want(given, kind)
         return {}
 
     return Field(key, (), read, lambda _, __: value, fill=lambda _: value)
@@ -182,7 +187,7 @@ def inside(key: str, *fields: Field) -> Field:
 def together(
     keys: tuple[str, ...],
     attrs: tuple[str, ...],
-    read: Callable[[Wire], Attrs | _NotOurs],
+    read: Callable[[Wire], Reading],
     write: Callable[[Any, LossRecorder], Wire],
 ) -> Field:
     """Keys that make sense only together, as an object of those that are there and not null. A key
@@ -228,13 +233,13 @@ class Table:
         named = [field for field in fields if field.key is not None]
         self.fields = fields
         self.attrs = tuple([attr for field in fields for attr in field.attrs])
-        self.keys = frozenset([key for field in named for key in (field.keys or (field.key,))])
+        self.keys = frozenset([key for f in named for key in (f.keys or (f.key or "",))])
         self._fields: dict[str, Field] = {f.key: f for f in named if f.key and not f.keys}
         self._groups = [field for field in fields if field.keys]
         self._beside = frozenset({*beside, *[key for each in self._groups for key in each.keys]})
         self._plain = {f.key: (f.kind, f.attrs[0], not f.blank) for f in named if f.kind}
         self._due = [f for f in named if f.missing is not None or f.fill is not None]
-        self._filled = [(f.key, f.fill) for f in named if f.key and f.fill is not None]
+        self._filled = [(f.key, f.fill, f.missing) for f in named if f.key and f.fill]
         self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
         self._silent = frozenset({*silent, *_ASIDE})
         self._values: Attrs = dict.fromkeys(self.attrs)
@@ -297,7 +302,7 @@ class Table:
         attrs.update(found)  # type: ignore[arg-type]  # attributes
         if found:
             _compare(key, given, field.write(self._stand_in(found), QUIET), kept)
-        elif field.fill is None or not same(given, field.fill(None)):
+        elif field.attrs or field.fill is None or not same(given, field.fill(None)):
             kept.spell(key, given)
 
     def read_inside(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
@@ -392,8 +397,8 @@ class Table:
             said: Wire = {**field.write(value, QUIET), **old}
             if self._still_says(field, said, value):
                 return said
-        said = field.write(value, recorder)
-        return said
+        written: Wire = field.write(value, recorder)
+        return written
 
     def _still_says(self, field: Field, old: Any, value: Any) -> bool:
         """Whether a spelling still says what the value has."""
@@ -406,11 +411,12 @@ class Table:
         return _says(value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs})
 
     def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
-        for key, fill in self._filled:
-            if key not in out and key not in spelled.gone:
-                filled = fill(value)
-                if filled is not None:
-                    out[key] = filled
+        for key, fill, missing in self._filled:
+            if key in out or (key in spelled.gone and (missing is None or _says(value, missing))):
+                continue
+            filled = fill(value)
+            if filled is not None:
+                out[key] = filled
 
 
 class _StandIn:
@@ -444,7 +450,7 @@ _AS_WE_DO: Final = _Spelled(NOTHING)
 
 
 def _says(value: Any, attrs: Attrs) -> bool:
-    return all([same(getattr(value, attr), item) for attr, item in attrs.items()])
+    return all(same(getattr(value, attr), item) for attr, item in attrs.items())
 
 
 def _compare(key: str, given: Any, again: Any, kept: Kept) -> None:

@@ -16,11 +16,14 @@ Dialects need no words of their own for it: `fields.Table` writes and reads all 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw, Value
+
+T = TypeVar("T")
 
 NOTHING: Wire = {}
 """For look-ups: it is never changed."""
@@ -56,6 +59,12 @@ def form_of(dialect: str, raw: Raw | None) -> Wire:
     return form_in(mine_of(dialect, raw))
 
 
+def did_without(mine: Wire, key: str) -> bool:
+    """Whether the wire had no such key, or one that said nothing."""
+    form = form_in(mine)
+    return key in form.get("absent", ()) or key in form.get("spelled", ())
+
+
 class Kept:
     """What no field holds of one object, while it is being read."""
 
@@ -64,6 +73,18 @@ class Kept:
     def __init__(self) -> None:
         self.rest: Wire = {}
         self.form: Wire = {}
+
+    def take(self, wire: Wire, key: str, kind: type[T]) -> T | None:
+        """The value of a key that no table has; None where it is null, empty or absent."""
+        value = wire.get(key)
+        if value is not None:
+            value = want(value, kind, f".{key}")
+        if not value:
+            if key in wire:
+                self.spell(key, value)
+            else:
+                self.miss(key)
+        return value or None
 
     def add(self, key: str, value: Any) -> None:
         """A key that no field has: content, unless it is null."""

@@ -16,16 +16,26 @@ import msgspec
 
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
+from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
     Event,
     FrameMark,
+    MessageComplete,
+    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseInputDelta,
+    UsageUpdate,
 )
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import Usage
 from interlingua.model.spelled import spelled
 from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 Steps = dict[type, Callable[[Any], list[Frame]]]
 """What to do with an event, by its type."""
@@ -118,6 +128,59 @@ class MarkedReader:
         return [first, *[event.replace(frame=mark) for event in events[1:]]]
 
 
+class _Agreement:
+    """What events told stands: an end that says otherwise is made to agree with it, so that whoever
+    changes a piece, a reason or the usage need not change the end as well."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[int, int], list[str]] = {}
+        self._stops: dict[int, Stop] = {}
+        self._usage: Usage | None = None
+
+    def agreed(self, event: Any) -> Any:
+        kind = type(event)
+        if kind is TextDelta or kind is ThinkingDelta:
+            pieces = self._pieces.setdefault((event.choice, event.index), [])
+            pieces.append(event.text)
+            if len(pieces) > MANY:
+                thin(pieces)
+        elif kind is BlockStart and getattr(event.block, "text", None):
+            self._pieces[event.choice, event.index] = [event.block.text]
+        elif kind is BlockEnd:
+            return self._agreed_end(event)
+        elif kind is Stop:
+            self._stops[event.choice] = event
+        elif kind is UsageUpdate:
+            self._usage = event.usage
+        elif kind is MessageComplete:
+            return event.replace(response=self._agreed_response(event.response))
+        return event
+
+    def _agreed_end(self, event: BlockEnd) -> BlockEnd:
+        pieces, block = self._pieces.pop((event.choice, event.index), None), event.block
+        if pieces is None or not isinstance(block, TextBlock | ThinkingBlock):
+            return event
+        text = "".join(pieces)
+        return event if text == block.text else event.replace(block=block.replace(text=text))
+
+    def _agreed_response(self, response: Response) -> Response:
+        messages = [
+            self._agreed_message(message, self._stops.get(choice))
+            for choice, message in enumerate((response.message, *response.alternatives))
+        ]
+        self._stops, self._usage = {}, None
+        return response.replace(message=messages[0], alternatives=tuple(messages[1:]))
+
+    def _agreed_message(self, message: Message, stop: Stop | None) -> Message:
+        metadata = message.metadata
+        changes: dict[str, Any] = {}
+        if stop is not None and stop.stop_reason is not metadata.stop_reason:
+            changes = {"stop_reason": stop.stop_reason, "raw_stop_reason": stop.raw_stop_reason}
+        if None not in (self._usage, metadata.usage) and self._usage != metadata.usage:
+            changes["usage"] = self._usage
+        return message.replace(metadata=metadata.replace(**changes)) if changes else message
+
+
 class Home:
     """Events in, frames out. `others` writes the stream as one that came from elsewhere: it follows
     in silence, so that it can go on where an event was changed. What it lost (`heard`) is a loss of
@@ -138,6 +201,7 @@ class Home:
         self._report = report
         self._held: list[Event] = []
         self._instead: list[Frame] = []
+        self._agreement = _Agreement()
         self._is_changed = False
         self.steps: Steps = dict.fromkeys(others, self._step)
 
@@ -146,8 +210,8 @@ class Home:
         return [*frames, *self._close_others()] if self._is_changed else []
 
     def _step(self, event: Event) -> list[Frame]:
-        instead = self._others[type(event)](event)
-        if not self._belongs(event.frame):
+        instead = self._others[type(event)](self._agreement.agreed(event))
+        if self._is_changed or not self._belongs(event.frame):
             return [*self._change(), *instead]
         held = self._held
         held.append(event)
@@ -170,9 +234,9 @@ class Home:
 
     def _change(self) -> list[Frame]:
         """From here on it is a stream of others; of the frame that is held, too."""
-        self._is_changed = True
-        self._report.extend(self._heard)
-        self._heard.losses = self._report.losses
-        self.steps.update(self._others)
+        if not self._is_changed:
+            self._is_changed = True
+            self._report.extend(self._heard)
+            self._heard.losses = self._report.losses
         instead, self._held, self._instead = self._instead, [], []
         return instead

@@ -1,6 +1,6 @@
 """Ollama's own chat endpoint, for models that run on one's own machine."""
 
-from interlingua.dialects.base import Dialect
 from interlingua.dialects.ollama.tables import NAME, TITLE, TRAITS
+from interlingua.dialects.record import Dialect
 
 DIALECT = Dialect(NAME, TITLE, TRAITS, __name__)

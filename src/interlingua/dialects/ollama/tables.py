@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Traits
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role
 from interlingua.model.metadata import StopReason
@@ -70,18 +71,16 @@ EFFORTS: dict[str, str] = {
 }
 """The nearest word; `none` is `think: false`."""
 
-OPTIONS: dict[str, tuple[str, type[Any]]] = {
-    "num_predict": ("max_output_tokens", int),
+NUMBERS: dict[str, tuple[str, type[Any]]] = {
     "temperature": ("temperature", float),
     "top_p": ("top_p", float),
-    "top_k": ("top_k", float),
     "min_p": ("min_p", float),
     "seed": ("seed", int),
     "repeat_penalty": ("repetition_penalty", float),
     "presence_penalty": ("presence_penalty", float),
     "frequency_penalty": ("frequency_penalty", float),
 }
-"""The keys of `options` that are single numbers, and their fields."""
+"""The keys of `options` that are numbers of any size, and their fields."""
 MOST_LOGPROBS = 20
 
 IMAGE_STARTS: dict[str, str] = {
@@ -129,15 +128,3 @@ HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = tuple(
     ]
 )
 """What an error is, by its words: the wire has no type for it."""
-
-BODY = frozenset(
-    {"model", "messages", "tools", "stream", "format", "options", "think"}
-    | {"logprobs", "top_logprobs"}
-)
-"""The keys of a request that have fields; the others are kept as they are."""
-SAID_OPTIONS = frozenset(
-    {field for field, _ in OPTIONS.values()}
-    | {"stop", "logprobs", "tool_choice", "response_format", "reasoning", "stream"}
-)
-SAID_TOOL = frozenset({"name", "description", "input_schema", "executor", "kind", "raw"})
-SAID_USAGE = frozenset({"input_tokens", "output_tokens"})

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.ollama.content import write_blocks
-from interlingua.dialects.ollama.failure import write_error
+import msgspec
+
+from interlingua.dialects.kernel import stream_writer
+from interlingua.dialects.kernel.fields import QUIET
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.stream_reader import call_of
+from interlingua.dialects.kernel.stream_writer import NO_TURN, InTurn, beside_error
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.ollama.errors import write_error
+from interlingua.dialects.ollama.messages import plain_wire, write_parts
 from interlingua.dialects.ollama.response import write_response
-from interlingua.dialects.ollama.stream_frames import heads, say, spell
-from interlingua.dialects.ollama.stream_said import Said, message_of
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
-from interlingua.dialects.streaming import NO_TURN, InTurn, beside_error, call_of
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
     BlockStart,
+    FrameMark,
     MessageComplete,
     MessageStart,
     StreamError,
@@ -28,13 +33,41 @@ from interlingua.model.events import (
     ToolUseStart,
 )
 from interlingua.model.exchange import Response
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.streams.frames import Frame
 
 _TEXT, _THINKING = 0, 1
 _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
 """Blocks that are told in pieces. All others come whole."""
 _PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
+_TAIL = '},"done":false}'
+_encode_text = msgspec.json.Encoder().encode
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the chat."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+
+    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
+        return Abroad(report)
+
+
+class OpenBlock:
+    """A block on its way: how its pieces begin, and how much was said of it."""
+
+    __slots__ = ("before", "head", "index", "kind", "length", "start")
+
+    def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
+        self.index = index
+        self.kind = kind
+        self.before = before
+        """Stands before the first piece."""
+        self.head: str | None = None
+        """How a piece begins, once there was one."""
+        self.length = 0
+        self.start: ToolUseStart | None = None
 
 
 class Abroad(InTurn):
@@ -51,9 +84,9 @@ class Abroad(InTurn):
             "model": DEFAULT_MODEL if model is None else model,
             "created_at": DEFAULT_TIME,
         }
-        self._heads = heads(self._line["model"], {"created_at": DEFAULT_TIME})
+        self._heads = _heads(self._line)
         self._started = False
-        self._current: Said | None = None
+        self._current: OpenBlock | None = None
         self._last: int | None = None
         self._silent = True
 
@@ -65,7 +98,7 @@ class Abroad(InTurn):
         if not text:
             return []
         said.length += len(text)
-        return [say(said.head, text)]
+        return [_say(said.head, text)]
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -86,7 +119,7 @@ class Abroad(InTurn):
         while self._current is not None:
             self._current = None
             frames += self._go_on()
-        wire = write_response(response, Scribe(NAME, response, self._report))
+        wire = write_response(response, LossRecorder(NAME, response, self._report))
         message = wire.get("message") or {"role": "assistant"}
         if not self._silent:
             message = {key: item for key, item in message.items() if key not in _PARTS}
@@ -94,19 +127,19 @@ class Abroad(InTurn):
         if model is None:
             last["model"] = self._line["model"]
         self._begin_anew()
-        return [*frames, spell(last)]
+        return [*frames, _spell(last)]
 
     def _fail(self, event: StreamError) -> list[Frame]:
         if self._failed:
             return []
         error = event.error
-        blank, scribe = beside_error(event, NAME, self._report)
+        blank, recorder = beside_error(event, NAME, self._report)
         if event.partial is not None:
-            self._report_partial(event.partial, scribe)
+            self._report_partial(event.partial, recorder)
         self._failed, self._current = True, None
-        return [spell(write_error(Response(blank, error=error), error, scribe))]
+        return [_spell(write_error(Response(blank, error=error), error, recorder))]
 
-    def _report_partial(self, partial: Message, scribe: Scribe) -> None:
+    def _report_partial(self, partial: Message, recorder: LossRecorder) -> None:
         """What was said before the end is no loss; what still waited is, and a call that was not
         whole."""
         said = self._current
@@ -118,8 +151,8 @@ class Abroad(InTurn):
             if had_turn:
                 told.append(block)
             else:
-                scribe.dropped(block, NO_TURN)
-        write_blocks(tuple(told), partial.role, {}, scribe, is_answer=True)
+                recorder.dropped(block, NO_TURN)
+        write_parts(tuple(told), partial.role, recorder, is_answer=True)
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -132,7 +165,7 @@ class Abroad(InTurn):
             case BlockStart():
                 return self._open(event.index, event.block)
             case ToolUseStart():
-                said = self._current = Said(event.index)
+                said = self._current = OpenBlock(event.index)
                 said.start = event
                 return []
             case BlockEnd() if said is not None:
@@ -156,23 +189,23 @@ class Abroad(InTurn):
     def _open(self, index: int, block: Any) -> list[Frame]:
         kind = _KINDS.get(type(block))
         if kind is None:
-            self._current = Said(index)
+            self._current = OpenBlock(index)
             return []
         # Thoughts that follow each other are one here; so are texts, which go on without a gap.
         before = "\n" if kind == self._last == _THINKING else ""
-        said = self._current = Said(index, kind, before)
+        said = self._current = OpenBlock(index, kind, before)
         return self._say(said, block.text)
 
-    def _say(self, said: Said, text: str) -> list[Frame]:
+    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
         if said.kind is None or not text:
             return []
         said.length += len(text)
         if said.head is not None:
-            return [say(said.head, text)]
+            return [_say(said.head, text)]
         said.head, self._last, self._silent = self._heads[said.kind], said.kind, False
-        return [say(said.head, said.before + text)]
+        return [_say(said.head, said.before + text)]
 
-    def _end(self, said: Said, block: Any) -> list[Frame]:
+    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""
         if not said.length and said.kind != _KINDS.get(type(block)):
             self._open(said.index, block.replace(text="") if type(block) in _KINDS else block)
@@ -183,8 +216,29 @@ class Abroad(InTurn):
         return self._say(said, block.text[said.length :]) if type(block) in _KINDS else []
 
     def _whole(self, block: Block) -> list[Frame]:
-        message = message_of(block)
+        message = _message_of(block)
         if message is None:
             return []
         self._last, self._silent = None, False
-        return [spell({**self._line, "message": message, "done": False})]
+        return [_spell({**self._line, "message": message, "done": False})]
+
+
+def _spell(wire: Wire) -> Frame:
+    return Frame(None, encode(wire).decode())
+
+
+def _heads(line: Wire) -> tuple[str, str]:
+    """How the lines begin that say a piece of text, and those that say a piece of thinking."""
+    start = encode(line).decode()[:-1] + ',"message":{"role":"assistant",'
+    return f'{start}"content":', f'{start}"content":"","thinking":'
+
+
+def _say(head: str, text: str) -> Frame:
+    """A piece of a block: the frame that there are most of, so it is made the fastest way."""
+    return tuple.__new__(Frame, (None, f"{head}{_encode_text(text).decode()}{_TAIL}"))
+
+
+def _message_of(block: Block) -> Wire | None:
+    """The message of a line that says this block; None where it has no place."""
+    out = plain_wire(write_parts((block,), Role.ASSISTANT, QUIET, is_answer=True))
+    return out if out["content"] or len(out) > 2 else None

@@ -1,0 +1,60 @@
+"""Error bodies: a text alone, judged by its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.kernel.errors import failed_answer, unwritten_answer, want
+from interlingua.dialects.kernel.fields import Field, Reading, Table, lost
+from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.ollama.tables import HINTS, NAME, STATUSES
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+
+
+def _read_text(given: Any) -> Reading:
+    if type(given) is dict and type(given.get("message")) is str:  # a proxy's, as others spell it
+        return {"message": given["message"]}
+    return {"message": want(given, str)}
+
+
+def _write_status(error: Any, recorder: LossRecorder) -> None:
+    recorder.lost(error, "status", "said by the HTTP status", severity="info")
+
+
+ERROR = Table(
+    ProviderError,
+    Field("error", ("message",), _read_text, lambda error, _: error.message),
+    # Only some hosts put it into the body.
+    Field("status", ("status",), lambda given: {"status": want(given, int)}, _write_status),
+    lost("code", severity="info"),
+    silent=("kind",),
+)
+
+
+def kind_of(text: str, status: int | None) -> ErrorKind:
+    for pattern, kind in HINTS:
+        if pattern.search(text):
+            return kind
+    return STATUSES.get(status, ErrorKind.OTHER) if status is not None else ErrorKind.OTHER
+
+
+def read_error(wire: Wire) -> Response:
+    kept = Kept()
+    attrs = ERROR.read(wire, kept)
+    if "message" not in attrs:
+        want(None, str, ".error")
+    kind = kind_of(attrs["message"], attrs.get("status"))
+    return failed_answer(NAME, ProviderError(kind, **attrs, raw=kept.raw(NAME)))
+
+
+def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    ERROR.write(error, out, mine_of(NAME, error.raw), recorder)
+    if kind_of(error.message, out.get("status")) is not error.kind:
+        recorder.lost(error, "kind", "told by its words alone", kind="approximated")
+    unwritten_answer(response, recorder)
+    if response.raw is not None:
+        put_back(out, response, response.raw, recorder)
+    return out if error.raw is None else put_back(out, error, error.raw, recorder)

@@ -1,0 +1,54 @@
+"""Texts, and what is said as one: refusals, summaries of history, documents that are text."""
+
+from __future__ import annotations
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import compaction_as_text
+from interlingua.dialects.ollama.tables import JOINER
+from interlingua.model.blocks import (
+    CompactionBlock,
+    DocumentBlock,
+    RefusalBlock,
+    Source,
+    TextBlock,
+)
+
+_SAID = frozenset({"text"})
+
+
+def write_text(block: TextBlock, recorder: LossRecorder) -> str | None:
+    if not block.text:
+        recorder.dropped(block, "empty", "info")
+        return None
+    if block.signature or block.citations or block.cache or block.raw or block.phase:
+        recorder.unwritten(block, _SAID)
+    return block.text
+
+
+def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> str:
+    recorder.lost(block, None, "said as text", kind="downgraded")
+    return block.text
+
+
+def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> str | None:
+    text = compaction_as_text(block, recorder)
+    return None if text is None else write_text(text, recorder)
+
+
+def write_document(block: DocumentBlock, recorder: LossRecorder) -> str | None:
+    text = _document_text(block.source)
+    if text is None:
+        recorder.dropped(block)
+    else:
+        recorder.lost(block, None, "said as text", kind="downgraded")
+    return text
+
+
+def _document_text(source: Source) -> str | None:
+    """The text of a document that is text."""
+    if source.kind == "text":
+        return source.data
+    inner = source.content or ()
+    if source.kind != "blocks" or not all(type(block) is TextBlock for block in inner):
+        return None
+    return JOINER.join([block.text for block in inner if type(block) is TextBlock])
