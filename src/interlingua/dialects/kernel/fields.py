@@ -4,45 +4,50 @@ nulls, unknown keys, odd spellings, keys that the wire demands, losses) is done 
     OPTIONS = Table(
         Options,
         plain("max_tokens", "max_output_tokens", int, fill=lambda options: 4096),
-        inside("thinking", plain("budget", "reasoning_budget", int)),
-        Field("stop", ("stop",), read_stop, write_stop),
+        inside("sampling", plain("temperature", "temperature", float), strings("stop", "stop")),
+        word("service_tier", "service_tier", SERVICE_TIERS),
+        Field("thinking", ("reasoning",), read_thinking, write_thinking),
         lost("seed", "this wire has no dice", severity="info"),
     )
 
     kept = Kept()
-    options = Options(**OPTIONS.read(wire, kept))              # raw=kept.raw(NAME)
-    OPTIONS.write(options, out, mine_of(NAME, raw), recorder)  # then kept.restore(out, mine)
+    options = Options(**OPTIONS.read(wire, kept), raw=kept.raw(NAME))
+
+    out: Wire = {}
+    OPTIONS.write(options, out, mine_of(NAME, options.raw), recorder)
+    put_back(out, options, options.raw, recorder)
 
 **A spelling is kept only if writing what was read gives another one, and used only while reading it
-again gives the fields beside it.** So edits win, and a dialect needs no word for any spelling. The
-price is one writing of each key that is not `plain`, when it is read.
-
-A value is whatever has the attributes: a canonical struct, or a small one of the dialect's own for an
-object that is no value by itself (a message of the wire, between blocks and keys).
+again gives the attributes beside it.** So edits win, and a dialect needs no word for any spelling.
+The price is one writing of each key that is not `plain`, when it is read.
 
 What a key can say, and where it goes:
 
-| the wire has                                | reading gives                      | it goes home as      |
-| ------------------------------------------- | ---------------------------------- | -------------------- |
-| a value that the field reads                | attributes                         | what `write` says    |
-| the same, spelled otherwise                 | attributes, and `$form.as`         | spelled so           |
-| an object with more keys than the field has | attributes, content, `$form.part`  | the sum of both      |
-| a value that no field can hold: `NOT_OURS`  | content                            | content              |
-| null; an empty value of a `blank` field     | `$form.spelled`                    | null, or empty       |
-| no such key, and the writer fills it in     | `missing`, and `$form.absent`      | no such key          |
-| an unknown key                              | content                            | content              |
-| the wrong type                              | `ShapeError` with its place        |                      |
-"""
+    the wire has                         reading gives                     it goes home as
+    -----------------------------------  --------------------------------  ------------------
+    a value that the field reads         attributes                        what `write` says
+    the same, spelled otherwise          attributes, and `$form.as`        spelled so
+    an object with more keys than that   attributes, content, `.part`      the sum of both
+    a value no field can hold: NOT_OURS  content                           content
+    null; what reads as no attributes    `$form.spelled`                   null, or that
+    no such key, though one is filled    `missing`, and `$form.absent`     no such key
+    an unknown key                       content                           content
+    the wrong type                       `ShapeError` with its place
+
+A value is whatever struct has the attributes: a canonical one, or a small one of the dialect's own
+for an object that is no value by itself (a message of the wire, between blocks and keys)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import compress
+from operator import is_not
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import astuple
 
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import EXACT, ShapeError, want
 from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.wire import Wire
@@ -65,14 +70,17 @@ Reading = Attrs | _NotOurs
 """What a key says."""
 QUIET: Final = Quiet("fields", None, Report("fields"))
 _ASIDE = frozenset({"raw", "provider_raw"})
+_WORDS = frozenset({str, bool})
+_MOST_WORDS = 256
+_SILENT: Final = object()
+"""The default of an attribute that somebody else accounts for."""
 
 
 class Field(NamedTuple):
-    """One key of a wire object, and the attributes that it says. `plain`, `word`, `together` and the
-    others below make the usual ones."""
+    """One key of a wire object, and the attributes that it says. `plain`, `word`, `together` and
+    the others below make the usual ones."""
 
-    key: str | None
-    """None for attributes that have no key."""
+    key: str
     attrs: tuple[str, ...]
     read: Callable[[Any], Reading]
     """The wire's value, never null, to attributes; no attributes where it says nothing. A
@@ -80,14 +88,16 @@ class Field(NamedTuple):
     write: Callable[[Any, LossRecorder], Any]
     """The value that has the attributes to the wire's, None for nothing. It is called where one of
     the attributes says something, and tells the recorder what the wire cannot say of them."""
-    kind: type | None = None
-    """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is asked."""
-    blank: bool = False
-    """An empty value of `kind` says nothing."""
     fill: Callable[[Any], Any] | None = None
     """What the wire demands where the attributes say nothing; None for nothing after all."""
     missing: Attrs | None = None
     """What the key's absence, and null, say."""
+    few: bool = False
+    """Its strings and booleans are a few words: what is read of each is remembered."""
+    kind: type | None = None
+    """Attribute and wire are the same, of this JSON type: neither `read` nor `write` is asked."""
+    fits: Callable[[Any], bool] | None = None
+    """Of a `kind`: whether the attribute can hold this value."""
     keys: tuple[str, ...] = ()
     """Keys that hang together: `read` and `write` deal with an object of those that are there."""
     table: Table | None = None
@@ -103,17 +113,33 @@ def plain(
     kind: type,
     *,
     blank: bool = False,
+    fits: Callable[[Any], bool] | None = None,
     fill: Callable[[Any], Any] | None = None,
     missing: Any = None,
 ) -> Field:
-    """A value that is the same on both sides. `missing` is what the attribute is without the key."""
+    """A value that is the same on both sides. An empty one says nothing where it is `blank`; one
+    that does not fit is content, and said all the same where a value has it, which is reported.
+    `missing` is what the attribute is without the key."""
 
-    def read(given: Any) -> Attrs:
+    def read(given: Any) -> Reading:
         found: Any = want(given, kind)
+        if fits is not None and not fits(found):
+            return NOT_OURS
         return {} if blank and not found else {attr: found}
 
+    def write(value: Any, recorder: LossRecorder) -> Any:
+        item = getattr(value, attr)
+        if fits is not None and not fits(item):
+            recorder.lost(value, attr, "out of range", kind="approximated")
+        return item
+
+    test = fits or (bool if blank else _is_exact if kind is float else None)
     absent = None if missing is None else {attr: missing}
-    return Field(key, (attr,), read, _getter(attr), kind, blank, fill, absent)
+    return Field(key, (attr,), read, write, fill, absent, kind=kind, fits=test)
+
+
+def _is_exact(number: float) -> bool:
+    return -EXACT < number < EXACT
 
 
 def word(
@@ -140,7 +166,7 @@ def word(
             recorder.lost(value, attr, reason or (said and f"said as {said}"), kind=kind)
         return said
 
-    return Field(key, (attr,), read, write)
+    return Field(key, (attr,), read, write, few=True)
 
 
 def strings(key: str, attr: str, *, alone: bool = False) -> Field:
@@ -207,14 +233,24 @@ def lost(
     def write(value: Any, recorder: LossRecorder) -> None:
         recorder.lost(value, attr, reason, kind=kind, severity=severity)
 
-    return Field(None, (attr,), lambda _: {}, write)
-
-
-def _getter(attr: str) -> Callable[[Any, LossRecorder], Any]:
-    return lambda value, _: getattr(value, attr)
+    return Field("", (attr,), lambda _: {}, write)
 
 
 # -- the table ------------------------------------------------------------------------------------
+
+
+class _Slot(NamedTuple):
+    """What says one attribute of a value, for writing."""
+
+    name: str
+    default: Any
+    key: str | None
+    """Where the attribute itself is what the wire has."""
+    fits: Callable[[Any], bool] | None
+    field: Field | None
+    outer: str | None
+    """The object inside that has the key."""
+    table: Table
 
 
 class Table:
@@ -230,34 +266,43 @@ class Table:
         silent: Collection[str] = (),
         also_named: Callable[[str], str] | None = None,
     ) -> None:
-        named = [field for field in fields if field.key is not None]
+        named = [field for field in fields if field.key]
         self.fields = fields
         self.attrs = tuple([attr for field in fields for attr in field.attrs])
-        self.keys = frozenset([key for f in named for key in (f.keys or (f.key or "",))])
-        self._fields: dict[str, Field] = {f.key: f for f in named if f.key and not f.keys}
-        self._groups = [field for field in fields if field.keys]
-        self._beside = frozenset({*beside, *[key for each in self._groups for key in each.keys]})
-        self._plain = {f.key: (f.kind, f.attrs[0], not f.blank) for f in named if f.kind}
-        self._due = [f for f in named if f.missing is not None or f.fill is not None]
-        self._filled = [(f.key, f.fill, f.missing) for f in named if f.key and f.fill]
+        self.keys = frozenset([key for field in named for key in field.keys or (field.key,)])
+        self._fields = {field.key: field for field in named if not field.keys}
+        self._groups = [(frozenset(field.keys), field) for field in fields if field.keys]
+        self._beside = frozenset(beside).union(*[keys for keys, _ in self._groups])
+        self._plain = {f.key: (_kinds(f.kind), f.attrs[0], f.fits) for f in named if f.kind}
+        self._due = [field for field in named if field.missing is not None or field.fill]
+        self._filled = [(f.key, f.fill, f.missing) for f in named if f.fill]
+        self._inside = [(field.key, field.table) for field in fields if field.table]
         self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
-        self._silent = frozenset({*silent, *_ASIDE})
+        self._words: dict[tuple[str, Any], Attrs] = {}
         self._values: Attrs = dict.fromkeys(self.attrs)
-        self._slots: list[tuple[str, Any, str | None, Field | None]] = []
         if cls is not None:
-            self._lay_out(cls)
+            self._lay_out(cls, frozenset({*silent, *_ASIDE}))
 
-    def _lay_out(self, cls: type[Any]) -> None:
+    def _lay_out(self, cls: type[Any], silent: frozenset[str]) -> None:
         """For writing: what says each attribute, in the order of the struct's fields."""
-        by_attr = {attr: field for field in self.fields for attr in field.attrs}
-        self._values |= {n: v for n, v in _defaults(cls).items() if v is not REQUIRED}
-        for name, default in _defaults(cls).items():
-            field = by_attr.get(name)
-            at_once = field is not None and field.kind is not None and field.missing is None
-            key = field.key if field is not None and at_once else None
-            self._slots.append((name, default, key, field))
-            if field is not None and field.table is not None:
-                field.table._values[name] = self._values.get(name)
+        places = [(None, self), *self._inside]
+        by_attr = {
+            attr: (field, outer, table)
+            for outer, table in places
+            for field in table.fields
+            for attr in field.attrs
+        }
+        defaults = _defaults(cls)
+        for _, table in places:
+            table._values |= {n: v for n, v in defaults.items() if v is not REQUIRED}
+        self._slots: list[_Slot] = []
+        for name, default in defaults.items():
+            field, outer, table = by_attr.get(name, (None, None, self))
+            direct = field.key if field and field.kind else None
+            fits = field.fits if field else None
+            told = _SILENT if field is None and name in silent else default
+            self._slots.append(_Slot(name, told, direct, fits, field, outer, table))
+        self._defaults = list(defaults.values())
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -267,21 +312,31 @@ class Table:
         plain = self._plain
         for key, given in wire.items():
             direct = plain.get(key)
-            if direct is not None and type(given) is direct[0] and (given or direct[2]):
-                attrs[direct[1]] = given
-            elif key not in self._beside:
+            if direct is not None and type(given) in direct[0]:
+                fits = direct[2]
+                if fits is None or fits(given):
+                    attrs[direct[1]] = given
+                    continue
+            if key not in self._beside:
                 self._read_key(key, given, attrs, kept)
-        for field in self._groups:
-            self._read_together(field, wire, attrs, kept)
+        for keys, field in self._groups:
+            if not keys.isdisjoint(wire):
+                self._read_together(field, wire, attrs, kept)
         for field in self._due:
-            if wire.get(field.key) is None:  # type: ignore[arg-type]  # due fields have a key
-                attrs.update(field.missing or NOTHING)
+            if wire.get(field.key) is None:
+                if field.missing is not None:
+                    attrs.update(field.missing)
                 if field.key not in wire:
-                    kept.miss(field.key)  # type: ignore[arg-type]  # the same
+                    kept.miss(field.key)
         return attrs
 
     def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
         field = self._fields.get(key)
+        if field is not None and field.few and type(given) in _WORDS:
+            known = self._words.get((key, given))
+            if known is not None:
+                attrs.update(known)
+                return
         if field is None and key in self._other_names:
             name = self._other_names[key]
             kept.form.setdefault("named", {})[name] = key
@@ -301,7 +356,12 @@ class Table:
             return
         attrs.update(found)  # type: ignore[arg-type]  # attributes
         if found:
-            _compare(key, given, field.write(self._stand_in(found), QUIET), kept)
+            again = field.write(self._stand_in(found), QUIET)
+            if same(given, again):
+                if field.few and type(given) in _WORDS and len(self._words) < _MOST_WORDS:
+                    self._words[key, given] = found  # type: ignore[assignment]  # attributes
+            else:
+                _compare(key, given, again, kept)
         elif field.attrs or field.fill is None or not same(given, field.fill(None)):
             kept.spell(key, given)
 
@@ -315,8 +375,6 @@ class Table:
 
     def _read_together(self, field: Field, wire: Wire, attrs: Attrs, kept: Kept) -> None:
         part = {key: wire[key] for key in field.keys if key in wire}
-        if not part:
-            return
         given = {key: item for key, item in part.items() if item is not None}
         for key in part.keys() - given.keys():
             kept.spell(key, None)
@@ -345,43 +403,38 @@ class Table:
         then adds the rest of it), and report what the wire cannot say."""
         spelled = _Spelled(mine) if mine else _AS_WE_DO
         written: set[str] = set()
-        slots = self._slots
-        for (name, default, key, field), item in zip(slots, astuple(value), strict=True):
-            if item is None or item is default:
+        values = astuple(value)
+        for number in compress(range(len(values)), map(is_not, values, self._defaults)):
+            item = values[number]
+            if item is None:
                 continue
-            if key is not None:
-                out[key] = item
-            elif field is not None:
-                if field.attrs[0] not in written:  # its other attributes are said with the first
-                    written.add(field.attrs[0])
-                    self._write_field(field, value, out, spelled, recorder)
-            elif name not in self._silent and not same(item, default):
-                recorder.lost(value, name)
+            name, default, key, fits, field, outer, table = self._slots[number]
+            if field is None:
+                if default is not _SILENT and not same(item, default):
+                    recorder.lost(value, name)
+                continue
+            target = out if outer is None else out.setdefault(outer, {})
+            if key is not None and not spelled.gone and (fits is None or fits(item)):
+                target[key] = item
+            elif field.attrs[0] not in written:  # its other attributes are said with the first
+                written.add(field.attrs[0])
+                inner = spelled if outer is None else spelled.inside(outer)
+                table._write_field(field, value, target, inner, recorder)
+        for outer, table in self._inside:
+            if outer in out:
+                table._fill(value, out[outer], spelled.inside(outer))
+                if not out[outer]:
+                    del out[outer]
         self._fill(value, out, spelled)
-
-    def write_inside(self, value: Any, mine: Wire, recorder: LossRecorder) -> Wire:
-        """The same for an object inside another, which accounts for what has no place."""
-        spelled = _Spelled(mine) if mine else _AS_WE_DO
-        out: Wire = {}
-        for field in self.fields:
-            for attr in field.attrs:
-                if getattr(value, attr) is not None:
-                    self._write_field(field, value, out, spelled, recorder)
-                    break
-        self._fill(value, out, spelled)
-        return out
 
     def _write_field(
         self, field: Field, value: Any, out: Wire, spelled: _Spelled, recorder: LossRecorder
     ) -> None:
         key = field.key
-        if key is None:
+        if not key:
             field.write(value, recorder)
         elif field.missing is not None and key in spelled.gone and _says(value, field.missing):
             return
-        elif field.table is not None:
-            if said := field.table.write_inside(value, spelled.inside(key), recorder):
-                out[key] = said
         elif field.keys:
             out.update(self._write_together(field, value, spelled, recorder))
         elif key in spelled.old and self._still_says(field, spelled.old[key], value):
@@ -429,24 +482,36 @@ class _StandIn:
 class _Spelled:
     """How an object was spelled, for those who write it again."""
 
-    __slots__ = ("_form", "_mine", "gone", "old")
+    __slots__ = ("_form", "_inside", "_mine", "gone", "old")
 
     def __init__(self, mine: Wire) -> None:
         self._mine = mine
+        self._inside: dict[str, _Spelled] = {}
         self._form = form = form_in(mine)
         self.old: Wire = form.get("as", NOTHING)
         """What was spelled otherwise."""
         self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
         """Keys that no field has to fill: the wire did without, or what it had was kept."""
 
-    def inside(self, key: str) -> Wire:
+    def inside(self, key: str) -> _Spelled:
         """The same for an object inside."""
-        rest, form = self._mine.get(key), self._form.get("inside", NOTHING).get(key)
-        mine = rest if type(rest) is dict else NOTHING
-        return mine if form is None else {**mine, FORM: form}
+        if not self.gone:
+            return self
+        found = self._inside.get(key)
+        if found is None:
+            rest, form = self._mine.get(key), self._form.get("inside", NOTHING).get(key)
+            mine = rest if type(rest) is dict else NOTHING
+            found = _Spelled(mine if form is None else {**mine, FORM: form})
+            self._inside[key] = found
+        return found
 
 
 _AS_WE_DO: Final = _Spelled(NOTHING)
+
+
+def _kinds(kind: type | None) -> frozenset[type | None]:
+    """The types of Python that are of a JSON type without further ado."""
+    return frozenset({float, int}) if kind is float else frozenset({kind})
 
 
 def _says(value: Any, attrs: Attrs) -> bool:

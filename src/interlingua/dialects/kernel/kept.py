@@ -2,7 +2,7 @@
 
     raw[name] = {<content that no field holds>, "$form": <spelling>}
 
-Content keeps its keys, in objects inside too; it is a loss wherever else it goes. Spelling never is:
+Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spelling never is one:
 
     spelled   {key: value}   keys that say nothing: null, empty, a default that is spelled out
     absent    [key, ...]     keys that the writer fills in, and the wire did without
@@ -17,6 +17,8 @@ Dialects need no words of their own for it: `fields.Table` writes and reads all 
 from __future__ import annotations
 
 from typing import Any, TypeVar
+
+import msgspec
 
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -65,19 +67,16 @@ def did_without(mine: Wire, key: str) -> bool:
     return key in form.get("absent", ()) or key in form.get("spelled", ())
 
 
-class Kept:
+class Kept(msgspec.Struct):
     """What no field holds of one object, while it is being read."""
 
-    __slots__ = ("form", "rest")
-
-    def __init__(self) -> None:
-        self.rest: Wire = {}
-        self.form: Wire = {}
+    rest: Wire = {}
+    form: Wire = {}
 
     def take(self, wire: Wire, key: str, kind: type[T]) -> T | None:
         """The value of a key that no table has; None where it is null, empty or absent."""
         value = wire.get(key)
-        if value is not None:
+        if value is not None and type(value) is not kind:
             value = want(value, kind, f".{key}")
         if not value:
             if key in wire:

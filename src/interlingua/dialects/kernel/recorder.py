@@ -262,7 +262,7 @@ def _places(origin: Any) -> dict[int, list[tuple[str, Message | None]]]:
     return places
 
 
-# -- what only one service has ----------------------------------------------------------------------
+# -- what only one service has --------------------------------------------------------------------
 
 PRIVATE: dict[str, str] = {
     "allowed_callers": "whose code may call the tool",

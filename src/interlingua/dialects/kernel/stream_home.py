@@ -1,5 +1,5 @@
-"""The way home of streams, the same for all dialects: the frame itself, byte for byte, as long as its
-events say what it said.
+"""The way home of streams, the same for all dialects: the frame itself, byte for byte, as long as
+its events say what it said.
 
 Reading, `MarkedReader` puts the frame on the first of its events, with the count of them and what
 they say. Writing, `Home` waits for that many and gives the frame, unless one of them is missing or
@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
@@ -117,15 +118,16 @@ class MarkedReader:
         return events if told or not events else self._marked(events)
 
     def _marked(self, events: list[Event]) -> list[Event]:
-        kept = {"frames": self._waiting, "said": said_by(events)}
+        kept: Wire = {"frames": self._waiting, "said": said_by(events)}
         self._waiting = []
-        if len(events) > 1:
-            kept["events"] = len(events)  # type: ignore[assignment]  # a mark holds any JSON
-        first = events[0].replace(frame=FrameMark(self._number, {self._name: kept}))
+        mark = FrameMark(self._number, {self._name: kept})
         if len(events) == 1:
-            return [first]
-        mark = FrameMark(self._number)
-        return [first, *[event.replace(frame=mark) for event in events[1:]]]
+            return [replace(events[0], frame=mark)]
+        kept["events"] = len(events)
+        plain = FrameMark(self._number)
+        return [
+            replace(event, frame=plain if index else mark) for index, event in enumerate(events)
+        ]
 
 
 class _Agreement:

@@ -1,4 +1,4 @@
-"""What readers of streams share: calls told by events, and messages that end otherwise than well."""
+"""What readers of streams share: calls told by events, and messages that do not end well."""
 
 from __future__ import annotations
 

@@ -265,3 +265,72 @@ class InPieces(InTurn, Generic[S]):
 
     @abstractmethod
     def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]: ...
+
+
+class OpenBlock:
+    """A block on its way: how its pieces begin, and how much was said of it."""
+
+    __slots__ = ("before", "head", "index", "kind", "length", "start")
+
+    def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
+        self.index = index
+        self.kind = kind
+        """Of blocks that are told in pieces: which pieces."""
+        self.before = before
+        """Stands before the first piece."""
+        self.head: str | None = None
+        """How a piece begins, once there was one."""
+        self.length = 0
+        self.start: ToolUseStart | None = None
+        """Of a call: what began it."""
+
+
+class PieceWriter(InPieces[OpenBlock]):
+    """The same with what all of them do: pieces that go out at once, and the end of a stream that
+    fails."""
+
+    def __init__(self, name: str, report: Report) -> None:
+        self._name = name
+        super().__init__(report)
+
+    def _piece(self, event: Any) -> list[Frame]:
+        block, text = self._current, event.text
+        if block is None or block.index != event.index or block.head is None or event.choice:
+            return self._block(event)
+        if not text:
+            return []
+        block.length += len(text)
+        return [self._frame(block.head, text)]
+
+    def _fail(self, event: StreamError) -> list[Frame]:
+        """What was said before the end is no loss; what still waited is, and so is a call that was
+        not whole."""
+        if self._failed:
+            return []
+        blank, recorder = beside_error(event, self._name, self._report)
+        if event.partial is not None:
+            told = []
+            for block, had_turn in self._with_turns(event.partial, self._untold()):
+                if had_turn:
+                    told.append(block)
+                else:
+                    recorder.dropped(block, NO_TURN)
+            self._account(event.partial.replace(content=tuple(told)), recorder)
+        self._failed, self._current = True, None
+        return [self._failure(Response(blank, error=event.error), recorder)]
+
+    def _untold(self) -> set[int]:
+        """The blocks of which nothing was said."""
+        block = self._current
+        return {*self._waiting, *([block.index] if block is not None and not block.length else ())}
+
+    @abstractmethod
+    def _frame(self, head: str, text: str) -> Frame:
+        """A piece: the frame that there are most of, so it is made the fastest way."""
+
+    @abstractmethod
+    def _failure(self, response: Response, recorder: LossRecorder) -> Frame: ...
+
+    @abstractmethod
+    def _account(self, partial: Message, recorder: LossRecorder) -> None:
+        """Report what the wire cannot say of the blocks that were said."""

@@ -1,5 +1,5 @@
-"""Words that all dialects share: tables of them, marks in texts, and what is said in place of what a
-wire has no word for."""
+"""Words that all dialects share: tables of them, marks in texts, and what is said for what a wire
+has no word for."""
 
 from __future__ import annotations
 

@@ -89,6 +89,17 @@ def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     if call.executor != "client":
         recorder.dropped(call, "the server runs no tools")
         return None
+    if call.raw is None and _is_usual(call):
+        return {"id": call.id, "function": {"name": call.name, "arguments": call.input}}
+    return _write_call(call, recorder)
+
+
+def _is_usual(call: ToolUseBlock) -> bool:
+    beside = call.raw_arguments or call.signature or call.call_type or call.cache
+    return not beside and not call.id.startswith("il_")
+
+
+def _write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire:
     out: Wire = {}
     CALL.write(call, out, mine_of(NAME, call.raw), recorder)
     return out if call.raw is None else put_back(out, call, call.raw, recorder)

@@ -1,7 +1,7 @@
 """Messages: one text with thinking, images and calls beside it; results are messages of their own.
 
-The wire has no flag for a failed result, so that a mark stands before its text; and a result may come
-without an id, and then answers the first open call of its name."""
+The wire has no flag for a failed result, so that a mark stands before its text; and a result may
+come without an id, and then answers the first open call of its name."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
 class Parts(msgspec.Struct):
     """A message of the wire, between blocks and keys."""
 
-    role: Role | None = None
+    role: Role
     content: str | None = None
     thinking: str | None = None
     images: list[Any] | None = None
     tool_calls: list[Any] | None = None
     tool_name: str | None = None
-    tool_use_id: str | None = None
+    tool_call_id: str | None = None
     called: str | None = None
     """Of a result: the name that its call has."""
 
@@ -81,11 +81,11 @@ _BESIDE = (
 _TEXT = plain("content", "content", str, fill=lambda _: "")
 MESSAGE = Table(
     Parts,
-    Field("role", ("role",), _read_role, lambda parts, _: WORDS[parts.role]),
+    Field("role", ("role",), _read_role, lambda parts, _: WORDS[parts.role], few=True),
     _TEXT,
     *_BESIDE,
 )
-ANSWER = Table(Parts, constant("role", "assistant", str), _TEXT, *_BESIDE)
+ANSWER = Table(Parts, constant("role", "assistant", str), _TEXT, *_BESIDE, silent=("role",))
 """The message of a response."""
 RESULT = Table(
     Parts,
@@ -95,12 +95,12 @@ RESULT = Table(
     plain("tool_name", "tool_name", str, fill=lambda parts: parts.called),
     Field(
         "tool_call_id",
-        ("tool_use_id",),
-        lambda given: {"tool_use_id": want(given, str)} if given != "" else {},
-        lambda parts, _: written_id(parts.tool_use_id),
+        ("tool_call_id",),
+        lambda given: {"tool_call_id": want(given, str)} if given != "" else {},
+        lambda parts, _: written_id(parts.tool_call_id),
         fill=lambda _: None,
     ),
-    silent=("called",),
+    silent=("role", "called"),
 )
 
 
@@ -128,6 +128,8 @@ def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
                 return Message(_USER, content)
             if word == "assistant":
                 return Message(_ASSISTANT, content, metadata=_MADE_HERE)
+            if word == "system":
+                return Message(_SYSTEM, content)
     if word == "tool":
         return _read_result(wire, position, calls)
     return _read_other(wire, position, calls)
@@ -186,7 +188,7 @@ def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
         return Message.of_result(ToolResultBlock(id, (TextBlock(text),), False, name))
     kept = Kept()
     attrs = RESULT.read(wire, kept)
-    text, name, id = attrs.get("content", ""), attrs.get("tool_name"), attrs.get("tool_use_id")
+    text, name, id = attrs.get("content", ""), attrs.get("tool_name"), attrs.get("tool_call_id")
     failed = text.startswith(ERROR_MARK)
     if failed:
         attrs["content"] = text[len(ERROR_MARK) :]
@@ -223,13 +225,17 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
 
 def write_message(message: Message, recorder: LossRecorder, is_answer: bool = False) -> Wire:
     content, role, raw = message.content, message.role, message.metadata.provider_raw
+    if raw is None and len(content) == 1 and role is not _DEVELOPER:
+        only = content[0]
+        if type(only) is TextBlock and only.text:  # a text: what most messages are
+            return {"role": WORDS[role], "content": write_text(only, recorder)}
     parts = write_parts(content, role, recorder, is_answer)
-    if content and _says_nothing(parts) and not all(map(_is_empty, content)):
+    if content and says_nothing(parts) and not all(map(_is_empty, content)):
         reason = "nothing of it can be said; a placeholder stands in its place"
         recorder.lost(message, "content", reason, kind="approximated")
         parts.content = PLACEHOLDER
     if raw is None and role is not _DEVELOPER:
-        return plain_wire(parts)
+        return usual_wire(parts)
     out: Wire = {}
     (ANSWER if is_answer else MESSAGE).write(parts, out, mine_of(NAME, raw), QUIET)
     if role is _DEVELOPER and out.get("role") == "system":
@@ -237,20 +243,17 @@ def write_message(message: Message, recorder: LossRecorder, is_answer: bool = Fa
     return out if raw is None else put_back(out, message, raw, recorder, "metadata.provider_raw")
 
 
-def plain_wire(parts: Parts) -> Wire:
-    """What the table gives where nothing was kept."""
-    role = parts.role
-    word = "user" if role is _USER else "assistant" if role is _ASSISTANT else "system"
-    out: Wire = {"role": word, "content": parts.content or ""}
-    if parts.thinking is not None:
-        out["thinking"] = parts.thinking
-    if parts.images is not None:
-        out["images"] = parts.images
-    if parts.tool_calls is not None:
-        out["tool_calls"] = parts.tool_calls
+def usual_wire(parts: Parts) -> Wire:
+    """What the tables give where nothing was kept."""
+    out: Wire = {"role": WORDS[parts.role], "content": parts.content or ""}
+    for key in _BESIDE_TEXT:
+        item = getattr(parts, key)
+        if item is not None:
+            out[key] = item
     return out
 
 
+_BESIDE_TEXT = ("thinking", "images", "tool_calls", "tool_name", "tool_call_id")
 _KEYS = ("thinking", "content", "images", "tool_calls")
 """In the order in which reading gives the blocks."""
 _Writers = dict[type[Any], tuple[int, Callable[[Any, LossRecorder], Any]]]
@@ -315,7 +318,7 @@ def _is_empty(block: Block) -> bool:
     return type(block) is TextBlock and not block.text
 
 
-def _says_nothing(parts: Parts) -> bool:
+def says_nothing(parts: Parts) -> bool:
     return not (parts.content or parts.thinking or parts.images or parts.tool_calls)
 
 
@@ -345,9 +348,11 @@ def _write_result(block: ToolResultBlock, calls: OpenCalls, recorder: LossRecord
         recorder.lost(block, "cache")
     parts.tool_name, parts.called = block.tool_name, calls.name_of(id)
     if not (did_without(mine, "tool_call_id") and calls.first(block.tool_name or None) == id):
-        parts.tool_use_id = id
+        parts.tool_call_id = id
     calls.close(id)
-    parts.role = None
+    if block.raw is None and not id.startswith("il_"):
+        parts.tool_name = parts.called if parts.tool_name is None else parts.tool_name
+        return usual_wire(parts)
     out: Wire = {}
     RESULT.write(parts, out, mine, QUIET)
     return out if block.raw is None else put_back(out, block, block.raw, recorder)

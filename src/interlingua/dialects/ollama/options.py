@@ -23,18 +23,6 @@ from interlingua.model.exchange import Options, Reasoning, ResponseFormat
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def _read_limit(given: Any) -> Reading:
-    """A negative one says that there is no limit."""
-    limit = want(given, int)
-    return NOT_OURS if limit < 0 else {"max_output_tokens": limit}
-
-
-def _write_limit(options: Any, recorder: LossRecorder) -> Any:
-    if options.max_output_tokens < 0:
-        recorder.lost(options, "max_output_tokens", "out of range", kind="approximated")
-    return options.max_output_tokens
-
-
 def _read_top_k(given: Any) -> Reading:
     """The server takes whole numbers only."""
     number = want(given, float)
@@ -136,13 +124,14 @@ OPTIONS = Table(
     Options,
     inside(
         "options",
-        Field("num_predict", ("max_output_tokens",), _read_limit, _write_limit),
+        # A negative one says that there is no limit, or only that of the context.
+        plain("num_predict", "max_output_tokens", int, fits=lambda limit: limit >= 0),
         Field("top_k", ("top_k",), _read_top_k, _write_top_k),
         *[plain(key, attr, kind) for key, (attr, kind) in NUMBERS.items()],
         strings("stop", "stop", alone=True),
     ),
     Field("format", ("response_format",), _read_format, _write_format),
-    Field("think", ("reasoning",), _read_think, _write_think),
+    Field("think", ("reasoning",), _read_think, _write_think, few=True),
     together(("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
     # The server streams unless it is told otherwise.
     plain("stream", "stream", bool, missing=True, fill=lambda _: False),

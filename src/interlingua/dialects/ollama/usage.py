@@ -1,5 +1,5 @@
-"""Token counts: two of them, among the keys of the answer. The prompt is one number, what came from a
-cache included."""
+"""Token counts: two of them, among the keys of the answer. The prompt is one number, what came from
+a cache included."""
 
 from __future__ import annotations
 
