@@ -352,7 +352,7 @@ class Table:
         except ShapeError as error:
             raise error.inside(f".{key}") from None
         if found is NOT_OURS:
-            kept.rest[key] = given
+            kept.hold(key, given)
             return
         attrs.update(found)  # type: ignore[arg-type]  # attributes
         if found:
@@ -380,7 +380,8 @@ class Table:
             kept.spell(key, None)
         found = field.read(given)
         if found is NOT_OURS:
-            kept.rest.update(given)
+            for key, item in given.items():
+                kept.hold(key, item)
             return
         attrs.update(found)  # type: ignore[arg-type]  # attributes
         again = field.write(self._stand_in(found), QUIET) if found else {}

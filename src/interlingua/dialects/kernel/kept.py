@@ -9,6 +9,7 @@ Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spell
     as        {key: value}   what the writer would spell otherwise
     named     {key: name}    keys that the wire calls by another name
     part      [key, ...]     content under these keys completes what a field says, and goes with it
+    whole     [key, ...]     objects under these keys are no part of what a field says there
     inside    {key: form}    the same words for objects inside
     $form     value          the wire itself has a key of this name
 
@@ -94,6 +95,12 @@ class Kept(msgspec.Struct):
         else:
             self.rest[key] = value
 
+    def hold(self, key: str, value: Any) -> None:
+        """A value that no field can hold."""
+        self.rest[key] = value
+        if type(value) is dict:
+            self.form.setdefault("whole", []).append(key)
+
     def add_others(self, wire: Wire, known: frozenset[str]) -> None:
         """Every key but the known ones."""
         if not wire.keys() <= known:
@@ -137,9 +144,9 @@ class Kept(msgspec.Struct):
 def restore(out: Wire, mine: Wire) -> Wire:
     """Add what was kept to a written object wherever a place is free: fields win."""
     form = form_in(mine)
-    parts = form.get("part", ())
+    parts, wholes = form.get("part", ()), form.get("whole", ())
     for key, item in mine.items():
-        if key != FORM:
+        if key != FORM and not (key in out and key in wholes):
             _put(out, key, item, key in parts)
     for key, item in form.get("spelled", NOTHING).items():
         _put(out, key, item, key in parts)

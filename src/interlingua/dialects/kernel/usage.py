@@ -1,5 +1,5 @@
-"""The arithmetic of tokens: counts of a prompt are disjoint and add up to it, reasoning is a part of
-the output, and unknown is None, never 0."""
+"""The arithmetic of tokens: counts of a prompt are disjoint and add up to it, reasoning is a part
+of the output, and unknown is None, never 0."""
 
 from __future__ import annotations
 

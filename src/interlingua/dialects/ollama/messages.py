@@ -145,12 +145,13 @@ def _read_other(wire: Wire, position: int, calls: OpenCalls) -> Message:
     for block in blocks:
         if type(block) is ToolUseBlock:
             calls.add(block.id, block.name)
-    metadata = _MADE_HERE
-    if kept.rest or kept.form or found or role is not _ASSISTANT:
-        protocol = NAME if role is _ASSISTANT else None
-        raw = kept.raw(NAME)
-        metadata = MessageMetadata(protocol=protocol, diagnostics=tuple(found), provider_raw=raw)
-    return Message(role, tuple(blocks), metadata=metadata)
+    raw, content = kept.raw(NAME), tuple(blocks)
+    is_ours = role is _ASSISTANT
+    if raw is None and not found:
+        return Message(role, content, metadata=_MADE_HERE) if is_ours else Message(role, content)
+    protocol, diagnostics = NAME if is_ours else None, tuple(found)
+    metadata = MessageMetadata(protocol=protocol, diagnostics=diagnostics, provider_raw=raw)
+    return Message(role, content, metadata=metadata)
 
 
 def read_blocks(
@@ -186,6 +187,10 @@ def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
     if plain and text and id and not (text.startswith(ERROR_MARK) or id.startswith("il_")):
         calls.close(id)  # the usual result
         return Message.of_result(ToolResultBlock(id, (TextBlock(text),), False, name))
+    return _read_any_result(wire, position, calls)
+
+
+def _read_any_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
     kept = Kept()
     attrs = RESULT.read(wire, kept)
     text, name, id = attrs.get("content", ""), attrs.get("tool_name"), attrs.get("tool_call_id")

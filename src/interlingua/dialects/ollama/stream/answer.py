@@ -123,6 +123,12 @@ class Answer:
             elif value is not None or key not in message:
                 message[key] = value
 
+    def is_usual(self) -> bool:
+        """Whether a plain line adds nothing but its piece, and its time."""
+        message = self._message or {}
+        usual = message.get("role") == "assistant" and message.get("content") == ""
+        return usual and self.wire.get("done") is False
+
     def usage(self) -> Usage | None:
         """The counts of all lines so far."""
         return read_usage(self.wire, [])

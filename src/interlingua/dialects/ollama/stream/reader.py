@@ -127,7 +127,7 @@ class StreamReader:
         for block in blocks:
             events += _tell(answer, block)
         events += self._end(answer, response, wire.get("done") is True)
-        self._run = answer.run
+        self._run = answer.run if answer.is_usual() else None
         return events
 
     def _begin(self, answer: Answer, response: Response) -> list[Event]:

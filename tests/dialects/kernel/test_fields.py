@@ -1,0 +1,154 @@
+"""The laws of a table of fields: what was read is written again, edits win, and whatever has the
+wrong type is named with its place."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.pointer import difference
+from tests.dialects.kernel.toy import NAME, Thing, read, things, wires, write
+
+ATTRS = [name for name in Thing.__struct_fields__ if name not in ("raw", "seed", "names")]
+
+
+@given(wires)
+def test_what_was_read_is_written_again_and_nothing_is_lost(wire: Any) -> None:
+    written, report = write(read(wire))
+    assert difference(wire, written) is None
+    assert list(report) == []
+
+
+@given(wires)
+def test_it_is_written_again_after_it_was_stored(wire: Any) -> None:
+    stored = msgspec.json.decode(msgspec.json.encode(read(wire)), type=Thing)
+    assert difference(wire, write(stored)[0]) is None
+
+
+@given(wires)
+def test_neither_reading_nor_writing_changes_its_argument(wire: Any) -> None:
+    before = copy.deepcopy(wire)
+    thing = read(wire)
+    dumped = msgspec.json.encode(thing)
+    first, again = write(thing)[0], write(thing)[0]
+    assert difference(before, wire) is None
+    assert msgspec.json.encode(thing) == dumped
+    assert json.dumps(first) == json.dumps(again)
+
+
+@given(things)
+def test_what_nobody_read_is_read_again_as_it_was(thing: Thing) -> None:
+    wire, report = write(thing)
+    again = read(wire)
+    assert list(report) == []
+    for name in ATTRS:
+        was = getattr(thing, name)
+        if name == "limit" and was is None:
+            was = 7  # what the wire demands
+        if name == "streams":
+            was = bool(was)
+        assert getattr(again, name) == was
+
+
+@given(wires, things, st.sampled_from(ATTRS))
+def test_an_edit_wins_and_changes_nothing_else(wire: Any, other: Thing, name: str) -> None:
+    thing = read(wire)
+    edited = msgspec.structs.replace(thing, **{name: getattr(other, name)})
+    if name == "choice":
+        edited = msgspec.structs.replace(edited, names=())
+    again = read(write(edited)[0])
+    for attr in ATTRS:
+        wanted = getattr(edited, attr)
+        if wanted is None and attr in ("limit", "streams"):
+            continue  # the wire demands something there
+        if wanted is None and attr == name:
+            continue  # what no field could hold stands there again
+        assert getattr(again, attr) == wanted, attr
+
+
+def test_an_attribute_without_a_key_is_reported() -> None:
+    _, report = write(Thing(seed=5))
+    assert [(loss.kind, loss.path, loss.reason) for loss in report] == [
+        ("dropped", "$.seed", "no dice here")
+    ]
+
+
+def test_a_value_that_does_not_fit_is_said_and_reported() -> None:
+    wire, report = write(Thing(limit=-3))
+    assert wire["limit"] == -3
+    assert [(loss.kind, loss.path) for loss in report] == [("approximated", "$.limit")]
+
+
+@pytest.mark.parametrize(
+    ("wire", "path"),
+    [
+        ({"limit": "5"}, ".limit"),
+        ({"limit": 1.5}, ".limit"),
+        ({"limit": True}, ".limit"),
+        ({"note": 5}, ".note"),
+        ({"cfg": []}, ".cfg"),
+        ({"cfg": {"heat": "hot"}}, ".cfg.heat"),
+        ({"cfg": {"stop": ["a", 5]}}, ".cfg.stop[1]"),
+        ({"tier": 5}, ".tier"),
+        ({"toolChoice": 5}, ".toolChoice"),
+        ({"tool_choice": {"type": 5}}, ".toolChoice.type"),
+        ({"toolChoice": {"type": "tool"}}, ".toolChoice.name"),
+        ({"probs": 5}, ".probs"),
+        ({"probs": True, "top": "5"}, ".top"),
+        ({"stream": "yes"}, ".stream"),
+    ],
+)
+def test_a_wrong_type_is_named_with_its_place(wire: Any, path: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        read(wire)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("wire", "form"),
+    [
+        ({"note": ""}, {"spelled": {"note": ""}}),
+        ({"note": None}, {"spelled": {"note": None}}),
+        ({"cfg": {"stop": "a"}}, {"inside": {"cfg": {"as": {"stop": "a"}}}}),
+        ({"tier": "default"}, {"as": {"tier": "default"}}),
+        ({"toolChoice": {"type": "auto"}}, {"as": {"toolChoice": {"type": "auto"}}}),
+        ({"probs": False}, {"spelled": {"probs": False}}),
+        ({"tool_choice": "auto"}, {"named": {"toolChoice": "tool_choice"}}),
+        ({"type": "other"}, {"spelled": {"type": "other"}}),
+    ],
+)
+def test_spelling_is_kept_where_the_writer_would_choose_another(wire: Any, form: Any) -> None:
+    whole = {"type": "thing", "limit": 1, "stream": True, "time": "now", **wire}
+    thing = read(whole)
+    assert thing.raw == {NAME: {"time": "now", "$form": form}}
+
+
+def test_content_that_completes_a_field_goes_with_it() -> None:
+    wire = {"toolChoice": {"type": "tool", "name": "f", "extra": 1}}
+    thing = read(wire)
+    assert thing.raw is not None
+    assert thing.raw[NAME]["toolChoice"] == {"extra": 1}
+    gone = msgspec.structs.replace(thing, choice=None, names=())
+    assert "toolChoice" not in write(gone)[0]
+    other = msgspec.structs.replace(thing, names=("g",))
+    assert write(other)[0]["toolChoice"] == {"type": "tool", "name": "g", "extra": 1}
+
+
+def test_an_object_that_no_field_can_hold_is_no_part_of_one() -> None:
+    thing = read({"toolChoice": {"type": "strange", "name": "f"}})
+    assert thing.choice is None
+    edited = msgspec.structs.replace(thing, choice="any", names=("g",))
+    assert write(edited)[0]["toolChoice"] == {"type": "tool", "name": "g"}
+
+
+def test_what_is_kept_in_an_object_inside_is_added_to_its_fields() -> None:
+    thing = read({"cfg": {"heat": 1, "other": {"a": 1}, "stop": None}})
+    edited = msgspec.structs.replace(thing, heat=2.0)
+    assert write(edited)[0]["cfg"] == {"heat": 2.0, "other": {"a": 1}, "stop": None}

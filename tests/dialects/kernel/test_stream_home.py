@@ -1,0 +1,176 @@
+"""The way home of streams: the frames themselves, until an event was changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interlingua as il
+from interlingua.dialects.kernel.stream_home import is_marked
+from interlingua.model.events import (
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    TextDelta,
+    ThinkingDelta,
+    UsageUpdate,
+)
+from interlingua.streams.frames import Frame
+from tests.dialects.streaming import events_of, frames_of
+
+DIALECT = il.dialect("ollama")
+_decode = msgspec.json.Decoder(list[Event]).decode
+
+
+def _line(**message: Any) -> str:
+    # spaced as no writer of ours does it, so that a frame made again would show
+    return f'{{ "model": "m", "message": {msgspec.json.encode(message).decode()}, "done": false }}'
+
+
+LINES = [
+    _line(role="assistant", content="", thinking="Hm"),
+    _line(role="assistant", content="Hel"),
+    '{ "status": "still here" }',
+    _line(role="assistant", content="lo"),
+    '{ "model": "m", "message": { "role": "assistant", "content": "" }, "done": true, '
+    '"done_reason": "stop", "prompt_eval_count": 3, "eval_count": 2 }',
+]
+FRAMES = [Frame("named" if number == 1 else None, line) for number, line in enumerate(LINES)]
+
+
+def events() -> list[Event]:
+    return events_of(DIALECT, FRAMES, Frame)
+
+
+def written(told: list[Event]) -> list[Frame]:
+    return frames_of(DIALECT, told)[0]
+
+
+def folded(frames: list[Frame]) -> il.Response:
+    return il.fold(events_of(DIALECT, frames, Frame))
+
+
+def test_frames_go_home_byte_for_byte() -> None:
+    assert written(events()) == FRAMES
+    assert written(_decode(msgspec.json.encode(events()))) == FRAMES
+
+
+def test_the_first_event_of_a_frame_brings_it_along() -> None:
+    marked = [event.frame.number for event in events() if is_marked(event.frame, "ollama")]
+    assert marked == [0, 1, 2, 3, 4]
+
+
+def test_without_marks_events_know_no_frames() -> None:
+    reader = DIALECT.stream_reader()
+    reader.marks = False
+    assert not reader.marks
+    assert all(event.frame is None for frame in FRAMES for event in reader.feed(frame))
+    reader.marks = True
+    assert reader.marks
+
+
+def _edited(event: Any) -> Any:
+    match event:
+        case TextDelta() | ThinkingDelta():
+            return event.replace(text=event.text + "!")
+        case MessageStart():
+            return event.replace(model="another")
+        case Stop():
+            return event.replace(stop_reason=il.StopReason.MAX_TOKENS)
+        case UsageUpdate():
+            return event.replace(usage=il.Usage(30, 20))
+        case _:
+            return None
+
+
+CHANGEABLE = [number for number, event in enumerate(events()) if _edited(event) is not None]
+
+
+@given(st.sampled_from(CHANGEABLE))
+def test_an_event_that_was_changed_is_told_and_what_came_before_it_is_as_it_was(
+    number: int,
+) -> None:
+    told = events()
+    told[number] = _edited(told[number])
+    frames = written(told)
+    frame = told[number].frame
+    assert frame is not None
+    assert frames[: frame.number] == FRAMES[: frame.number]
+    before, after = folded(FRAMES).message, folded(frames).message
+    match told[number]:
+        case TextDelta():
+            assert len(after.text) == len(before.text) + 1
+            assert after.text.replace("!", "") == before.text
+        case ThinkingDelta():
+            assert after.reasoning == before.reasoning + "!"
+        case MessageStart():
+            assert after.metadata.response_model in ("another", "m")
+        case Stop():
+            assert after.metadata.stop_reason is il.StopReason.MAX_TOKENS
+        case UsageUpdate():
+            assert after.metadata.usage == il.Usage(30, 20)
+
+
+def test_a_text_that_becomes_shorter_is_not_filled_up_at_its_end() -> None:
+    told = [e.replace(text="H") if isinstance(e, TextDelta) else e for e in events()]
+    assert folded(written(told)).message.text == "HH"
+
+
+def test_a_frame_of_which_an_event_is_missing_is_said_anew() -> None:
+    told = [e for e in events() if not isinstance(e, UsageUpdate)]
+    frames = written(told)
+    assert frames[:4] == FRAMES[:4]
+    assert frames[4] != FRAMES[4]
+    assert folded(frames).message.text == "Hello"
+
+
+def test_an_event_that_is_put_in_is_said() -> None:
+    told = events()
+    place = next(number for number, event in enumerate(told) if isinstance(event, TextDelta))
+    told.insert(place + 1, told[place].replace(text="p, hel", frame=None))
+    assert folded(written(told)).message.text == "Help, hello"
+
+
+def test_what_is_lost_is_reported_only_where_the_stream_was_changed() -> None:
+    lines = [LINES[1], LINES[0], LINES[3], LINES[4]]  # thinking between two texts
+    told = events_of(DIALECT, [Frame(None, line) for line in lines], Frame)
+    assert list(frames_of(DIALECT, told)[1]) == []
+    told[0] = _edited(told[0])
+    assert [loss.kind for loss in frames_of(DIALECT, told)[1]] == ["approximated"]
+
+
+def test_events_of_other_wires_are_written_like_any() -> None:
+    bare = [event.replace(frame=None) for event in events()]
+    assert written(bare) != FRAMES
+    assert folded(written(bare)).message.text == "Hello"
+
+
+@pytest.mark.parametrize("cut", range(1, len(LINES)))
+def test_a_stream_that_breaks_off_says_so_behind_what_came(cut: int) -> None:
+    frames = written(events_of(DIALECT, FRAMES[:cut], Frame))
+    assert frames[:cut] == FRAMES[:cut]
+    assert '"error"' in frames[cut].data
+
+
+def test_the_marks_of_before_are_no_frames_and_the_stream_is_said_anew() -> None:
+    old = [
+        event.replace(frame=event.frame.replace(rest={"ollama": {"created_at": "then"}}))
+        if event.frame is not None and event.frame.rest is not None
+        else event
+        for event in events()
+    ]
+    assert folded(written(old)).message.text == "Hello"
+
+
+def test_several_messages_and_silence_between_them_go_home() -> None:
+    frames = [*FRAMES, *FRAMES[1:]]
+    told = events_of(DIALECT, frames, Frame)
+    assert written(told) == frames
+    assert sum(isinstance(event, MessageComplete) for event in told) == 2
+    assert sum(isinstance(event, Other) for event in told) == 2

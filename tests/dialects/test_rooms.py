@@ -1,0 +1,55 @@
+"""The same rooms in every dialect's folder: who knows one of them finds the way in all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import interlingua as il
+from interlingua.dialects.registry import folder
+
+DIALECTS = Path(il.__file__).parent / "dialects"
+ON_THE_KERNEL = ["ollama"]
+"""Dialects whose rooms are held; the others follow."""
+
+ROOMS = {
+    *("__init__", "tables", "options", "tools", "usage", "errors"),
+    *("text", "thinking", "calls", "media", "citations", "hosted"),
+    *("messages", "request", "response", "stream", "quirks"),
+}
+STREAM_ROOMS = {"__init__", "reader", "writer", "answer"}
+NEEDED = {"__init__", "tables", "request", "response", "stream"}
+OUTSIDE = ("interlingua.dialects.base", "interlingua.dialects.shape")
+"""Where dialects look that are not on the kernel."""
+
+
+def rooms_of(path: Path) -> set[str]:
+    return {each.stem for each in path.iterdir() if each.suffix == ".py" or each.is_dir()} - {
+        "__pycache__"
+    }
+
+
+@pytest.mark.parametrize("name", ON_THE_KERNEL)
+def test_a_dialect_has_the_common_rooms_and_no_others(name: str) -> None:
+    found = rooms_of(DIALECTS / folder(name))
+    assert found - ROOMS == set()
+    assert NEEDED - found == set()
+    stream = DIALECTS / folder(name) / "stream"
+    if stream.is_dir():
+        assert rooms_of(stream) - STREAM_ROOMS == set()
+
+
+@pytest.mark.parametrize("name", ON_THE_KERNEL)
+def test_a_dialect_on_the_kernel_uses_nothing_of_before(name: str) -> None:
+    for path in (DIALECTS / folder(name)).rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not [each for each in OUTSIDE if f"{each} import" in text], path
+        assert "dialects.streaming" not in text, path
+
+
+def test_the_kernel_knows_no_dialect() -> None:
+    names = {folder(name) for name in il.dialects()}
+    for path in (DIALECTS / "kernel").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not [name for name in names if f"dialects.{name}" in text], path
