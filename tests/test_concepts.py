@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.base import SUMMARY
+from interlingua.dialects.kernel.words import SUMMARY
 from interlingua.fitting.fit import fit
 from tests.fitting.asking import profile
 

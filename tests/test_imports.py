@@ -85,9 +85,10 @@ OUTSIDE_DIALECTS = {
     *("adapters", "bus", "cli", "client", "estimate", "gateway", "local", "models", "prices"),
     *("providers", "routing", "sessions", "store", "tasks", "translate"),
 }
-# One dialect that is nearly another may build on it; hosts is data, and speaks nothing.
+# One dialect that is nearly another may build on it; hosts is data, and speaks nothing; all of them
+# are made of the kernel.
 DIALECT_NEIGHBOURS = {("openrouter", "openai_chat")}
-SHARED_BY_DIALECTS = {"hosts"}
+SHARED_BY_DIALECTS = {"hosts", "kernel"}
 
 
 def modules() -> list[Path]:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.base import EARLIER, PLACEHOLDER, SYSTEM_MARK, Dialect, Traits
+from interlingua.dialects.kernel.words import EARLIER, PLACEHOLDER, SYSTEM_MARK
+from interlingua.dialects.record import Dialect, Traits
 from interlingua.ids import IdGrammar
 from interlingua.retell import retell
 from interlingua.retelling.teller import NO_RESULT

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from interlingua.client.errors import CallError as CallError
     from interlingua.client.errors import OutputError as OutputError
     from interlingua.client.sync import Client as Client
-    from interlingua.dialects.base import Dialect as Dialect
-    from interlingua.dialects.base import Written as Written
+    from interlingua.dialects.record import Dialect as Dialect
+    from interlingua.dialects.record import Written as Written
     from interlingua.dialects.registry import dialect as dialect
     from interlingua.dialects.registry import dialects as dialects
     from interlingua.errors import DepthError as DepthError
@@ -161,7 +161,7 @@ _WHERE: dict[str, str] = {
         "client.client": "AsyncClient",
         "client.errors": "CallError OutputError",
         "client.sync": "Client",
-        "dialects.base": "Dialect Written",
+        "dialects.record": "Dialect Written",
         "dialects.registry": "dialect dialects",
         "errors": "DepthError DetectError InterlinguaError LossError MissingExtraError"
         " ReadError SchemaError ToolInputError WriteError",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Dialect, Scribe, Written, parse
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import parse
+from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import Detected, Kind, dialect, dialects
 from interlingua.errors import DetectError
 from interlingua.losses import Report
@@ -124,13 +126,13 @@ def _write_view(value: Request | Response, target: str, source: str | None) -> W
         return Written(wire, report, value.model, value.options.stream)
     wire, told = view(target).write([value.message], issuer)
     report = Report(target, list(told))
-    scribe = Scribe(target, value, report)
+    scribe = LossRecorder(target, value, report)
     for other in value.alternatives:
         scribe.lost(other)
     if value.error is not None:
         scribe.lost(value, "error", severity="error")
     if value.raw is not None:
-        scribe.unsaid_raw(value, value.raw)
+        scribe.unwritten_raw(value, value.raw)
     return Written(wire, report, value.message.metadata.response_model)
 
 

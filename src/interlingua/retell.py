@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.callable_module import let_call
-from interlingua.dialects.base import Dialect, Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Loss, Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
@@ -37,7 +38,7 @@ class Retold(msgspec.Struct, frozen=True):
 
     value: Any
     report: Report
-    scribe: Scribe
+    scribe: LossRecorder
     back: Back | None = None
 
 
@@ -71,7 +72,7 @@ def retell(
             return answer
     elif type(value) is Request and _is_simple(value):
         report = Report(to.name)
-        scribe = Scribe(to.name, value, report)
+        scribe = LossRecorder(to.name, value, report)
         wording = Wording(to.name, to.traits, scribe)
         if source == to.name or all(map(wording.takes, value.messages)):
             return Retold(value, report, scribe)
@@ -168,7 +169,7 @@ def _plain_answer(response: Response, listener: Listener) -> Retold | None:
             losses.append(Loss("dropped", path, UNVERIFIED, "warning", "thinking", message.id))
         response = replace(response, message=replace(message, content=tuple(told)))
     report = Report(to.name, losses)
-    return Retold(response, report, Scribe(to.name, response, report))
+    return Retold(response, report, LossRecorder(to.name, response, report))
 
 
 let_call(__name__, "retell")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from interlingua.dialects.base import Dialect, Written
+from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Report, planning

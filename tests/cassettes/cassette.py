@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.streams import aws
 from interlingua.streams.frames import Frame
 from tests.replay.answers import Piece

@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 
 import interlingua as il
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from tests.cassettes import cases
 from tests.cassettes.cases import Case
 from tests.cassettes.cassette import Cassette

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import parse_qsl, quote
 
 import interlingua as il
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.streams import aws
 from tests.replay.answers import Header
 

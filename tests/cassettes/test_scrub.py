@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 import interlingua as il
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.streams import aws
 from tests.cassettes import audit, cases, cassette
 from tests.cassettes.record import record

@@ -8,7 +8,7 @@ from typing import Any
 
 import interlingua as il
 from interlingua.client import AsyncClient, RetryPolicy
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from tests.replay.exchanges import Exchange
 from tests.replay.routes import path_of
 from tests.replay.server import ReplayServer

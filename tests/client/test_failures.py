@@ -20,7 +20,7 @@ from interlingua.client import (
 )
 from interlingua.client.errors import CLASSES
 from interlingua.client.failures import kind_of, of_reply, redact, request_id
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 
 KINDS = il.ErrorKind
 

@@ -27,7 +27,7 @@ from interlingua.client import (
     TooLargeError,
 )
 from interlingua.client.retry import RetryPolicy
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.model.events import StreamError, TextDelta
 from interlingua.providers.provider import Timeouts
 from interlingua.providers.registry import providers

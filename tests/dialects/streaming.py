@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.losses import Report
 from interlingua.model.events import (
     BlockEnd,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat.request import write_request
 from interlingua.dialects.registry import dialects
 from interlingua.losses import Report
@@ -179,7 +179,7 @@ def test_an_edited_mode_wins() -> None:
 def test_a_host_with_a_switch_is_told_by_it() -> None:
     def told(reasoning: Reasoning) -> dict[str, Any]:
         request = asking(reasoning)
-        scribe = Scribe("openai-chat", request, Report("openai-chat"))
+        scribe = LossRecorder("openai-chat", request, Report("openai-chat"))
         wire: dict[str, Any] = write_request(request, scribe, "deepseek")
         return {key: wire[key] for key in ("thinking", "reasoning_effort") if key in wire}
 

@@ -46,10 +46,3 @@ def test_a_dialect_on_the_kernel_uses_nothing_of_before(name: str) -> None:
         text = path.read_text(encoding="utf-8")
         assert not [each for each in OUTSIDE if f"{each} import" in text], path
         assert "dialects.streaming" not in text, path
-
-
-def test_the_kernel_knows_no_dialect() -> None:
-    names = {folder(name) for name in il.dialects()}
-    for path in (DIALECTS / "kernel").glob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        assert not [name for name in names if f"dialects.{name}" in text], path

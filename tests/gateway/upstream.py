@@ -11,7 +11,7 @@ from typing import Any
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.gateway.relay.filled import Filler
 from interlingua.gateway.settings import Route, Settings
 from interlingua.model.events import Event

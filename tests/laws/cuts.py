@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.model.events import Event, MessageComplete, StreamError

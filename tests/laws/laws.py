@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from interlingua.dialects.base import Dialect, Written
+from interlingua.dialects.record import Dialect, Written
 from interlingua.losses import Loss
 from interlingua.model import codec
 from interlingua.model.base import Value, _defaults, same

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.losses import Loss
 from interlingua.model.base import same

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 import interlingua as il
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.streams import jsonarray
 from interlingua.streams.framing import ENCODERS, FRAMING
 from tests.laws import corpus

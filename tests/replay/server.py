@@ -19,7 +19,7 @@ from typing import Self
 
 from aiohttp import web
 
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from tests.replay.answers import Answer, Piece, Step
 from tests.replay.exchanges import JSON_TYPE, Exchange, spelling
 from tests.replay.faults import Fault, FaultError, fault_from

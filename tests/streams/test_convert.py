@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.base import PLACEHOLDER
+from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.errors import DetectError, ReadError
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.streams.convert import StreamConverter

@@ -8,7 +8,7 @@ from typing import Any, overload
 from interlingua.adapters.assemble import RequestContext, assemble
 from interlingua.adapters.ids import IdMap
 from interlingua.adapters.stream import Incoming
-from interlingua.dialects.base import Written
+from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.dialects.registry import dialects
 from interlingua.estimate.estimator import estimate_input_tokens

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlingua.adapters.assemble import RequestContext, assemble, so_far
 from interlingua.adapters.ids import IdMap, renamed
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.errors import ReadError
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.events import (

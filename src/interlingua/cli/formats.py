@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import encode
+from interlingua.dialects.kernel.wire import encode
 from interlingua.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
 
 __all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]

@@ -15,7 +15,7 @@ import msgspec
 
 from interlingua.cli import formats
 from interlingua.cli.stores import PAGE, all_messages
-from interlingua.dialects.base import Written
+from interlingua.dialects.record import Written
 from interlingua.exports.lines import session_lines
 from interlingua.exports.markdown import markdown
 from interlingua.exports.session import Exported

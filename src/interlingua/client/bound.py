@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua.client.transport import HttpRequest
-from interlingua.dialects.base import Wire
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.exchange import Request, Response

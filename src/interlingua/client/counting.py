@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from interlingua.client.targets import Prepared, Target, Targets, write
-from interlingua.dialects.base import Wire
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.errors import ReadError, found
 from interlingua.model.exchange import Request
 

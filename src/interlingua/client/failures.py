@@ -18,7 +18,7 @@ from interlingua.client.errors import (
 from interlingua.client.retry import asked_delay, retry_after
 from interlingua.client.targets import Target
 from interlingua.client.transport import TransportError
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind, ProviderError
 

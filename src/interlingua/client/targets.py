@@ -12,7 +12,8 @@ import msgspec
 from interlingua.client.bound import lenient
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.betas import HEADER, betas_of
-from interlingua.dialects.base import Dialect, Wire, Written, encode
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.fitting.back import Back
 from interlingua.fitting.spoken import dialect_for_request

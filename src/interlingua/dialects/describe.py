@@ -9,8 +9,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from interlingua.dialects.base import Dialect, Traits, TwoWay
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
+from interlingua.dialects.record import Dialect, Traits
 from interlingua.dialects.registry import dialects, folder
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}

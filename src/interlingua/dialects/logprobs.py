@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Wire
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import JsonObject
 from interlingua.model.metadata import MessageMetadata
 

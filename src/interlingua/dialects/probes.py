@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import (

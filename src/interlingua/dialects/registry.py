@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.errors import DetectError
 
 _FOLDERS: dict[str, str] = {

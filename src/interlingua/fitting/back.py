@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import StreamReader
+from interlingua.dialects.record import StreamReader
 from interlingua.model.blocks import Block, TextBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockEnd,

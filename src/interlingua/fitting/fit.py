@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.fitting.amounts import fit_amounts
 from interlingua.fitting.back import Back
 from interlingua.fitting.choice import fit_choice
@@ -51,14 +51,14 @@ class Fitted(msgspec.Struct, frozen=True):
 
     value: Request
     report: Report
-    scribe: Scribe
+    scribe: LossRecorder
     back: Back | None = None
 
 
 def fit(
     request: Request,
     profile: Profile,
-    scribe: Scribe | None = None,
+    scribe: LossRecorder | None = None,
     *,
     dialect: str | None = None,
 ) -> Fitted:
@@ -68,7 +68,7 @@ def fit(
     `dialect` is what the request will be written in, the profile's own unless it is given."""
     if scribe is None:
         name = dialect or profile.dialect or ""
-        scribe = Scribe(name, request, Report(name))
+        scribe = LossRecorder(name, request, Report(name))
     if not profile.rules or fits(request, quick_of(profile, scribe.dialect)):
         back = Back.of({}, None, _custom(request, scribe.dialect)) if request.tools else None
         return Fitted(request, scribe.report, scribe, back)

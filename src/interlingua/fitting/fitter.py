@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.losses import LossKind, Severity
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
@@ -20,7 +20,7 @@ FORM = "$form"
 class Fitter:
     """The steps read with `now` and write with `change`; `lost` accounts for what they do."""
 
-    def __init__(self, request: Request, profile: Profile, scribe: Scribe) -> None:
+    def __init__(self, request: Request, profile: Profile, scribe: LossRecorder) -> None:
         self.request = request
         self.profile = profile
         self.scribe = scribe
@@ -97,7 +97,7 @@ class Fitter:
         self.scribe.dropped(block, text, severity, rule)
 
     def stands_for(self, new: Any, original: Any) -> Any:
-        self.scribe.also_known(new, original)
+        self.scribe.alias(new, original)
         return new
 
     # -- the end ----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Fitter:
         for option in ("reasoning", "response_format", "tool_choice"):
             old, new = getattr(given, option), self._changed.get(option)
             if old is not None and new is not None and new is not old:
-                self.scribe.also_known(new, old)
+                self.scribe.alias(new, old)
         return self.stands_for(given.replace(**self._changed), given)
 
     def _spelled(self, raw: Raw | None) -> Raw:

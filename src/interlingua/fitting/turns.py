@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import SYSTEM_MARK
+from interlingua.dialects.kernel.words import SYSTEM_MARK
 from interlingua.fitting.fitter import Fitter
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role

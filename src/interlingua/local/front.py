@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as find_dialect
 from interlingua.errors import InterlinguaError
 from interlingua.local import mend

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from interlingua.dialects.base import Dialect, Scribe, Traits
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.record import Dialect, Traits
 from interlingua.model.changes import Changes
 from interlingua.model.exchange import Options, Reasoning, Request
 from interlingua.model.message import Message, Role
@@ -36,13 +37,13 @@ def has_changes(messages: tuple[Message, ...]) -> bool:
 
 
 def settle(
-    request: Request, messages: tuple[Message, ...], target: Dialect, scribe: Scribe
+    request: Request, messages: tuple[Message, ...], target: Dialect, scribe: LossRecorder
 ) -> Settled:
     """The request with what the target can say where it stands, and the rest said for all of it."""
     return _Settling(request, scribe, target.name, target.traits).settled(messages)
 
 
-def settle_all(request: Request, scribe: Scribe) -> Settled:
+def settle_all(request: Request, scribe: LossRecorder) -> Settled:
     """The same for a model that takes no instructions in mid-conversation, and so no changes."""
     return _Settling(request, scribe, None, Traits()).settled(request.messages)
 
@@ -50,7 +51,9 @@ def settle_all(request: Request, scribe: Scribe) -> Settled:
 class _Settling:
     """`name` is the dialect whose own wire said things where they stand."""
 
-    def __init__(self, request: Request, scribe: Scribe, name: str | None, traits: Traits) -> None:
+    def __init__(
+        self, request: Request, scribe: LossRecorder, name: str | None, traits: Traits
+    ) -> None:
         self.request = request
         self.name = name
         self.traits = traits
@@ -112,11 +115,11 @@ class _Settling:
         if not content and (left is None or not inside) and message.role in _INSTRUCTS:
             return None, None
         new = message.replace(content=content, changes=left if inside else None)
-        self.scribe.also_known(new, message)
+        self.scribe.alias(new, message)
         if inside or left is None:
             return new, None
         behind = Message(Role.SYSTEM, changes=left)
-        self.scribe.also_known(behind, message)
+        self.scribe.alias(behind, message)
         return new, behind
 
     def divided(self, message: Message, changes: Changes, can: frozenset[str]) -> Changes | None:
@@ -178,7 +181,7 @@ class _Settling:
         reason = "it is not there until it is added" if defers else "it was, until it was added"
         self.scribe.lost(tool, "deferred", reason, kind="approximated", severity="info")
         new = tool.replace(deferred=True if defers else None)
-        self.scribe.also_known(new, tool)
+        self.scribe.alias(new, tool)
         return new
 
     def options(self) -> Options:
@@ -196,7 +199,7 @@ class _Settling:
             reason = "a message changes it in mid-conversation"
             self.scribe.lost(options, name, reason, kind="approximated", severity="info")
         new = options.replace(**told)
-        self.scribe.also_known(new, options)
+        self.scribe.alias(new, options)
         return new
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.losses import LossKind, Severity
 from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.message import Message
@@ -52,7 +52,7 @@ _VENDORS = {
 }
 
 
-def cross(request: Request, dialect: str, profile: Profile, scribe: Scribe) -> Request:
+def cross(request: Request, dialect: str, profile: Profile, scribe: LossRecorder) -> Request:
     """The request with the tools of other vendors as the model has them, and without those that
     may not cross. Others are left as they are."""
     if profile.tools.server is None:
@@ -90,7 +90,9 @@ def vendor_of(dialect: str, provider: str | None) -> str | None:
 class _Crossing:
     """One request on its way to one model."""
 
-    def __init__(self, request: Request, dialect: str, profile: Profile, scribe: Scribe) -> None:
+    def __init__(
+        self, request: Request, dialect: str, profile: Profile, scribe: LossRecorder
+    ) -> None:
         self.request = request
         self.dialect = dialect
         self.profile = profile
@@ -112,7 +114,7 @@ class _Crossing:
             concept = concept_of(each.tool)
             if concept is not None and self.form(concept) is not None:
                 beside[id(each.tool)] = each
-                self.scribe.also_known(each.tool, self.request)
+                self.scribe.alias(each.tool, self.request)
         return beside
 
     def crossed(self) -> Request:
@@ -172,9 +174,9 @@ class _Crossing:
         told = changes.replace(
             tools_added=now(changes.tools_added), tools_removed=now(changes.tools_removed)
         )
-        self.scribe.also_known(told, changes)
+        self.scribe.alias(told, changes)
         new = message.replace(changes=told)
-        self.scribe.also_known(new, message)
+        self.scribe.alias(new, message)
         return new
 
     # -- the account ------------------------------------------------------------------------------
@@ -276,7 +278,7 @@ class _Crossing:
         word = word_of(new[0]) if new else word_of(tool)
         self.lost(tool, None, f"has it as {word}{runs}", "approximated", severity)
         for each in new:
-            self.scribe.also_known(each, tool)
+            self.scribe.alias(each, tool)
             self.names[tool.name] = each
         self.slots[number] = new
 
@@ -394,9 +396,9 @@ class _Crossing:
         if choice is None or new is choice:
             return options
         told = options.replace(tool_choice=new)
-        self.scribe.also_known(told, options)
+        self.scribe.alias(told, options)
         if new is not None:
-            self.scribe.also_known(new, choice)
+            self.scribe.alias(new, choice)
         return told
 
     def choice(self, choice: ToolChoice, tools: tuple[ToolDefinition, ...]) -> ToolChoice | None:

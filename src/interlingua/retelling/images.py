@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import is_not
 from typing import Any
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock
 from interlingua.model.message import Message
 
@@ -17,30 +17,30 @@ NO_IMAGE = "[image left out: this model takes no images]"
 NO_RESULT_IMAGE = "[image of the result left out: this model takes no images]"
 
 
-def without_images(messages: tuple[Message, ...], scribe: Scribe) -> tuple[Message, ...]:
+def without_images(messages: tuple[Message, ...], scribe: LossRecorder) -> tuple[Message, ...]:
     """Each run of images becomes one placeholder, so that what was said about them still has
     something to refer to."""
     return tuple([_without_images(message, scribe) for message in messages])
 
 
-def _without_images(message: Message, scribe: Scribe) -> Message:
+def _without_images(message: Message, scribe: LossRecorder) -> Message:
     content: list[Block] = []
     for block in _placeheld(message.content, NO_IMAGE, scribe):
         if type(block) is ToolResultBlock:
             inner = _placeheld(block.content, NO_RESULT_IMAGE, scribe)
             if len(inner) != len(block.content) or any(map(is_not, inner, block.content)):
                 new = block.replace(content=tuple(inner))
-                scribe.also_known(new, block)
+                scribe.alias(new, block)
                 block = new
         content.append(block)
     if len(content) == len(message.content) and not any(map(is_not, content, message.content)):
         return message
     new_message = message.replace(content=tuple(content))
-    scribe.also_known(new_message, message)
+    scribe.alias(new_message, message)
     return new_message
 
 
-def _placeheld(blocks: Sequence[Any], placeholder: str, scribe: Scribe) -> list[Any]:
+def _placeheld(blocks: Sequence[Any], placeholder: str, scribe: LossRecorder) -> list[Any]:
     out: list[Any] = []
     in_run = False
     for block in blocks:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 
 _INSTRUCTS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
-def in_front(request: Request, scribe: Scribe) -> Request:
+def in_front(request: Request, scribe: LossRecorder) -> Request:
     """The request with later instructions moved behind the first ones. What stood before them is
     then said in another order than before, which no prompt cache survives."""
     front: list[Message] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Scribe, Traits
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.record import Traits
 from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import Options
 
@@ -10,7 +11,7 @@ BILLED = "labels"
 """What the words are called where they are printed on the bill."""
 
 
-def tell_labels(options: Options, source: str | None, target: Traits, scribe: Scribe) -> None:
+def tell_labels(options: Options, source: str | None, target: Traits, scribe: LossRecorder) -> None:
     """Labels for a bill, where they are said as metadata, which bills do not show. The way back is
     the writer's to tell, who knows their grammar."""
     if source not in dialects() or target.metadata in (None, BILLED):

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlingua.dialects.base import (
-    PLACEHOLDER,
-    SYSTEM_MARK,
-    Scribe,
-    Traits,
-    compaction_as_text,
-)
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK, compaction_as_text
+from interlingua.dialects.record import Traits
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     TYPE_OF,
@@ -68,7 +64,7 @@ class Teller:
         self.answering = listener.is_client
         """A response goes to a client, who may see the thinking but cannot verify it."""
         self.issuers: dict[tuple[int, int], bool] = {}
-        self.scribe = Scribe(target.name, value, Report(target.name))
+        self.scribe = LossRecorder(target.name, value, Report(target.name))
         self.wording = Wording(self.name, self.traits, self.scribe)
 
     def request(self, request: Request) -> Request:
@@ -266,12 +262,12 @@ class Teller:
         for index, block in enumerate(blocks):
             if type(block) is TextBlock:
                 blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
-                self.scribe.also_known(blocks[index], block)
+                self.scribe.alias(blocks[index], block)
                 break
         return self.known(message.replace(role=_USER, content=tuple(blocks)), message)
 
     def known(self, new: Message, original: Message) -> Message:
-        self.scribe.also_known(new, original)
+        self.scribe.alias(new, original)
         return new
 
     # -- what only the issuer can read ------------------------------------------------------------
@@ -344,7 +340,7 @@ class Teller:
     def unsigned(self, block: Any) -> Any:
         self.scribe.lost(block, "signature", UNVERIFIED)
         new = block.replace(signature=None)
-        self.scribe.also_known(new, block)
+        self.scribe.alias(new, block)
         return new
 
     def is_home(self, message: Message, block: Any) -> bool:
@@ -369,7 +365,7 @@ class Teller:
                 if block.signature is not None:
                     return message
                 new = block.replace(signature=sentinel)
-                self.scribe.also_known(new, block)
+                self.scribe.alias(new, block)
                 reason = "no signature exists; the documented stand-in is sent"
                 self.scribe.lost(block, "signature", reason, kind="approximated", severity="info")
                 content = (*message.content[:index], new, *message.content[index + 1 :])
@@ -454,7 +450,7 @@ class Teller:
                 if new != old:
                     content = content or list(message.content)
                     content[index] = block.replace(**{field: new})
-                    self.scribe.also_known(content[index], block)
+                    self.scribe.alias(content[index], block)
             changed = changed or content is not None
             out.append(self.renamed(message, content) if content else message)
         return tuple(out) if changed else messages
@@ -498,7 +494,7 @@ class Teller:
                 inner.append(TextBlock(f"[{kind} of {block.tool_use_id} follows]"))
                 waiting.append(part)
             new = block.replace(content=tuple(inner))
-            self.scribe.also_known(new, block)
+            self.scribe.alias(new, block)
             content.append(new)
         return self.known(message.replace(content=tuple(content)), message)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Dialect, Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.record import Dialect
 from interlingua.model.tools import ToolDefinition
 from interlingua.retelling.crossing import is_foreign
 from interlingua.schemas import narrow
 
 
 def tools_for(
-    tools: tuple[ToolDefinition, ...], target: Dialect, scribe: Scribe, at_home: bool = False
+    tools: tuple[ToolDefinition, ...], target: Dialect, scribe: LossRecorder, at_home: bool = False
 ) -> tuple[ToolDefinition, ...]:
     """The tools that the target can take, with schemas that it reads."""
     if at_home:
@@ -19,7 +20,7 @@ def tools_for(
     return tools if same else tuple(out)
 
 
-def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefinition | None:
+def _tool(tool: ToolDefinition, target: Dialect, scribe: LossRecorder) -> ToolDefinition | None:
     if is_foreign(tool, target.name):
         reason = "a tool that another vendor defines, and that the model is not known to have"
         scribe.lost(tool, None, reason, severity="error")
@@ -34,5 +35,5 @@ def _tool(tool: ToolDefinition, target: Dialect, scribe: Scribe) -> ToolDefiniti
     if not dropped:
         return tool
     new = tool.replace(input_schema=schema)
-    scribe.also_known(new, tool)
+    scribe.alias(new, tool)
     return new

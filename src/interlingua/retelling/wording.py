@@ -10,7 +10,9 @@ from collections.abc import Callable
 from operator import not_
 from typing import Any
 
-from interlingua.dialects.base import EARLIER, PLACEHOLDER, Scribe, Traits
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import EARLIER, PLACEHOLDER
+from interlingua.dialects.record import Traits
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -45,7 +47,7 @@ REFUSED: dict[str, Callable[[str], bool] | None] = {
 class Wording:
     """The forms that one target refuses."""
 
-    def __init__(self, name: str, traits: Traits, scribe: Scribe) -> None:
+    def __init__(self, name: str, traits: Traits, scribe: LossRecorder) -> None:
         self.name = name
         self.refuses = REFUSED[traits.texts]
         self.of_all = traits.texts == "visible"
@@ -120,11 +122,11 @@ class Wording:
             else:
                 kept.append(part)
         new = block.replace(content=tuple(kept))
-        self.scribe.also_known(new, block)
+        self.scribe.alias(new, block)
         return new
 
     def _known(self, new: Message, original: Message) -> Message:
-        self.scribe.also_known(new, original)
+        self.scribe.alias(new, original)
         return new
 
     # -- lines to another service -----------------------------------------------------------------

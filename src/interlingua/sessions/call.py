@@ -19,7 +19,7 @@ import msgspec
 from interlingua.adapters.assemble import RequestContext
 from interlingua.adapters.stream import Incoming
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
-from interlingua.dialects.base import Written
+from interlingua.dialects.record import Written
 from interlingua.ids import Ulids
 from interlingua.losses import Report
 from interlingua.model.blocks import (

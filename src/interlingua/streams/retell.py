@@ -12,7 +12,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from interlingua.dialects.base import PLACEHOLDER, Dialect, Quiet, Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.words import PLACEHOLDER
+from interlingua.dialects.record import Dialect
 from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     Block,
@@ -323,7 +325,7 @@ def _differing(block: Any, last: Any) -> Iterator[str]:
             yield name
 
 
-def _moves(given: Response, new: Response, scribe: Scribe) -> dict[str, dict[int, int]]:
+def _moves(given: Response, new: Response, scribe: LossRecorder) -> dict[str, dict[int, int]]:
     """By message: the place of each block that is written, to its place in what was given; only
     where blocks were left out."""
     names = ["message", *[f"alternatives[{number}]" for number in range(len(new.alternatives))]]

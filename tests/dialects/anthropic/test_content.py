@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT
-from interlingua.dialects.base import SUMMARY
+from interlingua.dialects.kernel.words import SUMMARY
 from interlingua.model.blocks import (
     Block,
     Cache,

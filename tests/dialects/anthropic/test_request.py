@@ -8,7 +8,7 @@ import pytest
 
 from interlingua.dialects.anthropic import DIALECT
 from interlingua.dialects.anthropic.tables import DEFAULT_MAX_TOKENS, ROLES
-from interlingua.dialects.base import PLACEHOLDER
+from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.errors import ReadError
 from interlingua.model.blocks import AudioBlock, Source, TextBlock, ToolResultBlock, UnknownBlock
 from interlingua.model.exchange import Continues, Options, Request

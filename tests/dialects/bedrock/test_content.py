@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.anthropic import DIALECT as ANTHROPIC
-from interlingua.dialects.base import SUMMARY
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR
+from interlingua.dialects.kernel.words import SUMMARY
 from interlingua.model.blocks import (
     Citation,
     CompactionBlock,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import PLACEHOLDER
 from interlingua.dialects.bedrock import DIALECT
 from interlingua.dialects.bedrock.tables import ROLES
+from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.errors import ReadError
 from interlingua.model.blocks import (
     AudioBlock,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import PLACEHOLDER, SYSTEM_MARK
 from interlingua.dialects.gemini import DIALECT
 from interlingua.dialects.gemini.tables import TRAITS
+from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK
 from interlingua.errors import ReadError
 from interlingua.model.blocks import RedactedThinkingBlock, Source, TextBlock, VideoBlock
 from interlingua.model.exchange import Continues, Request

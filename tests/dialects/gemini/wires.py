@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from interlingua.dialects.base import Written
 from interlingua.dialects.gemini import DIALECT
+from interlingua.dialects.record import Written
 from interlingua.losses import Report
 from interlingua.model import codec
 from interlingua.model.base import same

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import ERROR_MARK
+from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.ollama import DIALECT
 from interlingua.dialects.ollama.tables import DEFAULT_SCHEMA
 from interlingua.ids import is_synthetic_tool_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import PLACEHOLDER
+from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.dialects.ollama import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model.blocks import (

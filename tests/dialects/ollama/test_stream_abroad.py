@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import interlingua as il
-from interlingua.dialects.base import PLACEHOLDER
+from interlingua.dialects.kernel.words import PLACEHOLDER
 from interlingua.dialects.ollama import DIALECT
 from interlingua.losses import Report
 from interlingua.model.events import (

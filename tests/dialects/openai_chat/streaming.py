@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import interlingua as il
-from interlingua.dialects.base import Dialect
 from interlingua.dialects.openai_chat import DIALECT
+from interlingua.dialects.record import Dialect
 from interlingua.losses import Report
 from interlingua.model.events import (
     BlockEnd,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.openai_chat.request import write_request
 from interlingua.losses import Report
@@ -18,7 +18,7 @@ from tests.dialects.openai_chat.wires import assistant, losses, made, result, te
 
 def sent(host: str, *messages: Message, **more: Any) -> tuple[dict[str, Any], Report]:
     request = Request(messages, "model", **more)
-    scribe = Scribe("openai-chat", request, Report("openai-chat"))
+    scribe = LossRecorder("openai-chat", request, Report("openai-chat"))
     return write_request(request, scribe, host), scribe.report
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.dialects.base import ERROR_MARK, PLACEHOLDER
+from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER
 from interlingua.dialects.openai_chat import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model.blocks import (

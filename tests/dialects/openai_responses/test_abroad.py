@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlingua.dialects.base import Written
 from interlingua.dialects.openai_responses import DIALECT
+from interlingua.dialects.record import Written
 from interlingua.model.blocks import Cache, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message

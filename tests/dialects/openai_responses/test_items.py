@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typing_extensions as te
 
-from interlingua.dialects.base import SUMMARY
+from interlingua.dialects.kernel.words import SUMMARY
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.model.blocks import (
     CompactionBlock,

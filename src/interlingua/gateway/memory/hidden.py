@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.dialects.base import PLACEHOLDER, Dialect, form_of, keep
+from interlingua.dialects.kernel.kept import form_of, keep
+from interlingua.dialects.kernel.words import PLACEHOLDER
+from interlingua.dialects.record import Dialect
 from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import (
     SUMMARY,

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua import formats
-from interlingua.dialects.base import Written
+from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError
 from interlingua.gateway.paths.bodies import read
 from interlingua.gateway.paths.callers import ApiError, answer

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message

@@ -13,9 +13,9 @@ import msgspec
 
 from interlingua.dialects.anthropic import tables as anthropic
 from interlingua.dialects.anthropic.usage import read_usage as read_anthropic_usage
+from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.openai_chat import tables as chat
 from interlingua.dialects.openai_chat.usage import read_usage as read_chat_usage
-from interlingua.dialects.shape import ShapeError
 from interlingua.model.metadata import StopReason, Usage
 
 

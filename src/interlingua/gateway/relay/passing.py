@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from interlingua.dialects.base import Dialect
+from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.relay.ends import BROKEN_OFF, End
 from interlingua.gateway.relay.errors_down import body_down

@@ -17,7 +17,7 @@ from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
 from interlingua.client.transport import Limits as HttpLimits
 from interlingua.client.tries import Clock, tried
-from interlingua.dialects.base import Written
+from interlingua.dialects.record import Written
 from interlingua.errors import LossError, WriteError
 from interlingua.fitting.fit import fit
 from interlingua.fitting.keys import touches

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from interlingua.arguments import recover, spelled, to_text
-from interlingua.dialects.base import form_of, keep, kept
+from interlingua.dialects.kernel.kept import form_of, keep, kept
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.dialects.base import keep
+from interlingua.dialects.kernel.kept import keep
 from interlingua.errors import ReadError, found
 from interlingua.model.blocks import Block, ThinkingBlock
 from interlingua.model.message import Message, Role

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import form_of, keep
+from interlingua.dialects.kernel.kept import form_of, keep
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.ui_message.tables import NAME
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import form_of, keep, kept
+from interlingua.dialects.kernel.kept import form_of, keep, kept
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,

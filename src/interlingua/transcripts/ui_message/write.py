@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from interlingua.arguments import spelled
-from interlingua.dialects.base import form_of, kept
+from interlingua.dialects.kernel.kept import form_of, kept
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
