@@ -10,20 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.gateway.sessions.elsewhere import turn_of
 from interlingua.model import events as ev
+from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.codec import dumps
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageStatus
 from interlingua.store.base import AsyncStore
+from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import EventRow
 
 WAITING = 1000
 """Pieces that one watcher may be behind; who is slower is sent away, and can come back."""
 POLL = 0.5
 """Seconds between two looks at the trace while nothing is heard: turns of other workers."""
+POLL_SAYING = 0.2
+"""The same while another worker gets an answer."""
 BEAT = 15.0
 LATE = 5.0
 """Seconds for the rest of an answer that the store has whole already."""
@@ -81,6 +88,8 @@ class Hub:
     def __init__(self) -> None:
         self._watchers: dict[str, list[Watcher]] = {}
         self.closed = asyncio.Event()
+        self.is_local: Callable[[str], bool] = lambda session_id: False
+        """Whether this process has a turn under way in a session."""
 
     def watch(self, session_id: str) -> Watcher:
         watcher = Watcher()
@@ -234,6 +243,7 @@ class _Watching:
         self._session_id = session_id
         self._after = after
         self._types = types
+        self._overheard = Overheard()
 
     async def run(self) -> AsyncIterator[bytes]:
         last = time.monotonic()
@@ -242,7 +252,15 @@ class _Watching:
             async for out in self._trace():
                 heard = True
                 yield out
-            piece = await self.watcher.next(POLL)
+            try:
+                elsewhere = await self._listen()
+            except NotFoundError:
+                yield frame("error", {"code": "session_not_found", "after": self._after})
+                return
+            for out in self._shown(elsewhere):
+                heard = True
+                yield out
+            piece = await self.watcher.next(POLL_SAYING if self._overheard.id else POLL)
             if piece is not None:
                 if piece.name == "message.start":  # what led to it stands before it
                     async for out in self._trace():
@@ -261,6 +279,27 @@ class _Watching:
                 yield b": ping\n\n"
         yield frame("error", {"code": "shutting_down", "after": self._after})
 
+    async def _listen(self) -> list[Piece]:
+        """What another worker has stored of the answer that it gets."""
+        row = await self._store.session(self._session_id)
+        if turn_of(row) is None or self._hub.is_local(self._session_id):
+            return []
+        tail = await self._store.tail(self._session_id, 1)
+        if not tail or tail[0].metadata.status is not MessageStatus.PARTIAL:
+            return []
+        return self._overheard.growth(tail[0])
+
+    async def _rest(self, row: EventRow) -> list[Piece]:
+        """The end of an answer of another worker that was overheard."""
+        id = row.payload.get("message_id")
+        if id is None or id != self._overheard.id:
+            return []
+        try:
+            message = await self._store.message(self._session_id, id)
+        except NotFoundError:
+            return []
+        return self._overheard.end(message)
+
     async def _trace(self) -> AsyncIterator[bytes]:
         """Events that are stored now. Before the end of a call come the pieces of its answer."""
         while True:
@@ -273,6 +312,9 @@ class _Watching:
                         break
                     if self._shows(piece.name):
                         yield frame(piece.name, piece.fields)
+                if row.type in _ANSWERED:
+                    for out in self._shown(await self._rest(row)):
+                        yield out
                 self._after = row.seq
                 if self._shows(row.type):
                     yield frame(row.type, told(row), row.seq)
@@ -288,5 +330,46 @@ class _Watching:
                 return
             piece = await self.watcher.next(POLL)
 
+    def _shown(self, pieces: Sequence[Piece]) -> list[bytes]:
+        return [frame(piece.name, piece.fields) for piece in pieces if self._shows(piece.name)]
+
     def _shows(self, name: str) -> bool:
         return bool(name) and (not self._types or name in self._types)
+
+
+class Overheard:
+    """An answer of another worker, as far as it was told: what is stored of it grows."""
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        self._lengths: dict[int, int] = {}
+
+    def growth(self, message: Message) -> list[Piece]:
+        """What is new of it."""
+        out: list[Piece] = []
+        if message.id != self.id:
+            self.id, self._lengths = message.id, {}
+            start = {"role": message.role.value, "model": message.metadata.response_model}
+            out.append(Piece("message.start", {"message_id": self.id, **start}))
+        for number, block in enumerate(message.content):
+            if isinstance(block, (TextBlock, ThinkingBlock)):
+                known = self._lengths.get(number, 0)
+                self._lengths[number] = max(known, len(block.text))
+                if len(block.text) > known:
+                    name = "text.delta" if isinstance(block, TextBlock) else "thinking.delta"
+                    at = {"message_id": self.id, "content_block_index": number}
+                    out.append(Piece(name, {**at, "text": block.text[known:]}))
+        return out
+
+    def end(self, message: Message) -> list[Piece]:
+        """The rest of it, and all of it."""
+        stop = message.metadata.stop_reason
+        whole = {
+            "message_id": message.id,
+            "stop_reason": None if stop is None else stop.value,
+            "final_content": plain(message.content),
+            "usage": plain(message.metadata.usage),
+        }
+        out = [*self.growth(message), Piece("message.complete", whole)]
+        self.id, self._lengths = None, {}
+        return out

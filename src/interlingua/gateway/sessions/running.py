@@ -92,6 +92,7 @@ class Turns:
         self.hub = Hub()
         self.elsewhere = Elsewhere(store)
         self._running: dict[str, Running] = {}
+        self.hub.is_local = lambda session_id: session_id in self._running
         self._tending: asyncio.Task[None] | None = None
         self.set_up()
 

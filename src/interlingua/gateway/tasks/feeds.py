@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 POLL = 0.5
 """Seconds between two looks at what other processes have told."""
+POLL_SAYING = 0.2
+"""The same while one of them gets an answer: who reads wants to see it grow."""
 SOON = 0.03
 """Seconds in which pieces of an answer are gathered before readers are told of them."""
 BEAT = 15.0
@@ -151,10 +153,15 @@ class Feed:
         else:
             self.live.done = True
 
+    @property
+    def is_said_elsewhere(self) -> bool:
+        """Whether another process gets an answer now."""
+        return self._row.generating and not self.is_local()
+
     def behind(self, count: int, changed_at: int) -> bool:
         """Whether the store has more than is known here."""
-        other = self._row.generating and not self.is_local()
-        return count > self.seq or changed_at != self._row.changed_at or other
+        changed = changed_at != self._row.changed_at
+        return count > self.seq or changed or self.is_said_elsewhere
 
     # What readers ask
 
@@ -237,7 +244,8 @@ class Feeds:
 
     async def _poll(self) -> None:
         while self._feeds and not self.closed.is_set():
-            await asyncio.sleep(POLL)
+            saying = any(feed.is_said_elsewhere for feed in self._feeds.values())
+            await asyncio.sleep(POLL_SAYING if saying else POLL)
             try:
                 await self._look()
             except StoreError as odd:

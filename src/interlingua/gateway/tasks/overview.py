@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Container
 from contextlib import suppress
+
+from msgspec.structs import replace
 
 from interlingua.gateway.tasks import told
 from interlingua.gateway.tasks.feeds import BEAT, POLL
@@ -22,6 +24,8 @@ logger = logging.getLogger(__name__)
 OVERLAP = 10_000_000
 """Microseconds that are looked at again: of two changes, the earlier one may be stored later."""
 PAGE = 1000
+GONE_EVERY = 4
+"""Looks between two at whether tasks are still there: one that is deleted tells nobody."""
 GATHER = 0.05
 """Seconds in which changes are gathered before the store is asked again."""
 
@@ -33,7 +37,16 @@ class Reader:
         self.owner = owner
         self.pending: dict[str, TaskRow] = {}
         self.known: dict[str, int] = {}
+        self.rows: dict[str, TaskRow] = {}
+        """Its tasks as they were told last."""
         self.woken = asyncio.Event()
+
+    def gone(self, there: Container[str], at: int) -> None:
+        """Tasks that are no longer there have ended."""
+        for row in [row for id, row in self.rows.items() if id not in there]:
+            self.put(
+                replace(row, status="idle", ended_at=at, changed_at=max(at, row.changed_at + 1))
+            )
 
     def put(self, row: TaskRow) -> None:
         if row.owner == self.owner and self._is_new(row):
@@ -55,8 +68,10 @@ class Reader:
         for row in rows:
             if row.ended_at is None:
                 self.known[row.id] = row.changed_at
+                self.rows[row.id] = row
             else:
                 self.known.pop(row.id, None)
+                self.rows.pop(row.id, None)
 
 
 class Overview:
@@ -114,10 +129,13 @@ class Overview:
             yield b": ping\n\n"
 
     async def _poll(self) -> None:
-        self._since, self._seen = 0, {}
+        self._since, self._seen, looks = 0, {}, 0
         while self._readers and not self.closed.is_set():
             try:
                 await self._look()
+                looks += 1
+                if looks % GONE_EVERY == 0:
+                    await self._look_for_gone()
             except StoreError as odd:
                 logger.warning("tasks_not_read", extra={"why": odd.reason})
             await asyncio.sleep(GATHER)
@@ -142,6 +160,15 @@ class Overview:
         self._since = max([self._since, *[row.changed_at for row in rows]])
         old = self._since - 2 * OVERLAP
         self._seen = {id: at for id, at in self._seen.items() if at > old}
+
+    async def _look_for_gone(self) -> None:
+        """Another process may have deleted a task before anybody here heard that it ended."""
+        known = sorted({id for reader in self._readers for id in reader.rows})
+        if known:
+            there, at = await self._store.watch_tasks(known), await self._store.tasks_clock()
+            for reader in self._readers:
+                # Only those that were asked for: a new one may have come in the meantime.
+                reader.gone({*there, *(reader.rows.keys() - set(known))}, at)
 
     def close(self) -> None:
         self.closed.set()
