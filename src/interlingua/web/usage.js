@@ -9,13 +9,15 @@ const COLUMNS = {
   Output: "output_tokens",
 };
 
+const count = (number) => number.toLocaleString();
+
 /** What is known about one message, as a line. */
 export function facts({ model, response_model: answered, usage, status }) {
   const known = usage ?? {};
   const parts = [
     model ?? answered,
-    known.input_tokens == null ? null : `${known.input_tokens} + ${known.output_tokens ?? 0} tokens`,
-    known.cached_input_tokens ? `${known.cached_input_tokens} from cache` : null,
+    known.input_tokens == null ? null : `${count(known.input_tokens)} + ${count(known.output_tokens ?? 0)} tokens`,
+    known.cached_input_tokens ? `${count(known.cached_input_tokens)} from cache` : null,
     known.cost_usd == null ? null : `$${known.cost_usd}`,
     status && status !== "complete" ? status : null,
   ];

@@ -93,9 +93,9 @@ async def plant(place: Place, said: list[str]) -> tuple[str, str]:
         return task, tool
 
 
-def unharmed(page: Any) -> None:
+def unharmed(page: Any, images: int = 0) -> None:
     assert page.evaluate("window.ran") is None
-    assert page.locator("main").locator(STRANGE.replace(", form", "")).count() == 0
+    assert page.locator("main").locator(STRANGE.replace(", form", "")).count() == images
     assert page.locator("main form").count() <= 1, "our own"
 
 

@@ -20,6 +20,9 @@ from tests.gateway.page.conftest import Place
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
 
+from tests.gateway.page.test_browser import start
+from tests.gateway.page.test_injections import payloads, unharmed
+
 expect.set_options(timeout=20_000)
 
 CLAUDE, GPT = "anthropic:claude-sonnet-4-6", "openai:gpt-5"
@@ -329,6 +332,52 @@ def test_an_exported_file_shows_the_page_without_a_server(
     assert len(odd) == 1, "of the last line alone"
     assert "TrustedHTML" in odd[0] or "Trusted" in odd[0]
     assert KEY not in file.read_text()
+    context.close()
+
+
+def test_no_script_runs_in_a_transcript_or_its_file(
+    page: Any, browser: Any, place: Place, tmp_path: Path
+) -> None:
+    said = payloads()
+    blocks = [
+        Message.assistant([ThinkingBlock(text), TextBlock(text)]) if at % 2 else Message.user(text)
+        for at, text in enumerate(said)
+    ]
+    picture = ImageBlock(Source("base64", said[0]), media_type="image/png", name=said[1])
+    row, _ = plant(place, [*blocks, Message.user([picture])], name=said[2], folder=said[3])
+    show(page, row)
+    expect(articles(page)).to_have_count(100)
+    expect(page.get_by_role("heading", level=1)).to_have_text(said[2])
+    unharmed(page, images=1)
+    page.get_by_text("Export", exact=True).click()
+    page.get_by_label("Redact:").uncheck()
+    _, path = export(page, "html")
+    file = tmp_path / "x.html"
+    file.write_bytes(path.read_bytes())
+    context = browser.new_context(offline=True)
+    other = context.new_page()
+    other.goto(file.as_uri())
+    for count in (200, 300, 301):
+        other.get_by_role("button", name="Earlier messages").evaluate("button => button.click()")
+        expect(articles(other)).to_have_count(count)
+    assert other.locator("article.user .text").all_text_contents() == said[::2]
+    unharmed(other, images=1)
+    context.close()
+
+
+def test_no_border_is_clipped_on_a_telephone(browser: Any, place: Place) -> None:
+    context = browser.new_context(base_url=place.base, viewport={"width": 360, "height": 700})
+    page = context.new_page()
+    page.goto("/")
+    start(page, place.home / "narrow", "hello")
+    expect(articles(page, "assistant")).to_contain_text("Answer")
+    inside = """() => {
+        const around = document.querySelector('.conversation');
+        const right = around.getBoundingClientRect().left + around.clientLeft + around.clientWidth;
+        return [...around.querySelectorAll('article')]
+            .every((each) => each.getBoundingClientRect().right <= right);
+    }"""
+    assert page.evaluate(inside)
     context.close()
 
 
