@@ -32,7 +32,7 @@ def test_every_term_can_be_said(store: Store) -> None:
     user = ok("users", "add", "Ada", "--email", "ada@example.org").strip()
     arguments = "--daily 1.50 --monthly 20 --requests-per-minute 60 --tokens-per-minute 1000"
     arguments += " --concurrent 4 --refuse-losses --keep-content --allow-unpriced --allow-unbounded"
-    arguments += " --read-metrics --expires 90d"
+    arguments += " --read-metrics --fetch-media --expires 90d"
     arguments += " --model openai:gpt-5 --model anthropic:claude-opus-5-5"
     told("keys", "issue", "k", "--user", "Ada", "--team", "Engines", *arguments.split())
     (key,) = store.keys()
@@ -44,6 +44,7 @@ def test_every_term_can_be_said(store: Store) -> None:
     assert key.allow_unpriced
     assert key.allow_unbounded
     assert key.read_metrics
+    assert key.fetch_media is True
     assert key.allowed_models == ("openai:gpt-5", "anthropic:claude-opus-5-5")
     assert key.expires_at is not None
     assert abs(key.expires_at - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=5)
@@ -52,8 +53,11 @@ def test_every_term_can_be_said(store: Store) -> None:
 
 def test_terms_are_changed_and_taken_away(store: Store) -> None:
     ok("keys", "issue", "k", "--daily", "5", "--keep-content", "--expires", "1h")
-    ok("keys", "change", "k", "--daily", "none", "--concurrent", "2", "--no-content")
     (key,) = store.keys()
+    assert key.fetch_media is None
+    ok("keys", "change", "k", "--daily", "none", "--concurrent", "2", "--no-content", "--no-fetch")
+    (key,) = store.keys()
+    assert key.fetch_media is False
     assert key.daily_cap_usd is None
     assert key.concurrent == 2
     assert not key.keep_content

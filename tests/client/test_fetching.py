@@ -15,6 +15,7 @@ from aiohttp import web
 import interlingua as il
 from interlingua.client.fetching import Inlined, MediaFetcher
 from interlingua.client.public import is_public
+from interlingua.client.tries import Clock
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     AudioBlock,
@@ -447,6 +448,41 @@ def test_what_cannot_be_fetched_is_left_out_and_the_call_goes_on() -> None:
             assert (loss.kind, loss.severity) == ("dropped", "error")
             assert "not one of the public internet" in loss.reason
             assert answer.response.message.text == "a cat"
+
+    asyncio.run(go())
+
+
+def test_another_try_of_a_call_does_not_fetch_again() -> None:
+    async def go() -> None:
+        fetcher = MediaFetcher(also_at=[HERE])
+        async with site({"/a.png": ("image/png", PIXEL), "/b.png": ("image/png", PIXEL)}) as here:
+            a, b = image(here.url()), image(here.url("/b.png"))
+            first, both = (Request((Message(Role.USER, each),)) for each in ((a,), (a, b)))
+            kept: dict[Any, Any] = {}
+            for request, asked in ((first, 1), (first, 1), (both, 2)):
+                told = await fetcher.inlined(request, LLAVA, kept=kept)
+                assert len(here.asked) == asked
+                assert [note.problem for note in told.notes] == [None] * len(told.notes)
+        await fetcher.close()
+
+    asyncio.run(go())
+
+
+def test_a_client_that_tries_again_fetches_once_and_keeps_nothing() -> None:
+    async def go() -> None:
+        async with site() as here, scripted("ollama", REPLY, REPLY, REPLY) as server:
+            fetcher = MediaFetcher(also_at=[HERE])
+            async with il.AsyncClient(
+                base_urls={"ollama": server.url}, environ={}, fetch_media=fetcher
+            ) as client:
+                asker = client.asker
+                call = client.call("ollama:llava", il.Message(Role.USER, (image(here.url()),)))
+                for _ in range(2):
+                    await asker.answer("ollama:llava", call, Clock(None))
+                assert len(here.asked) == 1
+                client.end(call.id)
+                await asker.answer("ollama:llava", call, Clock(None))
+                assert len(here.asked) == 2
 
     asyncio.run(go())
 

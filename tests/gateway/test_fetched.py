@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 
 from interlingua.client.fetching import MediaFetcher
+from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
+from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway import config
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.state import NoKeys, Principal
 from tests.client.test_fetching import HERE, PIXEL, site
-from tests.gateway.loops import ScriptedProvider, post
+from tests.gateway.loops import Answered, ScriptedProvider, post
 from tests.gateway.test_fitted import SAID, Listening
 
 OWN = {"models": ["claude-opus-4-8"], "media": {"by_url": "no"}}
@@ -38,7 +42,12 @@ def body(model: str, url: str) -> dict[str, Any]:
 
 
 async def through(
-    provider: ScriptedProvider, model: str, url: str, settings: Settings, **fetching: Any
+    provider: ScriptedProvider,
+    model: str,
+    url: str,
+    settings: Settings,
+    keys: NoKeys | None = None,
+    **fetching: Any,
 ) -> Any:
     """What the provider was asked."""
     places = {key: f"http://127.0.0.1:9/{key}" for key in ("anthropic", "ollama")}
@@ -46,6 +55,7 @@ async def through(
         settings,
         targets=Targets(keys={"anthropic": "k"}, base_urls=places, environ={}, profiles=[OWN]),
         transport=provider,
+        keys=keys,
         fetcher=MediaFetcher(**{"also_at": [HERE], **fetching}),
     )
     status, data = await post(App(gateway), "/v1/messages", body(model, url))
@@ -75,6 +85,51 @@ def test_a_gateway_fetches_where_that_is_switched_on(settings: Settings, fetched
             (message,) = (await through(provider, "eye", here.url(), settings))["messages"]
             assert message.get("images") == ([DATA] if fetched else None)
             assert len(here.asked) == fetched
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("key", "fetched"), [(True, True), (False, False), (None, True)])
+def test_a_key_has_a_switch_of_its_own(key: bool | None, fetched: bool) -> None:
+    async def go() -> None:
+        async with site() as here:
+            provider = ScriptedProvider("ollama", [SHOWN])
+            settings = seeing(not key, here=None if key is None else not key)
+            await through(provider, "eye", here.url(), settings, keys=OneKey(key))
+            assert len(here.asked) == fetched
+
+    asyncio.run(go())
+
+
+class OneKey(NoKeys):
+    """Everybody has the same key."""
+
+    def __init__(self, fetch_media: bool | None) -> None:
+        self._principal = Principal(key_id="gk_1", fetch_media=fetch_media)
+
+    async def find(self, token: str | None) -> Principal:
+        return self._principal
+
+
+class Tired(ScriptedProvider):
+    """A provider that is overloaded at first."""
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Answered:
+        told = await super().send(request, limits)
+        if len(self.asked) == 1:
+            told.status = 503
+        return told
+
+
+def test_another_try_does_not_fetch_again() -> None:
+    async def go() -> None:
+        async with site() as here:
+            provider = Tired("ollama", [{"error": "overloaded"}, SHOWN])
+            settings = dataclasses.replace(seeing(True), retry=RetryPolicy(1, first=0.0))
+            await through(provider, "eye", here.url(), settings)
+            assert len(here.asked) == 1
+            for wire in provider.asked:
+                assert wire["messages"][0]["images"] == [DATA]
 
     asyncio.run(go())
 

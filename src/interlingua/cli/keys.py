@@ -63,6 +63,9 @@ def _terms(function: F) -> F:
         click.option(
             "--read-requests/--own-requests", default=None, help="See the requests of all keys."
         ),
+        click.option(
+            "--fetch-media/--no-fetch", default=None, help="Media by URL is fetched for it, or not."
+        ),
         click.option("--expires", type=SPAN, help="In 90d, 12h, 4w; `none` for never."),
     )[::-1]:
         function = option(function)

@@ -7,7 +7,7 @@ from interlingua.client.answer import Answer
 from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.failures import placed
-from interlingua.client.fetching import MediaFetcher
+from interlingua.client.fetching import Kept, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.middleware import Call
 from interlingua.client.stamp import stamped
@@ -43,6 +43,8 @@ class Asker:
         self.max_bytes = max_bytes
         self._timeout = timeout
         self._fetcher = fetcher
+        self._fetched: dict[str, Kept] = {}
+        """What was fetched for calls under way, so that another try does not fetch it again."""
         self.lessons = lessons
 
     def target(self, model: str, call: Call) -> Target:
@@ -52,6 +54,10 @@ class Asker:
         if call.profile is False or (call.profile is not None and is_first):
             return found.fitted_to(call.profile)
         return found
+
+    def ended(self, call_id: str) -> None:
+        """A call is over: nothing has to be kept for it."""
+        self._fetched.pop(call_id, None)
 
     async def close(self) -> None:
         await self.transport.close()
@@ -64,7 +70,8 @@ class Asker:
         if self._fetcher is None:
             return self.targets.prepare(call.request, target, call.stream)
         target = self.targets.for_request(target, call.request)
-        given = await self._fetcher.inlined(call.request, target.profile, clock.left())
+        kept = self._fetched.setdefault(call.id, {})
+        given = await self._fetcher.inlined(call.request, target.profile, clock.left(), kept)
         prepared = self.targets.prepare(given.request, target, call.stream)
         given.tell(prepared.report)
         return prepared

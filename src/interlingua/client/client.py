@@ -308,6 +308,7 @@ class AsyncClient:
 
     def end(self, id: str) -> None:
         self._calls.pop(id, None)
+        self.asker.ended(id)
 
     def failed(self, call: Call, error: CallError) -> CallError:
         """An error on its way out."""

@@ -63,6 +63,11 @@ class Fetched(NamedTuple):
     data: bytes
 
 
+_Key = tuple[type, str]
+Kept = dict[_Key, Fetched]
+"""What was fetched already, by the kind of its block and its address."""
+
+
 class Note(NamedTuple):
     """What became of one block; `problem` is why it could not be had."""
 
@@ -143,10 +148,15 @@ class MediaFetcher:
         await self._transport.close()
 
     async def inlined(
-        self, request: Request, profile: Profile | None, left: float | None = None
+        self,
+        request: Request,
+        profile: Profile | None,
+        left: float | None = None,
+        kept: Kept | None = None,
     ) -> Inlined:
         """The request with its media's data in place of addresses, where the model wants that.
-        `left` are the seconds that there are for all of it."""
+        `left` are the seconds that there are for all of it; `kept` is what was fetched for an
+        earlier try of the same call, and is added to."""
         if profile is None:
             return Inlined(request)
         wanted = _wanted(request.messages, profile)
@@ -155,8 +165,15 @@ class MediaFetcher:
         room = Room(self._max_bytes)
         seconds = least(self._seconds, left)
         asked = list(wanted)[: self._most]
-        came = await asyncio.gather(*[self._try(*each, room, seconds) for each in asked])
-        return _told(request, profile, dict(zip(asked, came, strict=True)), self._most)
+        had = {} if kept is None else {key: kept[key] for key in asked if key in kept}
+        for each in had.values():
+            room.take(len(each.data))
+        new = [key for key in asked if key not in had]
+        came = await asyncio.gather(*[self._try(*each, room, seconds) for each in new])
+        got: dict[_Key, Fetched | Unfetched] = {**had, **dict(zip(new, came, strict=True))}
+        if kept is not None:
+            kept |= {key: each for key, each in got.items() if isinstance(each, Fetched)}
+        return _told(request, profile, got, self._most)
 
     async def _try(
         self, kind: type, url: str, room: Room, seconds: float | None
@@ -244,8 +261,6 @@ async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
 
 
 # -- in a request ---------------------------------------------------------------------------------
-
-_Key = tuple[type, str]
 
 
 def _wanted(messages: Sequence[Message], profile: Profile) -> dict[_Key, None]:

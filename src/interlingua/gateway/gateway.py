@@ -112,13 +112,18 @@ class Gateway:
             if close is not None:
                 await close()
 
-    async def inlined(self, request: Request, way: Way, target: Target) -> Inlined:
+    async def inlined(
+        self, request: Request, way: Way, target: Target, exchange: Exchange
+    ) -> Inlined:
         """The request with the data of its media in place of addresses, where its model wants that
-        and it is switched on."""
-        wanted = self.settings.fetch_media if way.fetch_media is None else way.fetch_media
-        if not wanted:
+        and it is switched on: for the key, else for the route, else for all. What was fetched for
+        an exchange is kept until it ends, for its next try."""
+        said = (exchange.principal.fetch_media, way.fetch_media, self.settings.fetch_media)
+        if not next((each for each in said if each is not None), False):
             return Inlined(request)
-        return await self.fetcher.inlined(request, target.profile)
+        if exchange.fetched is None:
+            exchange.fetched = {}
+        return await self.fetcher.inlined(request, target.profile, kept=exchange.fetched)
 
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""

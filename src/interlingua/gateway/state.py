@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from msgspec import UNSET, UnsetType
 
 from interlingua.client.answer import Attempt
+from interlingua.client.fetching import Kept
 from interlingua.client.targets import Target
 from interlingua.gateway.relay.sizes import Most
 from interlingua.losses import Report
@@ -35,6 +36,8 @@ class Principal:
     """A request that cannot be said without a loss is refused."""
     keep_content: bool = False
     """Whether what is said may be stored."""
+    fetch_media: bool | None = None
+    """Whether media by URL is fetched for models that want its data; None: as settings say."""
     capped: bool = False
     """Whether there is any cap to look at."""
     metered: bool = False
@@ -71,6 +74,8 @@ class Exchange:
     attempts: int = 0
     tries: tuple[Attempt, ...] = ()
     """What came of each attempt."""
+    fetched: Kept | None = None
+    """Media that was fetched for it, until there is an answer."""
     action: str = "generate"
     session_id: str | None = None
     """The session whose turn asks."""

@@ -9,7 +9,7 @@ an older version refuses the result.
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 9
 """Of the tables; the `schema_version` of a row is that of the message format."""
 
 _OWNER_STATUS = "CHECK (status IN ('active', 'disabled'))"
@@ -267,6 +267,9 @@ _REQUESTS = (
 """What passed the gateway, one row for each request that is over: names, counts and times, and
 nothing that was said. `seq` is the order in which they were written."""
 
+_FETCHING_KEYS = ("ALTER TABLE keys ADD COLUMN fetch_media INTEGER",)
+"""Whether media by URL is fetched for a key; NULL: as the gateway's settings say."""
+
 
 def _typed(statements: tuple[str, ...], json: str, big: str) -> tuple[str, ...]:
     return tuple(text.format(json=json, big=big) for text in statements)
@@ -287,6 +290,8 @@ MIGRATIONS: dict[tuple[str, int], tuple[str, ...]] = {
     ("postgres", 6): _FREEDOMS_OF_KEYS,
     ("sqlite", 7): _typed(_REQUESTS, "TEXT", "INTEGER"),
     ("postgres", 7): _typed(_REQUESTS, "JSON", "BIGINT"),
+    ("sqlite", 8): _FETCHING_KEYS,
+    ("postgres", 8): _FETCHING_KEYS,
 }
 """(engine, version) to the statements that make the next version of it."""
 

@@ -53,6 +53,7 @@ class KeyRow(msgspec.Struct, frozen=True, omit_defaults=True):
     allow_unbounded: bool = False
     read_metrics: bool = False
     read_requests: bool = False
+    fetch_media: bool | None = None
     user_caps: tuple[Decimal | None, Decimal | None] = (None, None)
     team_caps: tuple[Decimal | None, Decimal | None] = (None, None)
 
@@ -113,6 +114,7 @@ class Reference(Work):
             int(key.allow_unbounded),
             int(key.read_metrics),
             int(key.read_requests),
+            None if key.fetch_media is None else int(key.fetch_media),
         )
 
     def _amount(self, cap: Decimal | None) -> str | None:
@@ -197,8 +199,8 @@ def _money(text: str | None) -> Decimal | None:
 def _key_row(row: Sequence[Any]) -> KeyRow:
     id, secret_hash, name, path, models, day, month, user, team, status, end, grace, at = row[:13]
     account, expires, requests, tokens, concurrent, refuse, keep, unpriced = row[13:21]
-    unbounded, metrics, requests_of_all, off = row[21:25]
-    user_day, user_month, team_day, team_month = map(_money, row[25:])
+    unbounded, metrics, requests_of_all, fetch, off = row[21:26]
+    user_day, user_month, team_day, team_month = map(_money, row[26:])
     return KeyRow(
         id,
         secret_hash,
@@ -225,6 +227,7 @@ def _key_row(row: Sequence[Any]) -> KeyRow:
         bool(unbounded),
         bool(metrics),
         bool(requests_of_all),
+        None if fetch is None else bool(fetch),
         (user_day, user_month),
         (team_day, team_month),
     )

@@ -36,14 +36,14 @@ _KEY_COLUMNS = (
     "id, secret_hash, name, workspace_path, allowed_models_json, daily_cap_usd, monthly_cap_usd,"
     " user_id, team_id, status, revoked_at, grace_period_until, created_at, account_id,"
     " expires_at, requests_per_minute, tokens_per_minute, concurrent, refuse_losses, keep_content,"
-    " allow_unpriced, allow_unbounded, read_metrics, read_requests"
+    " allow_unpriced, allow_unbounded, read_metrics, read_requests, fetch_media"
 )
 _KEY = (
     "SELECT k.id, k.secret_hash, k.name, k.workspace_path, {models}, k.daily_cap_usd,"
     " k.monthly_cap_usd, k.user_id, k.team_id, k.status, k.revoked_at, k.grace_period_until,"
     " k.created_at, k.account_id, k.expires_at, k.requests_per_minute, k.tokens_per_minute,"
     " k.concurrent, k.refuse_losses, k.keep_content, k.allow_unpriced, k.allow_unbounded,"
-    " k.read_metrics, k.read_requests,"
+    " k.read_metrics, k.read_requests, k.fetch_media,"
     " coalesce(u.status, '') = 'disabled' OR coalesce(t.status, '') = 'disabled',"
     " u.daily_cap_usd, u.monthly_cap_usd, t.daily_cap_usd, t.monthly_cap_usd"
     " FROM keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN teams t ON t.id = k.team_id"
@@ -273,7 +273,7 @@ class Statements(NamedTuple):
     usage_now: str = f"SELECT {_USAGE} FROM messages m WHERE m.session_id = ? AND m.id = ?{{lock}}"
     set_metadata: str = "UPDATE messages SET metadata_json = {json} WHERE session_id = ? AND id = ?"
 
-    save_key: str = _upsert("keys", _KEY_COLUMNS, "?, ?, ?, ?, {json}" + ", ?" * 19)
+    save_key: str = _upsert("keys", _KEY_COLUMNS, "?, ?, ?, ?, {json}" + ", ?" * 20)
     key: str = f"{_KEY} WHERE k.id = ?"
     key_by_hash: str = f"{_KEY} WHERE k.secret_hash = ?"
     keys: str = f"{_KEY} WHERE k.id > ? ORDER BY k.id LIMIT ?"

@@ -51,6 +51,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     allow_unbounded: bool = False
     read_metrics: bool = False
     read_requests: bool = False
+    fetch_media: bool | None = None
     expires_at: datetime | None = None
 
 

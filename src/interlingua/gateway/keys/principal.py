@@ -56,6 +56,7 @@ def principal_of(row: KeyRow) -> KeyPrincipal:
         allowed_models=None if row.allowed_models is None else frozenset(row.allowed_models),
         refuse_losses=row.refuse_losses,
         keep_content=row.keep_content,
+        fetch_media=row.fetch_media,
         capped=bool(money) or any(rate is not None for rate in rates),
         metered=bool(money) or row.tokens_per_minute is not None,
         account_id=account,

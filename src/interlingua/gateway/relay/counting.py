@@ -84,7 +84,7 @@ async def _count(
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
-        given = await gateway.inlined(request, asked.way, target)
+        given = await gateway.inlined(request, asked.way, target, exchange)
         try:
             prepared = counting.prepare(given.request, target, gateway.targets)
         except WriteError as odd:

@@ -57,6 +57,8 @@ async def tries_of(
     except CallError as odd:
         exchange.tries = odd.attempts
         raise
+    finally:
+        exchange.fetched = None
     return done, exchange.tries
 
 
@@ -105,7 +107,7 @@ async def _fitted(
     request = asked.request or read_request(asked.match, asked.body)
     if gateway.targets.for_request(target, request) is not target or target.profile is None:
         return None
-    given = await gateway.inlined(request, asked.way, target)
+    given = await gateway.inlined(request, asked.way, target, exchange)
     request = given.request.replace(model=target.name)
     fitted = fit(request, target.profile, dialect=target.dialect.name)
     if fitted.value is request and not given.notes:
@@ -131,7 +133,7 @@ async def translated(
     request = await gateway.memory.put_back(request, exchange)
     source = asked.front.dialect
     target = gateway.targets.for_request(target, request)
-    given = await gateway.inlined(request, asked.way, target)
+    given = await gateway.inlined(request, asked.way, target, exchange)
     try:
         prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
     except LossError as odd:

@@ -16,7 +16,7 @@ PAGE = 1000
 TERMS = (
     *("allowed_models", "requests_per_minute", "tokens_per_minute", "concurrent"),
     *("refuse_losses", "keep_content", "allow_unpriced", "allow_unbounded"),
-    *("read_metrics", "read_requests", "expires_at"),
+    *("read_metrics", "read_requests", "fetch_media", "expires_at"),
 )
 
 
