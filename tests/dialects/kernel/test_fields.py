@@ -152,3 +152,21 @@ def test_what_is_kept_in_an_object_inside_is_added_to_its_fields() -> None:
     thing = read({"cfg": {"heat": 1, "other": {"a": 1}, "stop": None}})
     edited = msgspec.structs.replace(thing, heat=2.0)
     assert write(edited)[0]["cfg"] == {"heat": 2.0, "other": {"a": 1}, "stop": None}
+
+
+@pytest.mark.parametrize(
+    ("wire", "edit", "said"),
+    [
+        ({"tier": "default"}, {"tier": "priority"}, {"tier": "fast"}),
+        ({"cfg": {"stop": "a"}}, {"stops": ("b",)}, {"cfg": {"stop": ["b"]}}),
+        ({"toolChoice": {"type": "auto"}}, {"choice": "none"}, {"toolChoice": "none"}),
+        ({"probs": True, "top": 20}, {"probs": 3}, {"probs": True, "top": 3}),
+        ({"tool_choice": "auto"}, {"choice": "none"}, {"tool_choice": "none"}),
+        ({"type": "thing", "limit": -1}, {"limit": 4}, {"limit": 4}),
+        ({"limit": 1}, {"streams": False}, {"stream": False}),
+        ({"limit": 1, "stream": None}, {"streams": False}, {"stream": False}),
+    ],
+)
+def test_a_spelling_is_not_used_for_another_value(wire: Any, edit: Any, said: Any) -> None:
+    written, _ = write(msgspec.structs.replace(read(wire), **edit))
+    assert {key: written[key] for key in said} == said
