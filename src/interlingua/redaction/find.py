@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from interlingua.redaction import named
 from interlingua.redaction.rules import ASSIGNED, KINDS, Rules
+from interlingua.redaction.shapes import Shape
 
 _SHORTEST = 5
 """A text with less in it is not looked at by the rules that are built in."""
@@ -69,11 +70,18 @@ def _all(text: str, rules: Rules) -> Iterator[Span]:
     if len(text) < _SHORTEST:
         return
     lower = text.lower()
-    for shape in rules.shapes:
-        if any(sign in lower for sign in shape.signs):
-            for match in shape.pattern.finditer(text):
-                if shape.holds(match):
-                    yield Span(*match.span(match.re.groups), shape.kind)
+    signs = [sign for sign in rules.signs if sign in lower]
+    for shape in _promised(signs, rules):
+        for match in shape.pattern.finditer(text):
+            if shape.holds(match):
+                yield Span(*match.span(match.re.groups), shape.kind)
     if rules.wants(ASSIGNED) and ("=" in text or ":" in text):
         for start, end in named.assigned(text):
             yield Span(start, end, ASSIGNED)
+
+
+def _promised(signs: list[str], rules: Rules) -> Iterator[Shape]:
+    """The shapes of which a text has a sign, each once."""
+    if len(signs) < 2:
+        return iter(rules.signs[signs[0]] if signs else ())
+    return iter({id(shape): shape for sign in signs for shape in rules.signs[sign]}.values())

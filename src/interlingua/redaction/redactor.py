@@ -47,9 +47,13 @@ class Redactor:
         self.rules = rules
         self._placeholders: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
+        self._found: dict[str, list[Span]] = {}
+        """By text: each is looked at twice, and many are the same."""
         self._known: dict[str, tuple[str, str]] = {}
         """What is taken out wherever it stands: each secret, and as JSON spells it inside of a
         text, with its kind and itself."""
+        self._heads: dict[str, list[str]] = {}
+        """The same by how they begin."""
 
     def learn(self, value: Any) -> None:
         """Remember the secrets of a value."""
@@ -77,12 +81,15 @@ class Redactor:
 
     def remember(self, kind: str, secret: str) -> None:
         if len(secret) >= SPREADING and secret not in self._known:
-            spelled = msgspec.json.encode(secret).decode()[1:-1]
-            self._known[secret] = self._known[spelled] = (kind, secret)
+            for spelled in {secret, msgspec.json.encode(secret).decode()[1:-1]}:
+                self._known[spelled] = (kind, secret)
+                self._heads.setdefault(spelled[:SPREADING], []).append(spelled)
 
     def spans(self, text: str, name: str | None = None) -> list[Span]:
         """What is to go from a text; `name` is the key that it stands under."""
-        found = spans(text, self.rules)
+        found = self._found.get(text)
+        if found is None:
+            found = self._found[text] = spans(text, self.rules)
         if not found and self._is_named(name, text):
             return [Span(0, len(text), ASSIGNED)]
         return self._with_known(text, found)
@@ -94,11 +101,21 @@ class Redactor:
 
     def _with_known(self, text: str, found: list[Span]) -> list[Span]:
         more = [
-            Span(at, at + len(secret), kind)
-            for secret, (kind, _) in self._known.items()
-            for at in _places_of(secret, text)
+            Span(at, at + len(secret), self._known[secret][0]) for at, secret in self._there(text)
         ]
         return joined([*found, *more]) if more else found
+
+    def _there(self, text: str) -> Iterator[tuple[int, str]]:
+        """Known secrets of a text: by looking for each of them, or, where they are many, at each
+        place of the text."""
+        if len(self._known) < len(text):
+            for secret in self._known:
+                yield from ((at, secret) for at in _places_of(secret, text))
+            return
+        for at in range(len(text) - SPREADING + 1):
+            for secret in self._heads.get(text[at : at + SPREADING], ()):
+                if text.startswith(secret, at):
+                    yield at, secret
 
 
 def _places_of(secret: str, text: str) -> Iterator[int]:

@@ -70,8 +70,13 @@ class Rules(msgspec.Struct, frozen=True, dict=True):
         return tuple([(own.name, Machine(own.pattern)) for own in self.patterns])
 
     @cached_property
-    def shapes(self) -> tuple[Shape, ...]:
-        return tuple([shape for shape in (*KEYS, *PEOPLE) if self.wants(shape.kind)])
+    def signs(self) -> dict[str, tuple[Shape, ...]]:
+        """The shapes by what a text must have to hold one of them."""
+        found: dict[str, tuple[Shape, ...]] = {}
+        for shape in (*KEYS, *PEOPLE):
+            for sign in shape.signs if self.wants(shape.kind) else ():
+                found[sign] = (*found.get(sign, ()), shape)
+        return found
 
 
 ALL = Rules()
