@@ -265,6 +265,16 @@ def test_a_picture_that_a_result_cannot_hold_follows_the_results() -> None:
     assert not fitted("gemini:gemini-3.1-pro", request(USER, call, result)).report
 
 
+def test_marks_of_blocks_that_are_alike_or_the_same_are_counted_one_by_one() -> None:
+    same = TextBlock("x" * 9000, cache=Cache())
+    for blocks in ([same] * 6, [same.replace() for _ in range(6)]):
+        asked = request(Message.user(blocks), max_output_tokens=9)
+        done = fitted("anthropic:claude-opus-4-8", asked)
+        content = done.value.messages[0].content
+        assert [n for n, block in enumerate(content) if block.cache is not None] == [0, 3, 4, 5]
+        assert len(done.report.losses) == 2
+
+
 def test_no_more_cache_marks_than_are_taken() -> None:
     marked = [Message.user([TextBlock(str(n), cache=Cache())]) for n in range(6)]
     done = fitted("anthropic:claude-opus-4-8", request(*marked, max_output_tokens=9))

@@ -27,6 +27,9 @@ def fit_marks(fitter: Fitter) -> None:
     if most is None and rules.places is None and rules.ttls is None:
         return
     marks = list(_marks(fitter))
+    if len({id(each.value) for each in marks}) < len(marks):
+        _tell_apart(fitter)
+        marks = list(_marks(fitter))
     automatic = fitter.now("cache") is not None
     if not marks and not automatic:
         return
@@ -39,11 +42,29 @@ def fit_marks(fitter: Fitter) -> None:
             fitter.drop("cache", "limits.cache_marks", "takes no cache marks", "info")
         if len(left) > most - automatic > 0:
             left = _long_enough(fitter, left, len(left) - most + automatic, gone)
-        kept = _chosen(left, most - automatic)
-        gone |= {id(each.value): "limits.cache_marks" for each in left if each not in kept}
+        kept = {id(each.value) for each in _chosen(left, most - automatic)}
+        others = [id(each.value) for each in left if id(each.value) not in kept]
+        gone |= dict.fromkeys(others, "limits.cache_marks")
     lasting = _lasting(fitter, [each for each in left if id(each.value) not in gone])
     if gone or lasting:
         _say(fitter, gone, lasting)
+
+
+def _tell_apart(fitter: Fitter) -> None:
+    """One block that stands in several places is one for each of them from here on."""
+    seen: set[int] = set()
+
+    def own(block: Any) -> Any:
+        if id(block) in seen:
+            block = fitter.stands_for(block.replace(), block)
+        seen.add(id(block))
+        return block
+
+    def whole(message: Message) -> Message:
+        told = message.replace(content=tuple([own(block) for block in message.content]))
+        return fitter.stands_for(told, message)  # type: ignore[no-any-return]  # a message
+
+    fitter.messages = tuple([whole(message) for message in fitter.messages])
 
 
 def _long_enough(
