@@ -13,7 +13,7 @@ WORKERS ?= 4
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page types collect pairs requirements laws cuts mutations bench docs fmt clean
+.PHONY: venv run test page types collect pairs requirements laws cuts mutations judges bench docs fmt clean
 
 venv: $(DEV)
 
@@ -60,6 +60,12 @@ page: $(DEV)
 	command -v chromium-headless-shell || command -v chromium || \
 		(apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell)
 	$(BIN)/python -m pytest -q tests/gateway/page
+
+# What the formats' own packages say of the transcripts that we write; node is needed for one.
+judges: $(DEV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ag-ui-protocol atif datasets
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/judges ai@7 zod || true
+	$(BIN)/python -m pytest -q -rs tests/transcripts/test_judges.py
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements

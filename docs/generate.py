@@ -6,9 +6,11 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.models.describe import page
 from interlingua.models.reading import compiled_rules
+from interlingua.transcripts import describe as transcripts
 
 FOLDER = Path(__file__).with_name("dialects")
 MODELS = Path(__file__).with_name("models.md")
+TRANSCRIPTS = Path(__file__).with_name("transcripts-matrix.md")
 RULES = Path(il.__file__).with_name("models") / "data" / "profiles.toml"
 
 
@@ -17,6 +19,7 @@ def main() -> None:
     for name in il.dialects():
         (FOLDER / f"{name}.md").write_text(describe.page(il.dialect(name)), encoding="utf-8")
     (FOLDER / "matrix.md").write_text(describe.matrix(), encoding="utf-8")
+    TRANSCRIPTS.write_text(transcripts.matrix(), encoding="utf-8")
     MODELS.write_text(page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))
 

@@ -10,6 +10,8 @@ import pytest
 import interlingua as il
 from interlingua.dialects import describe
 from interlingua.models import describe as models
+from interlingua.transcripts import describe as transcripts
+from interlingua.transcripts import formats
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -24,6 +26,19 @@ def test_the_page_of_each_dialect_is_what_its_tables_say(name: str) -> None:
 def test_the_matrix_is_what_happens() -> None:
     page = (DOCS / "dialects" / "matrix.md").read_text(encoding="utf-8")
     assert page == describe.matrix(), "run make docs"
+
+
+def test_the_matrix_of_transcripts_is_what_happens() -> None:
+    page = (DOCS / "transcripts-matrix.md").read_text(encoding="utf-8")
+    assert page == transcripts.matrix(), "run make docs"
+
+
+def test_every_format_of_transcripts_has_a_section_that_says_when_it_was_seen() -> None:
+    page = (DOCS / "transcripts.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"(?ms)^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", page))
+    assert sorted(sections) == sorted(formats())
+    for name, section in sections.items():
+        assert re.search(r"Seen: [^#]*\d{4}-\d\d-\d\d", section), name
 
 
 def test_the_page_of_models_shows_the_rules_as_they_are() -> None:

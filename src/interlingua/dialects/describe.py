@@ -31,7 +31,7 @@ def page(dialect: Dialect) -> str:
         "`yes`: said as it is. `~`: said in a weaker or another form, or without the fields that "
         "are named, with a report. "
         "`no`: has no place, and is in the report.",
-        _grid(["said", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]),
+        grid(["said", dialect.name], [[p.name, _mark(own_fate(p, dialect.name))] for p in PROBES]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -54,7 +54,7 @@ def matrix() -> str:
             fates = [fate(probe, source, target) for target in others]
             if fates[0].word != "-":
                 rows.append([probe.name, *map(_mark, fates)])
-        parts += [f"## From `{source}`", _grid(["said", *others], rows)]
+        parts += [f"## From `{source}`", grid(["said", *others], rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,7 +70,7 @@ def _traits(traits: Traits) -> str:
         value = getattr(traits, name)
         shown = value.__name__ if callable(value) and hasattr(value, "__name__") else _shown(value)
         rows.append([name.replace("_", " "), shown])
-    return _grid(["trait", "value"], rows)
+    return grid(["trait", "value"], rows)
 
 
 def _tables(module: ModuleType) -> list[str]:
@@ -92,9 +92,9 @@ def _table(value: Any) -> str | None:
         rows = [[_shown(word), _shown(meant)] for word, meant in value.words.items()]
         if value.otherwise is not None:
             rows.append(["anything else", _shown(value.otherwise)])
-        return _grid(["wire", "canonical"], rows)
+        return grid(["wire", "canonical"], rows)
     if isinstance(value, dict):
-        return _grid(["key", "value"], [[_shown(key), _shown(item)] for key, item in value.items()])
+        return grid(["key", "value"], [[_shown(key), _shown(item)] for key, item in value.items()])
     if isinstance(value, (frozenset, tuple, list)) and all(isinstance(each, str) for each in value):
         return ", ".join(f"`{each}`" for each in sorted(value))
     return None
@@ -116,7 +116,8 @@ def _shown(value: Any) -> str:
     return f"`{value}`"
 
 
-def _grid(head: list[str], rows: list[list[str]]) -> str:
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """A table of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in lines)
 

@@ -101,6 +101,9 @@ def draft(transcript: Transcript, format: str, name: str | None = None) -> Made:
     if to.write is None:
         raise TranscriptError(name, f"{to.name} can be read and not written")
     files, report = to.write(transcript, name)
+    for fact in to.unsaid:
+        if getattr(transcript, fact):
+            report.add("dropped", f"$.{fact}", f"{to.title} has no place for it", "info")
     return Made({each: (data,) for each, data in files.items()}, report)
 
 

@@ -118,6 +118,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     said: Callable[[dict[str, Any]], Said | None] | None = None
     rows: bool = False
     """Whether each line of a file is a conversation."""
+    unsaid: tuple[str, ...] = ()
+    """Facts of a session (its fields) that the format has no place for."""
     suffix: str = ".jsonl"
 
 

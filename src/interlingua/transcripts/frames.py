@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from interlingua.losses import Report
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Line, LinesFile, whole
 from interlingua.transcripts.transcript import Span
 
 _DATA = b"data:"
@@ -36,7 +37,9 @@ class EventsFile(LinesFile):
 
     done = False
 
-    def lines(self, skip: tuple[bytes, ...] = ()) -> Iterator[Line]:
+    def lines(
+        self, skip: tuple[bytes, ...] = (), decode: Callable[[bytes], Any] = whole
+    ) -> Iterator[Line]:
         start = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):

@@ -6,16 +6,19 @@ is no JSON (a process was killed while it wrote) is left out, and its number is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
 from interlingua.losses import Report
 from interlingua.transcripts.transcript import OriginFile, Span
 
-_decode = msgspec.json.Decoder().decode
+_decode = whole = msgspec.json.Decoder().decode
+_AT_ONCE = 1 << 18
+"""Bytes that are asked for at a time."""
+_LINE_FEED = 10
 _encode = msgspec.json.Encoder().encode
 _ESCAPED = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
 """What newer versions of Node take for the end of a line: a tool that reads its files line by line
@@ -33,6 +36,14 @@ def spelled(value: dict[str, Any]) -> bytes:
 def joined(values: Iterable[dict[str, Any]]) -> bytes:
     """A file of such lines."""
     return b"".join(spelled(value) + b"\n" for value in values)
+
+
+def only(*keys: str) -> Callable[[bytes], Any]:
+    """A decoder of objects that builds nothing but the values of these keys."""
+    members: dict[str, Any] = dict.fromkeys(keys, Any)
+    wanted = TypedDict("wanted", members, total=False)  # type: ignore[misc]  # made of a list
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(wanted).decode
+    return decode
 
 
 class Line(NamedTuple):
@@ -53,17 +64,27 @@ class LinesFile:
         self.file = file
         self.size = 0
 
-    def lines(self, skip: tuple[bytes, ...] = ()) -> Iterator[Line]:
-        """The objects in order. Lines that begin with one of `skip` are not looked into."""
-        start = 0
-        with self.path.open("rb") as file:
+    def lines(
+        self,
+        skip: tuple[bytes, ...] = (),
+        decode: Callable[[bytes], Any] = whole,
+    ) -> Iterator[Line]:
+        """The objects in order. Whole lines that begin with one of `skip` are not looked into;
+        `decode` may leave out what nobody asks for (`only`)."""
+        start, place = 0, self.file
+        with self.path.open("rb", _AT_ONCE) as file:
             for number, line in enumerate(file, 1):
                 end = start + len(line)
-                if not (skip and line.startswith(skip)):
-                    value = self._object(line, number)
+                if not (skip and line.startswith(skip) and line.endswith(b"}\n")):
+                    try:
+                        value = decode(line)
+                    except (msgspec.DecodeError, RecursionError, ValueError):
+                        value = None
+                    if type(value) is not dict or not value:
+                        value = self._object(line, number)
                     if value is not None:
-                        inside = end - 1 if line.endswith(b"\n") else end
-                        yield Line(number, Span(start, inside, self.file), value)
+                        inside = end - 1 if line[-1] == _LINE_FEED else end
+                        yield Line(number, Span(start, inside, place), value)
                 start = end
         self.size = start
 
@@ -72,6 +93,7 @@ class LinesFile:
         return OriginFile(self.path, self.name, self.size)
 
     def _object(self, line: bytes, number: int) -> dict[str, Any] | None:
+        """The object in a line; of one that is none, the report tells what is wrong."""
         try:
             value = _decode(line)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:

@@ -7,7 +7,9 @@ somebody edits the line, the edit wins and the note is void.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import msgspec
@@ -17,6 +19,23 @@ from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
 
 KEY = "interlingua"
+
+_forgetting = ContextVar("forgetting", default=False)
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Inside, files are read as their own tools read them: our notes are passed over."""
+    token = _forgetting.set(True)
+    try:
+        yield
+    finally:
+        _forgetting.reset(token)
+
+
+def remembered(note: Any) -> dict[str, Any]:
+    """What was kept of a session as a whole; nothing where there is none."""
+    return note if isinstance(note, dict) and not _forgetting.get() else {}
 
 
 def memo(
@@ -44,7 +63,7 @@ def memo(
 
 def recall(shown: Message, note: Any) -> list[Message]:
     """What was written where this is shown: one message, and those that could not be shown."""
-    if not isinstance(note, dict):
+    if not isinstance(note, dict) or _forgetting.get():
         return [shown]
     own = _own(shown, note) if note.get("of") == shown.content_digest() else shown
     found = [*_hidden(note.get("before")), own, *_hidden(note.get("after"))]

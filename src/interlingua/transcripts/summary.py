@@ -17,7 +17,8 @@ def is_summary(message: Message) -> bool:
     """Whether a message is nothing but a summary of what came before it."""
     if message.name == _NAME:
         return True
-    return len(message.content) == 1 and bool(_summaries(message))
+    content = message.content
+    return len(content) == 1 and type(content[0]) is CompactionBlock and content[0].text is not None
 
 
 def summary_text(message: Message) -> str:

@@ -15,7 +15,7 @@ from interlingua.model.metadata import Usage
 from interlingua.model.tools import ToolDefinition
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Bytes of a file, without the line's end: `file` is its number in `Origin.files`."""
 
     start: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -21,7 +21,9 @@ class Entry(NamedTuple):
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        return tuple(line.span for line in self.lines)
+        if len(self.lines) == 1:
+            return (self.lines[0].span,)
+        return tuple([line.span for line in self.lines])
 
 
 class Node(msgspec.Struct, eq=False):
@@ -63,27 +65,31 @@ def way_to(tip: Node | None) -> list[Node]:
 class Ways:
     """The messages on each way through a tree; each node is read once."""
 
-    def __init__(self, read: Callable[[Node], Iterator[Entry]]) -> None:
+    def __init__(self, read: Callable[[Node], Iterable[Entry]]) -> None:
         self._read = read
         self._known: dict[int, list[Entry]] = {}
+        self._last: tuple[Node | None, list[Entry]] | None = None
 
     def entries(self, tip: Node | None) -> list[Entry]:
         """The messages from the beginning to a tip."""
-        found: list[Entry] = []
-        for node in way_to(tip):
-            found.extend(self.of(node))
-        return found
+        if self._last is None or self._last[0] is not tip:
+            found: list[Entry] = []
+            for node in way_to(tip):
+                found.extend(self.of(node))
+            self._last = (tip, found)
+        return self._last[1]
 
     def of(self, node: Node) -> list[Entry]:
         """The messages of one node."""
-        if id(node) not in self._known:
-            self._known[id(node)] = list(self._read(node))
-        return self._known[id(node)]
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = list(self._read(node))
+        return known
 
     def branches(self, nodes: Iterable[Node], active: Node | None) -> tuple[Branch, ...]:
         """Every way, the active one marked."""
         return tuple(
-            Branch(_name(node), tuple(e.message for e in self.entries(node)), node is active)
+            Branch(_name(node), tuple([e.message for e in self.entries(node)]), node is active)
             for node in tips(nodes)
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, put_back
-from interlingua.dialects.anthropic.tables import SAID_USAGE
+from interlingua.dialects.anthropic.tables import NAME, SAID_USAGE
 from interlingua.dialects.base import Scribe, Wire, count
 from interlingua.dialects.shape import ShapeError, merge
 from interlingua.model.metadata import Diagnostic, Usage
@@ -34,6 +34,8 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         whole = type(fresh) is type(output) is type(read) is type(made) is int
         if whole and fresh >= 0 and output >= 0 and read >= 0 and made >= 0:  # type: ignore[operator]  # integers
             return Usage(fresh, output, read, made), ()
+    elif len(wire) > 4 and (usage := _read_common(wire)) is not None:
+        return usage, ()
     rest: Wire = {}
     form: Wire = {}
     spelled: Wire = {}
@@ -58,6 +60,28 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         return Usage(**counts, raw=pack(rest, spelled, form)), ()  # type: ignore[arg-type]  # counts
     form["wire"] = wire
     return Usage(**_clamped(counts), raw=pack({}, {}, form)), _CONTRADICTS  # type: ignore[arg-type]  # counts
+
+
+_SPECIAL = frozenset({"output_tokens_details", "$form"})
+
+
+def _read_common(wire: Wire) -> Usage | None:
+    """All four counts, and more that is only kept; None for any other form."""
+    fresh, output = wire.get("input_tokens"), wire.get("output_tokens")
+    read, made = wire.get("cache_read_input_tokens"), wire.get("cache_creation_input_tokens")
+    if not type(fresh) is type(output) is type(read) is type(made) is int:
+        return None
+    if fresh < 0 or output < 0 or read < 0 or made < 0 or not _SPECIAL.isdisjoint(wire):
+        return None
+    rest = {key: value for key, value in wire.items() if key not in _COUNTS}
+    if None in rest.values():
+        return None
+    if "cache_creation" in rest and not _adds_up(
+        rest["cache_creation"],
+        {"cache_creation_input_tokens": made},
+    ):
+        rest["$form"] = {"uneven": True}
+    return Usage(fresh, output, read, made, raw={NAME: rest})
 
 
 def _read_details(details: Wire, counts: dict[str, int], rest: Wire, form: Wire) -> None:

@@ -33,7 +33,7 @@ from interlingua.transcripts.bodies import read_body
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.frames import is_events, recorded
-from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.memo import KEY, recall, remembered
 from interlingua.transcripts.rows import first_row
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import model_changes, models_of, total, usage_of
@@ -327,8 +327,7 @@ def _helper(name: str, thread: Thread, report: Report) -> SubAgent:
 def _session(thread: Thread) -> Part:
     """What we kept of a session in the input of its first run."""
     props = thread.inputs[0].get("forwardedProps") if thread.inputs else None
-    session = props.get(KEY) if isinstance(props, dict) else None
-    return session if isinstance(session, dict) else {}
+    return remembered(props.get(KEY) if isinstance(props, dict) else None)
 
 
 def _tools(thread: Thread, report: Report) -> tuple[ToolDefinition, ...]:

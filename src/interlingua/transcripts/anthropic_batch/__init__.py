@@ -14,5 +14,6 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
+    unsaid=("title", "folder"),
     rows=True,
 )

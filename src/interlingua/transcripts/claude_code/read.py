@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.registry import dialect
+from interlingua.dialects.anthropic.content import read_parts
+from interlingua.dialects.anthropic.kept import form_of
+from interlingua.dialects.anthropic.parts import ANSWER, USER
+from interlingua.dialects.anthropic.tables import STOP_REASONS
+from interlingua.dialects.anthropic.turns import read_turns
+from interlingua.dialects.anthropic.usage import read_usage
+from interlingua.dialects.shape import ShapeError
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.losses import Report
+from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED, TITLES
-from interlingua.transcripts.claude_code.tree import Tree, answer_id, content, is_error
+from interlingua.transcripts.claude_code.tree import Tree, content, is_error
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
-from interlingua.transcripts.lines import Line, LinesFile
+from interlingua.transcripts.lines import Line, LinesFile, only
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, total
+from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import (
     Compaction,
     Origin,
@@ -34,6 +41,14 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.tree import Entry, Node, Ways
 
 NAME = "claude-code"
+_WANTED = only(
+    *("type", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "message", "timestamp"),
+    *("isMeta", "isCompactSummary", "isApiErrorMessage", "compactMetadata", "rendered"),
+    *("cwd", "sessionId", "version", "gitBranch", *TITLES.values(), KEY),
+)
+"""What is asked of lines; results once more, as the screen shows them, are not among it."""
+_STRING = MessageMetadata(provider_raw={"anthropic": {"$form": {"content": "string"}}})
+"""Of a prompt that is spelled as a string."""
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
 
 
@@ -50,7 +65,7 @@ def read(path: Path) -> Transcript:
     """One session: the file, and those of its helpers beside it."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    session = _Session(list(file.lines(NOISE)), report)
+    session = _Session(list(file.lines(NOISE, _WANTED)), report)
     if not session.lines:
         raise TranscriptError(path, "no line of a Claude Code session can be read in it")
     helpers, beside = _helpers(path)
@@ -64,6 +79,7 @@ class _Session:
         self.lines = lines
         self.report = report
         own = [line for line in lines if helper or line.value.get("isSidechain") is not True]
+        self.notes = [line for line in lines if "uuid" not in line.value]
         self.tree = Tree(own)
         self.ways = Ways(self._entries)
 
@@ -97,28 +113,30 @@ class _Session:
             origin=Origin(NAME, (file, *beside), messages, spans),
         )
 
-    def _entries(self, node: Node) -> Iterator[Entry]:
+    def _entries(self, node: Node) -> list[Entry]:
         kind = node.lines[0].value["type"]
         if kind == "user":
-            yield from self._user(node.lines[0])
-        elif kind == "assistant":
-            answer = [line for line in node.lines if line.value["type"] == "assistant"]
-            if not is_error(answer[0].value):
-                yield from self._tried(answer, lambda: _answer(answer))
+            return self._tried(_spoken, node.lines)
+        if kind != "assistant":
+            return []
+        answer = [line for line in node.lines if line.value["type"] == "assistant"]
+        found = [] if is_error(answer[0].value) else self._tried(_answer, answer)
+        if len(answer) < len(node.lines):
             for line in node.lines:
                 if line.value["type"] == "user":
-                    yield from self._user(line)
+                    found += self._tried(_spoken, [line])
+        return found
 
-    def _user(self, line: Line) -> Iterator[Entry]:
-        yield from self._tried([line], lambda: _spoken(line))
-
-    def _tried(self, lines: list[Line], make: Any) -> Iterator[Entry]:
+    def _tried(self, make: Callable[[list[Line]], list[Entry]], lines: list[Line]) -> list[Entry]:
         try:
-            yield from make()
+            return make(lines)
         except InterlinguaError as error:
             self.report.add("dropped", f"line {lines[0].number}", str(error), "error")
+            return []
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
+        if not any(entry.compaction for entry in entries):
+            return ()
         places = {line.value.get("uuid"): at for at, e in enumerate(entries) for line in e.lines}
         found = []
         for at, entry in enumerate(entries):
@@ -139,13 +157,7 @@ class _Session:
 
     def _usage(self) -> Usage:
         """Every answer once, also those of ways that were left."""
-        answers: dict[str, list[Line]] = {}
-        for node in self.tree.nodes:
-            for line in node.lines:
-                if line.value["type"] == "assistant" and not is_error(line.value):
-                    name = answer_id(line.value) or line.value["uuid"]
-                    answers.setdefault(name, []).append(line)
-        return total(_answer_usage(lines) for lines in answers.values())
+        return usage_of(e.message for node in self.tree.nodes for e in self.ways.of(node))
 
     def _tell_attachments(self) -> None:
         """What the client says to the model by itself stays in the file; the report counts it."""
@@ -156,7 +168,7 @@ class _Session:
 
     def _title(self) -> str | None:
         for kind, key in TITLES.items():
-            for line in reversed(self.lines):
+            for line in reversed(self.notes):
                 if line.value.get("type") == kind and isinstance(line.value.get(key), str):
                     title: str = line.value[key]
                     return title
@@ -180,45 +192,49 @@ class _Session:
         return {key: value for key, value in found.items() if value}
 
 
-def _answer(lines: list[Line]) -> Iterator[Entry]:
+def _answer(lines: list[Line]) -> list[Entry]:
     """One answer: the blocks of its lines together, usage counted once."""
     first = lines[0].value
     said = [_message(line) for line in lines]
     blocks = [block for line in lines for block in content(line.value)]
-    wire = {"type": "message", "role": "assistant", **said[0], "content": blocks}
-    wire["usage"] = max((_wire_usage(line) for line in lines), key=_output)
-    ends = [each.get("stop_reason") for each in said]
-    wire["stop_reason"] = next((end for end in reversed(ends) if end is not None), None)
-    message = dialect("anthropic").read_response(wire).message
-    message = _placed(message, first)
-    model = message.metadata.response_model
-    if model is not None:
-        metadata = replace(message.metadata, model=f"anthropic:{model}", provider="anthropic")
-        message = replace(message, metadata=metadata)
-    yield from _recalled(message, lines)
+    usage, stop = said[0].get("usage"), said[0].get("stop_reason")
+    if len(said) > 1:
+        usage = max(map(_wire_usage, said), key=_output)
+        ends = [each.get("stop_reason") for each in said]
+        stop = next((end for end in reversed(ends) if end is not None), None)
+    id, model = said[0].get("id"), said[0].get("model")
+    try:
+        counts, odd = read_usage(usage)
+        metadata = MessageMetadata(
+            protocol="anthropic",
+            model=f"anthropic:{model}" if type(model) is str else None,
+            provider="anthropic" if type(model) is str else None,
+            response_model=model if type(model) is str else None,
+            response_id=id if type(id) is str else None,
+            usage=counts,
+            stop_reason=STOP_REASONS.read(stop) if type(stop) is str else None,
+            raw_stop_reason=stop if type(stop) is str else None,
+            diagnostics=odd,
+        )
+        found = read_parts(blocks, ANSWER)
+    except ShapeError as shape:
+        raise shape.inside(".message").error("Claude Code") from None
+    time = from_iso(first.get("timestamp"))
+    message = Message(
+        Role.ASSISTANT, found, id=first.get("uuid"), metadata=metadata, created_at=time
+    )
+    return _recalled(message, lines)
 
 
 def shown_as(values: list[dict[str, Any]]) -> Message | None:
     """What lines that were just made are read as, without what is noted in them."""
     lines = [Line(0, Span(0, 0), value) for value in values if value["type"] != "system"]
-    made = _answer(lines) if lines[0].value["type"] == "assistant" else _spoken(lines[0])
+    made = _answer(lines) if lines[0].value["type"] == "assistant" else _spoken(lines)
     return next((entry.message for entry in made), None)
 
 
-def _answer_usage(lines: list[Line]) -> Usage | None:
-    usage = max((_wire_usage(line) for line in lines), key=_output)
-    if not usage:
-        return None
-    wire = {"type": "message", "role": "assistant", "model": "", "content": [], "usage": usage}
-    try:
-        return dialect("anthropic").read_response(wire).message.metadata.usage
-    except InterlinguaError:
-        return None
-
-
-def _wire_usage(line: Line) -> dict[str, Any]:
-    message = line.value.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
+def _wire_usage(said: dict[str, Any]) -> dict[str, Any]:
+    usage = said.get("usage")
     return usage if isinstance(usage, dict) else {}
 
 
@@ -227,24 +243,42 @@ def _output(usage: dict[str, Any]) -> int:
     return count if isinstance(count, int) else -1
 
 
-def _spoken(line: Line) -> Iterator[Entry]:
+def _spoken(lines: list[Line]) -> list[Entry]:
     """A prompt, results of calls, a summary, or what the client says as the user."""
-    value = line.value
-    said = _message(line)
+    value = lines[0].value
+    said = _message(lines[0])
     if value.get("isCompactSummary") is True:
-        yield from _recalled(_placed(_summary(said), value), [line], compaction=True)
-        return
-    messages = dialect("anthropic").read_request({"messages": [{**said, "role": "user"}]}).messages
-    for message in messages:
+        return _recalled(_placed(_summary(said), value), lines, compaction=True)
+    found: list[Entry] = []
+    for message in _turn(said):
         if message.role is Role.USER and _is_not_typed(value, message):
             message = replace(message, role=Role.SYSTEM, name="claude-code")
-        yield from _recalled(_placed(message, value), [line])
+        found += _recalled(_placed(message, value), lines)
+    return found
 
 
-def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> Iterator[Entry]:
+def _turn(said: dict[str, Any]) -> list[Message]:
+    """The messages of one turn. Most are one text or one result, which need no look around."""
+    parts = said.get("content")
+    try:
+        if len(said) == 2 and type(parts) is str and parts:
+            return [Message(Role.USER, (TextBlock(parts),), metadata=_STRING)]
+        if len(said) == 2 and type(parts) is list and len(parts) == 1:
+            (block,) = read_parts(parts, USER)
+            if type(block) is ToolResultBlock and "type" not in form_of(block.raw):
+                metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+                return [Message(Role.TOOL, (block,), metadata=metadata)]
+        return read_turns([{**said, "role": "user"}], [])
+    except ShapeError as odd:
+        raise odd.inside(".message").error("Claude Code") from None
+
+
+def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> list[Entry]:
     """What is shown, and what another tool knew of it."""
-    for message in recall(shown, lines[0].value.get(KEY)):
-        yield Entry(message, lines, compaction and is_summary(message))
+    note = lines[0].value.get(KEY)
+    if note is None:
+        return [Entry(shown, lines, compaction)]
+    return [Entry(each, lines, compaction and is_summary(each)) for each in recall(shown, note)]
 
 
 def _message(line: Line) -> dict[str, Any]:
@@ -262,7 +296,11 @@ def _summary(said: dict[str, Any]) -> Message:
 
 
 def _is_not_typed(value: dict[str, Any], message: Message) -> bool:
-    return value.get("isMeta") is True or message.text.startswith(NOT_TYPED)
+    if value.get("isMeta") is True:
+        return True
+    only = message.content[0] if len(message.content) == 1 else None
+    text = only.text if type(only) is TextBlock else message.text
+    return text.startswith(NOT_TYPED)
 
 
 def _placed(message: Message, value: dict[str, Any]) -> Message:
@@ -278,7 +316,7 @@ def _helpers(path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
         if each.suffix == ".jsonl":
             report = Report(NAME)
             file = LinesFile(each, report, name)
-            session = _Session(list(file.lines(NOISE)), report, helper=True)
+            session = _Session(list(file.lines(NOISE, _WANTED)), report, helper=True)
             files.append(file.origin())
             helpers.append(SubAgent(session.transcript(file.origin()), _caller(each)))
         else:

@@ -35,36 +35,44 @@ class Tree:
 
     def _take(self, line: Line) -> None:
         value = line.value
-        uuid = value.get("uuid")
-        if value.get("type") not in NODES or not isinstance(uuid, str) or uuid in self._by_uuid:
+        kind, uuid = value.get("type"), value.get("uuid")
+        if kind not in NODES or not isinstance(uuid, str) or uuid in self._by_uuid:
             return
-        node = self._home_of(value)
+        node = self._answer(line) if kind == "assistant" else self._other(line, kind == "user")
+        self._by_uuid[uuid] = node
+
+    def _other(self, line: Line, spoken: bool) -> Node:
+        """The node of a line that no model made: a result is a part of the answer with its call."""
+        caller = self._caller(line.value) if spoken else None
+        if caller is None:
+            return self._new(line, spoken)
+        caller.lines.append(line)
+        return caller
+
+    def _new(self, line: Line, spoken: bool) -> Node:
+        node = Node([line], spoken)
+        self.nodes.append(node)
+        return node
+
+    def _answer(self, line: Line) -> Node:
+        """The node of an answer, which has the lines of the same answer before it."""
+        name = answer_id(line.value)
+        node = self._answers.get(name) if name is not None else None
         if node is None:
-            node = Node([line], spoken=_is_spoken(value))
-            self.nodes.append(node)
+            node = self._new(line, True)
+            if name is not None:
+                self._answers[name] = node
         else:
             node.lines.append(line)
-        self._by_uuid[uuid] = node
-        self._learn(value, node)
-
-    def _home_of(self, value: dict[str, Any]) -> Node | None:
-        """The answer that a line is a part of, or a result of."""
-        if value["type"] == "assistant":
-            return self._answers.get(answer_id(value) or "")
-        if value["type"] != "user":
-            return None
-        results = result_ids(value)
-        return self._callers.get(results[0]) if results else None
-
-    def _learn(self, value: dict[str, Any], node: Node) -> None:
-        if value["type"] != "assistant":
-            return
-        name = answer_id(value)
-        if name is not None:
-            self._answers[name] = node
-        for block in content(value):
+        for block in content(line.value):
             if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
                 self._callers[block["id"]] = node
+        return node
+
+    def _caller(self, value: dict[str, Any]) -> Node | None:
+        """The answer whose call a line has a result of."""
+        results = result_ids(value)
+        return self._callers.get(results[0]) if results else None
 
     def _parent(self, node: Node) -> Node | None:
         value = node.lines[0].value
@@ -76,14 +84,21 @@ class Tree:
 def content(value: dict[str, Any]) -> list[dict[str, Any]]:
     """The blocks of a line's message; a string is no block."""
     message = value.get("message")
-    blocks = message.get("content") if isinstance(message, dict) else None
-    return [block for block in blocks if isinstance(block, dict)] if type(blocks) is list else []
+    blocks = message.get("content") if type(message) is dict else None
+    if type(blocks) is not list:
+        return []
+    if len(blocks) == 1 and type(blocks[0]) is dict:
+        return blocks
+    return [block for block in blocks if type(block) is dict]
 
 
 def result_ids(value: dict[str, Any]) -> list[str]:
     """The calls that a line has results of."""
-    blocks = [block for block in content(value) if block.get("type") == "tool_result"]
-    return [block["tool_use_id"] for block in blocks if isinstance(block.get("tool_use_id"), str)]
+    return [
+        block["tool_use_id"]
+        for block in content(value)
+        if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    ]
 
 
 def answer_id(value: dict[str, Any]) -> str | None:
@@ -98,7 +113,3 @@ def is_error(value: dict[str, Any]) -> bool:
     message = value.get("message")
     model = message.get("model") if isinstance(message, dict) else None
     return value.get("isApiErrorMessage") is True or model == SYNTHETIC
-
-
-def _is_spoken(value: dict[str, Any]) -> bool:
-    return value["type"] in ("user", "assistant")

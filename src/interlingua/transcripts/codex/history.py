@@ -6,17 +6,17 @@ answer stand before the record of what it used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
-from interlingua.dialects.registry import dialect
+from interlingua.dialects.openai_responses.reading import ItemReader
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
-from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.transcripts.codex import quick
 from interlingua.transcripts.codex.tables import MODEL_MADE, NOT_TYPED, OUTPUTS
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, recall
@@ -26,6 +26,8 @@ from interlingua.transcripts.tree import Entry
 
 NAME = "codex"
 DIALECT = "openai-responses"
+_READ: dict[str, Any] = {}
+_COMMON = ("message", "function_call_output")
 
 
 class History:
@@ -66,7 +68,11 @@ class History:
         """What the model has said so far is one answer."""
         if self._answer:
             lines, self._answer = self._answer, []
-            self._read(lines)
+            made = quick.answer([line.value["payload"] for line in lines])
+            if made is None:
+                self._read(lines)
+            else:
+                self._put(lines, made, lines[0])
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
         kind = item.get("type")
@@ -74,7 +80,12 @@ class History:
             self._answer.append(line)
             return
         self.end_answer()
-        self._read([line])
+        quickly = quick.turn if kind == "message" else quick.result
+        made = quickly(item) if kind in _COMMON else None
+        if made is None:
+            self._read([line])
+        else:
+            self._put([line], _typed(made), line)
 
     def _used(self, usage: Usage | None, response: Any) -> None:
         self.end_answer()
@@ -106,16 +117,23 @@ class History:
 
     def _put(self, lines: list[Line], message: Message, first: Line) -> None:
         shown = self._placed(message, first.value)
-        for each in recall(shown, first.value.get(KEY)):
+        note = first.value.get(KEY)
+        if note is None:
+            is_short = is_summary(shown)
+            if not is_short:  # of what was read, only the place in the file is still asked for
+                lines = [Line(line.number, line.span, _READ) for line in lines]
+            self.entries.append(Entry(shown, lines, is_short))
+            return
+        for each in recall(shown, note):
             self.entries.append(Entry(each, lines, is_summary(each)))
 
     def _placed(self, message: Message, value: dict[str, Any]) -> Message:
-        payload = value["payload"]
-        name = payload.get("id") if isinstance(payload.get("id"), str) else None
-        message = replace(message, id=name, created_at=from_iso(value.get("timestamp")))
+        name = value["payload"].get("id")
+        name = name if type(name) is str else None
+        time = from_iso(value.get("timestamp"))
         if message.role is not Role.ASSISTANT:
-            return message
-        called = bool(message.tool_calls)
+            return replace(message, id=name, created_at=time)
+        called = any(type(block) is ToolUseBlock for block in message.content)
         metadata = replace(
             message.metadata,
             protocol=DIALECT,
@@ -125,15 +143,22 @@ class History:
             stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
             status=MessageStatus.COMPLETE,
         )
-        return replace(message, metadata=metadata)
+        return replace(message, id=name, created_at=time, metadata=metadata)
 
 
-def read_items(items: list[dict[str, Any]]) -> Iterator[Message]:
-    """Items as messages; what the client says as the user is an instruction."""
-    for message in dialect(DIALECT).read_request({"input": items}).messages:
-        if message.role is Role.USER and message.text.startswith(NOT_TYPED):
-            message = replace(message, role=Role.SYSTEM, name=NAME)
-        yield message
+def read_items(items: list[dict[str, Any]]) -> list[Message]:
+    """Items as messages; what the client says as the user is an instruction. They were JSON, so
+    that nobody need look them over again."""
+    reader = ItemReader()
+    reader.read(items, "$.input")
+    reader.flush()
+    return [_typed(message) for message in reader.messages]
+
+
+def _typed(message: Message) -> Message:
+    if message.role is Role.USER and message.text.startswith(NOT_TYPED):
+        return replace(message, role=Role.SYSTEM, name=NAME)
+    return message
 
 
 def compacted(payload: dict[str, Any]) -> Message:

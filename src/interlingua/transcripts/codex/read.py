@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,26 @@ class _Rollout:
         self.path = path
         self.report = report
         self.file = LinesFile(path, report)
-        self.lines = list(self.file.lines())
-        meta = self.lines[0].value if self.lines else {}
+        self.time: str | None = None
+        """Of the last line."""
+        self._again: list[Line] | None = [] if depth else None
+        first = next(LinesFile(path, Report(NAME)).lines(), None)
+        meta = first.value if first else {}
         if meta.get("type") != "session_meta" or not isinstance(meta.get("payload"), dict):
             raise TranscriptError(path, "it does not begin with session metadata")
         self.meta: dict[str, Any] = meta["payload"]
         self.base, self.cut = self._base(depth)
+
+    def _lines(self) -> Iterator[Line]:
+        """The lines, one at a time; those of a file that others go on from are asked for again."""
+        if self._again is not None:
+            self._again = self._again or list(self.file.lines())
+            yield from self._again
+            return
+        line = None
+        for line in self.file.lines():
+            yield line
+        self.time = line.value.get("timestamp") if line is not None else None
 
     @property
     def thread(self) -> str | None:
@@ -82,7 +97,7 @@ class _Rollout:
     def history(self, end: int | None = None) -> History:
         """All that was said up to a byte of this file, with what came before."""
         history = self.base.history(self.cut) if self.base else self._beginning()
-        for line in self.lines:
+        for line in self._lines():
             if end is None or line.span.start < end:
                 history.take(line)
         history.end_answer()
@@ -112,7 +127,7 @@ class _Rollout:
             id=self.thread,
             folder=_text(self.meta.get("cwd")),
             created_at=from_iso(self.meta.get("timestamp")),
-            updated_at=from_iso(self.lines[-1].value.get("timestamp")),
+            updated_at=from_iso(self.time),
             models=models_of(messages),
             usage=total(usages),
             branches=tuple(left[0] + branches if left else branches),

@@ -14,6 +14,7 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
+    unsaid=("tools",),
     patch=patch,
     more=more,
     find=find,

@@ -14,6 +14,7 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
+    unsaid=("title", "folder", "tools"),
     more=more,
     find=find,
     place=place,

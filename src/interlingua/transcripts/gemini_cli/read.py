@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from interlingua.dialects.registry import dialect
+from interlingua.dialects.gemini.contents import read_contents
+from interlingua.dialects.gemini.spelling import WrongShapeError
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -190,10 +191,14 @@ def _user(value: dict[str, Any]) -> Iterator[Message]:
         yield message
 
 
-def _from_parts(role: str, parts: list[Any]) -> tuple[Message, ...]:
+def _from_parts(role: str, parts: list[Any]) -> list[Message]:
+    """The messages of one turn, which was JSON, so that nobody need look it over again."""
     if not parts:
-        return ()
-    return dialect(DIALECT).read_request({"contents": [{"role": role, "parts": parts}]}).messages
+        return []
+    try:
+        return read_contents([{"role": role, "parts": parts}], (None, "contents"))
+    except WrongShapeError as odd:
+        raise odd.error("content") from None
 
 
 def _own_id(part: Any) -> Any:

@@ -16,6 +16,7 @@ FORMAT = Format(
     read=read,
     read_all=read_all,
     write=write,
+    unsaid=("tools",),
     suffix=".json",
     find=find,
     place=place,

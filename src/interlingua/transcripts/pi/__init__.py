@@ -15,6 +15,7 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
+    unsaid=("title", "tools"),
     patch=patch,
     more=more,
     find=find,

@@ -3,7 +3,7 @@ keeps the whole reasoning item as text, and its calls are named by call and item
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -24,50 +24,74 @@ from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 
 RESPONSES = "openai-responses"
+Wire = dict[str, Any]
 
 
-def read_blocks(content: Any, protocol: str | None) -> Iterator[Block]:
+def read_blocks(content: Any, protocol: str | None) -> list[Block]:
     """Content as the file has it: a string, or a list of blocks."""
-    if isinstance(content, str):
-        if content:
-            yield TextBlock(content)
-        return
-    for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict):
-            yield from _read_block(part, protocol)
+    if type(content) is str:
+        return [TextBlock(content)] if content else []
+    blocks: list[Block] = []
+    for part in content if type(content) is list else ():
+        if type(part) is dict:
+            kind = part.get("type")
+            read = _READERS.get(kind) if type(kind) is str else None
+            found = read(part, protocol) if read is not None else None
+            if type(found) is list:
+                blocks += found
+            else:
+                blocks.append(UnknownBlock({"pi": part}) if found is None else found)  # type: ignore[arg-type]  # no list
+    return blocks
 
 
-def _read_block(part: dict[str, Any], protocol: str | None) -> Iterator[Block]:
-    match part:
-        case {"type": "text", "text": str(text)}:
-            signature = part.get("textSignature")
-            own = protocol == "gemini" and isinstance(signature, str)
-            yield TextBlock(text, signature if own else None)
-        case {"type": "thinking", "redacted": True, "thinkingSignature": str(data)}:
-            yield RedactedThinkingBlock(data)
-        case {"type": "thinking", "thinking": str(text)}:
-            yield from _read_thinking(text, part.get("thinkingSignature"), protocol)
-        case {"type": "toolCall", "id": str(name), "name": str(tool), "arguments": dict(given)}:
-            signature = part.get("thoughtSignature")
-            signature = signature if isinstance(signature, str) else None
-            yield ToolUseBlock(call_id(name, protocol), tool, given, signature=signature)
-        case {"type": "image", "data": str(data)}:
-            yield ImageBlock(Source("base64", data), part.get("mimeType"))
-        case _:
-            yield UnknownBlock({"pi": part})
+def _read_text(part: Wire, protocol: str | None) -> Block | None:
+    text = part.get("text")
+    if type(text) is not str:
+        return None
+    signature = part.get("textSignature") if protocol == "gemini" else None
+    return TextBlock(text, signature if type(signature) is str else None)
 
 
-def _read_thinking(text: str, signature: Any, protocol: str | None) -> Iterator[Block]:
-    if protocol == RESPONSES and isinstance(signature, str) and signature.startswith("{"):
+def _read_thinking(part: Wire, protocol: str | None) -> Block | list[Block] | None:
+    text, signature = part.get("thinking"), part.get("thinkingSignature")
+    if part.get("redacted") is True and type(signature) is str:
+        return RedactedThinkingBlock(signature)
+    if type(text) is not str:
+        return None
+    if protocol == RESPONSES and type(signature) is str and signature.startswith("{"):
         try:
             item = msgspec.json.decode(signature)
             messages = dialect(RESPONSES).read_request({"input": [item]}).messages
         except (msgspec.DecodeError, InterlinguaError):
             pass
         else:
-            yield from (block for message in messages for block in message.content)
-            return
-    yield ThinkingBlock(text, signature if isinstance(signature, str) and signature else None)
+            return [block for message in messages for block in message.content]
+    return ThinkingBlock(text, signature if type(signature) is str and signature else None)
+
+
+def _read_call(part: Wire, protocol: str | None) -> Block | None:
+    name, tool, given = part.get("id"), part.get("name"), part.get("arguments")
+    if type(name) is not str or type(tool) is not str or type(given) is not dict:
+        return None
+    signature = part.get("thoughtSignature")
+    signature = signature if type(signature) is str else None
+    return ToolUseBlock(call_id(name, protocol), tool, given, signature=signature)
+
+
+def _read_image(part: Wire, protocol: str | None) -> Block | None:
+    data = part.get("data")
+    if type(data) is not str:
+        return None
+    return ImageBlock(Source("base64", data), part.get("mimeType"))
+
+
+_READERS: dict[str, Callable[[Wire, str | None], Block | list[Block] | None]] = {
+    "text": _read_text,
+    "thinking": _read_thinking,
+    "toolCall": _read_call,
+    "image": _read_image,
+}
+"""By the type of a part; None for one that is not as it should be."""
 
 
 def call_id(name: str, protocol: str | None) -> str:

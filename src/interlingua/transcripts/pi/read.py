@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.losses import Report
-from interlingua.model.blocks import TextBlock, ToolResultBlock
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
 from interlingua.transcripts.errors import TranscriptError
@@ -83,17 +83,19 @@ class _Session:
             origin=Origin(NAME, (file,), messages, tuple(entry.spans for entry in entries)),
         )
 
-    def _entries(self, node: Node) -> Iterator[Entry]:
+    def _entries(self, node: Node) -> list[Entry]:
         line = node.lines[0]
         try:
             shown = _message(line.value)
         except InterlinguaError as error:
             self.report.add("dropped", f"line {line.number}", str(error), "error")
-            return
+            return []
         if shown is None:
-            return
-        for message in recall(shown, line.value.get(KEY)):
-            yield Entry(message, [line], is_summary(message))
+            return []
+        note = line.value.get(KEY)
+        if note is None:
+            return [Entry(shown, node.lines, is_summary(shown))]
+        return [Entry(each, node.lines, is_summary(each)) for each in recall(shown, note)]
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
         places = {entry.lines[0].value.get("id"): at for at, entry in enumerate(entries)}
@@ -163,7 +165,7 @@ def _message(value: dict[str, Any]) -> Message | None:
     """The message of an entry; None for those that say nothing to the model."""
     match value.get("type"):
         case "message":
-            message = _spoken(_said(value))
+            return _spoken(_said(value), _text(value.get("id")), from_iso(value.get("timestamp")))
         case "compaction":
             message = summary_message(_text(value.get("summary")) or "")
         case "branch_summary":
@@ -177,27 +179,32 @@ def _message(value: dict[str, Any]) -> Message | None:
     return replace(message, id=_text(value.get("id")), created_at=from_iso(value.get("timestamp")))
 
 
-def _spoken(said: dict[str, Any]) -> Message:
+def _spoken(said: dict[str, Any], id: str | None, time: datetime | None) -> Message:
+    name: str | None = None
+    content: tuple[Block, ...]
     match said.get("role"):
-        case "user":
-            return Message(Role.USER, tuple(read_blocks(said.get("content"), None)))
         case "assistant":
-            return _answer(said)
+            return _answer(said, id, time)
         case "toolResult":
-            return _result(said)
+            block = _result(said)
+            metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+            return Message(Role.TOOL, (block,), id=id, metadata=metadata, created_at=time)
+        case "user":
+            content = tuple(read_blocks(said.get("content"), None))
+            return Message(Role.USER, content, id=id, created_at=time)
         case "system":
-            return Message(Role.SYSTEM, _texts(sections(said)))
-        case "bashExecution":
-            text = f"$ {said.get('command', '')}\n{said.get('output', '')}"
-            return Message(Role.SYSTEM, _texts(text), "bashExecution")
+            content = _texts(sections(said))
+        case "bashExecution" as name:
+            content = _texts(f"$ {said.get('command', '')}\n{said.get('output', '')}")
         case "custom" | "hookMessage" as role:
             content = tuple(read_blocks(said.get("content"), None))
-            return Message(Role.SYSTEM, content, _text(said.get("customType")) or role)
+            name = _text(said.get("customType")) or role
         case other:
             raise ReadError("pi", "$.message.role", "a role that pi has", found(other))
+    return Message(Role.SYSTEM, content, name, id=id, created_at=time)
 
 
-def _answer(said: dict[str, Any]) -> Message:
+def _answer(said: dict[str, Any], id: str | None, time: datetime | None) -> Message:
     protocol = APIS.get(said.get("api") or "")
     stop = STOPS.get(said.get("stopReason") or "")
     provider, model = _text(said.get("provider")), _text(said.get("model"))
@@ -214,7 +221,7 @@ def _answer(said: dict[str, Any]) -> Message:
         error_message=_text(said.get("errorMessage")),
     )
     content = tuple(read_blocks(said.get("content"), protocol))
-    return Message(Role.ASSISTANT, content, metadata=metadata)
+    return Message(Role.ASSISTANT, content, id=id, metadata=metadata, created_at=time)
 
 
 def _status(stop: Any) -> MessageStatus:
@@ -223,15 +230,13 @@ def _status(stop: Any) -> MessageStatus:
     return MessageStatus.CANCELLED if stop == "aborted" else MessageStatus.COMPLETE
 
 
-def _result(said: dict[str, Any]) -> Message:
+def _result(said: dict[str, Any]) -> ToolResultBlock:
     name = said.get("toolCallId")
     if not isinstance(name, str):
         raise ReadError("pi", "$.message.toolCallId", "a string", found(name))
     content: Any = tuple(read_blocks(said.get("content"), None))
     failed = said.get("isError") is True
-    return Message.of_result(
-        ToolResultBlock(call_id(name, None), content, failed, _text(said.get("toolName")))
-    )
+    return ToolResultBlock(call_id(name, None), content, failed, _text(said.get("toolName")))
 
 
 def _usage(said: dict[str, Any]) -> Usage | None:
@@ -255,7 +260,7 @@ def _count(value: Any) -> int | None:
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return value if type(value) is str and value else None
 
 
 def _texts(text: str) -> tuple[TextBlock, ...]:

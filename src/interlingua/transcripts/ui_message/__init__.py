@@ -15,6 +15,7 @@ FORMAT = Format(
     signs=signs,
     read=read,
     write=write,
+    unsaid=("tools",),
     suffix=".json",
     form=form,
 )

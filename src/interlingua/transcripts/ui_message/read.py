@@ -16,7 +16,7 @@ from interlingua.model.metadata import MessageStatus, StopReason
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.frames import EventsFile, is_events
-from interlingua.transcripts.memo import KEY, recall
+from interlingua.transcripts.memo import KEY, recall, remembered
 from interlingua.transcripts.rows import first_row
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import model_changes, models_of, usage_of
@@ -129,8 +129,7 @@ def _notes(ui: Any) -> Part:
 
 def _session(listed: list[Any]) -> Part:
     """What a list has no place for stands with its first message."""
-    session = _notes(listed[0]).get("session") if listed else None
-    return session if isinstance(session, dict) else {}
+    return remembered(_notes(listed[0]).get("session") if listed else None)
 
 
 def _read_stream(path: Path) -> Transcript:
