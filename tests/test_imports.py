@@ -60,6 +60,7 @@ INSIDE: dict[str, set[str]] = {
     "prices": MODEL_AND_ERRORS | {"config", "models"},
     "estimate": MODEL_AND_ERRORS,
     "redaction": MODEL_AND_ERRORS,
+    "exports": MODEL_AND_ERRORS | {"prices", "redaction", "store"},
     "routing": MODEL_AND_ERRORS | {"bus"},
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},

@@ -67,7 +67,7 @@ def _pem(dice: random.Random) -> str:
 
 
 def _basic(dice: random.Random) -> str:
-    return base64.b64encode(f"anna:{some(dice, 12)}".encode()).decode()
+    return base64.b64encode(f"u17:{some(dice, 12)}".encode()).decode()
 
 
 def _ipv4(dice: random.Random) -> str:
@@ -107,7 +107,7 @@ MAKERS: tuple[Callable[[random.Random], Made], ...] = (
     _bare("private-key", _pem),
     _within("bearer-token", "Authorization: Bearer {}", lambda dice: some(dice, 40)),
     _within("basic-auth", "authorization: Basic {}", _basic),
-    _within("url-password", "postgres://anna:{}@db/app", lambda dice: some(dice, 14)),
+    _within("url-password", "postgres://u17:{}@db/app", lambda dice: some(dice, 14)),
     _within("url-key", "see https://files.test/a?x=1&sig={}", lambda dice: some(dice, 40)),
     _within("assigned-secret", "export DB_PASSWORD={}", lambda dice: some(dice, 10)),
     _within("assigned-secret", 'api_key = "{}"', lambda dice: some(dice, 32)),

@@ -93,10 +93,10 @@ def test_words_of_closed_lists_stay_whatever_a_pattern_says() -> None:
 
 
 def test_kinds_can_be_chosen_and_texts_kept() -> None:
-    said = f"anna@mail.test.org {KEY}"
+    said = f"box17@mail.test.org {KEY}"
     assert redact(said, Rules(kinds=frozenset({"email"}))).value == f"[redacted:email:1] {KEY}"
-    kept = Rules(keep=frozenset({"anna@mail.test.org"}))
-    assert redact(said, kept).value == "anna@mail.test.org [redacted:openai-key:1]"
+    kept = Rules(keep=frozenset({"box17@mail.test.org"}))
+    assert redact(said, kept).value == "box17@mail.test.org [redacted:openai-key:1]"
     with pytest.raises(ValueError, match="no kind is called"):
         Rules(kinds=frozenset({"emails"}))
 

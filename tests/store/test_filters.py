@@ -20,7 +20,7 @@ def filled(store: Store) -> Store:
     policy = {"owner": None, "task": True}
     store.create_session("/work/one_more", name="agent", routing_policy=policy)
     store.create_session("/elsewhere", name="over HTTP", routing_policy={"owner": None})
-    store.create_session("/elsewhere", name="of somebody", routing_policy={"owner": "anna"})
+    store.create_session("/elsewhere", name="of somebody", routing_policy={"owner": "u17"})
     return store
 
 
@@ -33,7 +33,7 @@ def test_sessions_are_found_by_where_they_were_made(filled: Store) -> None:
     assert paths(filled, origin="task") == ["/work/one_more"]
     assert paths(filled, origin="gateway") == ["/elsewhere"]
     assert paths(filled, origin="chat") == ["/work/one", "/work/one/inner"]
-    assert paths(filled, "anna", origin="gateway") == ["/elsewhere"]
+    assert paths(filled, "u17", origin="gateway") == ["/elsewhere"]
     assert {row.origin for row in filled.sessions_of(None)} == {"task", "gateway", "chat"}
 
 

@@ -35,7 +35,7 @@ HOME = (
     r"([^\s\\/:*?\"'<>|,;)\](}{`]{1,64})"
 )
 FOLDED_HOME = r"(?:^|(?<=[\\/]))-(?:home|Users)-([A-Za-z0-9_.]{1,64})(?=-|$)"
-"""As coding agents name the folder of a project: `-home-anna-project`."""
+"""As coding agents name the folder of a project: `-home-u17-project`."""
 
 
 def _is_person(match: re.Match[str]) -> bool:

@@ -252,13 +252,13 @@ def secretive(place: Place) -> SessionRow:
     row, _ = plant(
         place,
         [
-            Message.user(f"my key is {KEY}, ticket ACME-4711, mail anna@mail.test.org"),
+            Message.user(f"my key is {KEY}, ticket ACME-4711, mail box17@mail.test.org"),
             answer("<img src=x onerror=window.ran=1>", CLAUDE, call),
             Message.tool_result(id, "</script><script>window.ran=1</script>"),
             answer("done", GPT),
         ],
         name="secrets </title><script>window.ran=1</script>",
-        folder="/home/anna/work",
+        folder="/home/u17/work",
     )
     return row
 
@@ -284,13 +284,13 @@ def test_what_is_taken_out_is_shown_before_it_is_exported(page: Any, place: Plac
     name, path = export(page, "markdown")
     text = path.read_text()
     assert name.endswith(".md")
-    assert "anna@mail.test.org" in text
-    for gone in (KEY, "ACME-4711", "10.20.30.40", "/home/anna/"):
+    assert "box17@mail.test.org" in text
+    for gone in (KEY, "ACME-4711", "10.20.30.40", "/home/u17/"):
         assert gone not in text
     page.get_by_label("Redact:").uncheck()
     _, path = export(page, "jsonl")
     head, *lines = path.read_text().splitlines()
-    assert json.loads(head)["session"]["workspace_path"] == "/home/anna/work"
+    assert json.loads(head)["session"]["workspace_path"] == "/home/u17/work"
     assert len(lines) == 4
     assert KEY in lines[0]
     page.get_by_label("Redact:").check()
