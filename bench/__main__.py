@@ -8,7 +8,17 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from bench import canonical, cli, client, gateway, import_time, store, streams, translate
+from bench import (
+    canonical,
+    cli,
+    client,
+    gateway,
+    import_time,
+    store,
+    streams,
+    transcripts,
+    translate,
+)
 from bench.measure import Row
 
 SECTIONS = {
@@ -20,6 +30,7 @@ SECTIONS = {
     "client": client.rows,
     "gateway": gateway.rows,
     "cli": cli.rows,
+    "transcripts": transcripts.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"
 

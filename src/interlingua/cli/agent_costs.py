@@ -12,7 +12,7 @@ from interlingua.cli.terminal import complain, progress
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.prices.own import own_table
-from interlingua.transcripts.sessions import at, glances, here
+from interlingua.transcripts.sessions import at, glances, here, look
 
 if TYPE_CHECKING:
     from interlingua.prices.table import PriceTable
@@ -34,7 +34,7 @@ def agent_answers(
     table = own_table()
     seen: set[tuple[object, ...]] = set()
     with progress("counting", len(found)) as done:
-        for each, glance in glances(found):
+        for each, glance in glances(found, look):
             done(1)
             if isinstance(glance, str):
                 complain(glance)

@@ -61,20 +61,30 @@ def known_format(name: str, option: str) -> str:
     return name
 
 
-def price_of(answers: Iterable[Answer], table: PriceTable) -> tuple[Decimal | None, int]:
-    """What answers cost, and how many have no known price. None where nothing is known."""
-    spent, priced, unpriced = Decimal(0), 0, 0
-    for answer in answers:
-        cost = cost_of_answer(answer, table)
-        if cost is None:
-            unpriced += 1
-        else:
-            spent, priced = spent + cost, priced + 1
-    return (spent if priced else None), unpriced
+class Prices:
+    """What answers cost by the price table of this machine."""
+
+    def __init__(self) -> None:
+        from interlingua.prices.own import own_table, told_apart
+
+        self.table = own_table()
+        self.prices = told_apart(self.table).version
+
+    def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
+        """The sum, and how many have no known price. None where nothing is known."""
+        spent, priced, unpriced = Decimal(0), 0, 0
+        for answer in answers:
+            cost = cost_of_answer(answer, self.table)
+            if cost is None:
+                unpriced += 1
+            else:
+                spent, priced = spent + cost, priced + 1
+        return (spent if priced else None), unpriced
 
 
 def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
     """What a tool noted, else what the table says; None where nobody knows."""
+    from interlingua.dialects.anthropic.usage import hour_cache_tokens
     from interlingua.models.names import UnknownModelError
     from interlingua.prices.cost import UnknownCostError, cost_of
 
@@ -83,7 +93,8 @@ def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
     if answer.model is None:
         return None
     try:
-        return cost_of(answer.usage, answer.model, table, answer.created_at).total
+        longer = hour_cache_tokens(answer.usage)
+        return cost_of(answer.usage, answer.model, table, answer.created_at, longer).total
     except (UnknownModelError, UnknownCostError, ValueError):
         return None
 

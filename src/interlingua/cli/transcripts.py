@@ -17,7 +17,6 @@ from interlingua.cli.agents import (
     from_option,
     home_option,
     known_format,
-    price_of,
     redact_options,
     told,
 )
@@ -58,6 +57,7 @@ class Row(NamedTuple):
     found: Found
     glance: Glance
     changed: datetime
+    models: list[str]
     cost: Decimal | None
     unpriced: int
 
@@ -118,20 +118,19 @@ def _found(home: Path | None, formats: tuple[str, ...], since: datetime | None) 
 
 
 def _rows(found: list[Found], cache: Path | None) -> Iterator[Row]:
-    from interlingua.prices.own import own_table
-    from interlingua.transcripts.sessions import changed, glances
+    from interlingua.cli.agents import Prices
+    from interlingua.transcripts.sessions import Glances, changed, glances
 
-    table = own_table()
+    known = Glances(Prices(), cache)
     sizes = [_size(each) for each in found]
     with progress("looking", sum(sizes)) as done:
-        for (each, glance), size in zip(glances(found, cache), sizes, strict=True):
+        for (each, told), size in zip(glances(found, known.of), sizes, strict=True):
             done(size)
-            if isinstance(glance, str):
-                complain(glance)
+            if isinstance(told, str):
+                complain(told)
                 continue
-            cost, unpriced = price_of(glance.answers, table)
-            time = datetime.fromtimestamp(changed(glance, each), UTC)
-            yield Row(each, glance, time, cost, unpriced)
+            time = datetime.fromtimestamp(changed(told.glance, each), UTC)
+            yield Row(each, told.glance, time, told.models, told.cost, told.unpriced)
 
 
 def _size(found: Found) -> int:
@@ -149,7 +148,6 @@ def _is_in(folder: str | None, wanted: Path) -> bool:
 
 def _told(row: Row) -> dict[str, Any]:
     glance = row.glance
-    models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
     return {
         "format": row.found.format,
         "id": glance.id or row.found.id,
@@ -159,7 +157,7 @@ def _told(row: Row) -> dict[str, Any]:
         "created_at": glance.created_at,
         "updated_at": row.changed,
         "messages": glance.messages,
-        "models": list(models),
+        "models": row.models,
         "cost_usd": row.cost,
         "unpriced": row.unpriced,
         "parent": glance.parent,

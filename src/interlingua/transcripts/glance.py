@@ -59,7 +59,7 @@ def glance_of(transcript: Transcript) -> Glance:
 def _answer(message: Message) -> Answer:
     usage = message.metadata.usage
     assert usage is not None, "only those with a usage are asked for"
-    return Answer(message.metadata.model, usage, message.created_at, _name(message))
+    return Answer(message.metadata.model, usage, message.created_at, name_of(message))
 
 
 def answers_of(transcript: Transcript) -> Iterator[Message]:
@@ -69,7 +69,7 @@ def answers_of(transcript: Transcript) -> Iterator[Message]:
     for message in (message for way in ways for message in way):
         if message.metadata.usage is None:
             continue
-        key = (_name(message), message.created_at)
+        key = (name_of(message), message.created_at)
         if key not in seen:
             seen.add(key)
             yield message
@@ -77,7 +77,7 @@ def answers_of(transcript: Transcript) -> Iterator[Message]:
         yield from answers_of(helper.transcript)
 
 
-def _name(message: Message) -> str:
+def name_of(message: Message) -> str:
     """By what an answer is known again on another branch."""
     return message.metadata.response_id or message.id or message.digest()
 

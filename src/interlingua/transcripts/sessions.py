@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Found, all_formats, format_of
-from interlingua.transcripts.glance import Glance, glance_of
+from interlingua.transcripts.glance import Answer, Glance, glance_of
 from interlingua.transcripts.transcript import Transcript
 
 LATEST = "latest"
@@ -25,7 +27,7 @@ _NAMED = 5
 """Candidates that an error names."""
 _RECENT = 20
 """Files of which one may be the latest session."""
-_FORM = 1
+_FORM = 2
 """Which form kept glances have; those of another are not used."""
 
 
@@ -60,7 +62,7 @@ def pick(name: str, home: Path | None = None, formats: Iterable[str] = ()) -> Fo
 def _latest(found: list[Found]) -> Found:
     """Files may have been copied, all at one time: of the newest, what is said in them decides.
     Sessions of helpers are not meant."""
-    told = [(glance, each) for each, glance in glances(found) if isinstance(glance, Glance)]
+    told = [(glance, each) for each, glance in glances(found, look) if isinstance(glance, Glance)]
     own = [(glance, each) for glance, each in told if glance.parent is None] or told
     times = [(changed(glance, each), each) for glance, each in own]
     return max(times, key=lambda pair: pair[0])[1] if times else found[0]
@@ -120,30 +122,45 @@ def look(found: Found) -> Glance:
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A glance, and the file that it was taken at."""
+    """A glance without its answers, what they cost by which prices, and the state of the file that
+    it was taken at."""
 
     form: int
-    path: str
-    id: str | None
     size: int
     time: int
+    prices: str
+    models: list[str]
     glance: Glance
+    cost: Decimal | None
+    unpriced: int
+
+
+class Pricing(Protocol):
+    """What answers cost: `prices` names the table."""
+
+    prices: str
+
+    def __call__(self, answers: tuple[Answer, ...]) -> tuple[Decimal | None, int]: ...
 
 
 class Glances:
-    """Glances, kept from one time to the next; without a folder, none is."""
+    """Glances with their costs, kept from one time to the next; without a folder, none is."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, pricing: Pricing, folder: Path | None) -> None:
+        self.pricing = pricing
         self.folder = folder
 
-    def of(self, found: Found) -> Glance:
-        state = _state(found.path)
+    def of(self, found: Found) -> Kept:
+        state = (*_state(found.path), self.pricing.prices)
         kept = self._kept(found)
-        if kept is not None and (kept.size, kept.time) == state:
-            return kept.glance
+        if kept is not None and (kept.size, kept.time, kept.prices) == state:
+            return kept
         glance = look(found)
-        self._keep(Kept(_FORM, str(found.path), found.id, *state, glance), found)
-        return glance
+        models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
+        without = msgspec.structs.replace(glance, answers=())
+        kept = Kept(_FORM, *state, list(models), without, *self.pricing(glance.answers))
+        self._keep(kept, found)
+        return kept
 
     def _place(self, found: Found) -> Path | None:
         if self.folder is None:
@@ -190,14 +207,14 @@ def _state(path: Path) -> tuple[int, int]:
     return size, time
 
 
-def glances(
-    found: Iterable[Found], keep: Path | None = None
-) -> Iterator[tuple[Found, Glance | str]]:
+T = TypeVar("T")
+
+
+def glances(found: Iterable[Found], of: Callable[[Found], T]) -> Iterator[tuple[Found, T | str]]:
     """Each session at a glance, or why it cannot be read."""
-    known = Glances(keep)
     for each in found:
         try:
-            yield each, known.of(each)
+            yield each, of(each)
         except InterlinguaError as odd:
             yield each, str(odd)
         except OSError as odd:

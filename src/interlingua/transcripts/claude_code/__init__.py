@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlingua.transcripts.claude_code.find import find, place, resume, said
+from interlingua.transcripts.claude_code.glance import glance
 from interlingua.transcripts.claude_code.read import read, signs
 from interlingua.transcripts.claude_code.write import VERSION, more, patch, write
 from interlingua.transcripts.format import Format
@@ -23,4 +24,5 @@ FORMAT = Format(
     file_version=VERSION,
     newest=VERSION,
     said=said,
+    glance=glance,
 )

@@ -20,7 +20,7 @@ from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, Usage
+from interlingua.model.metadata import MessageMetadata
 from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED, TITLES
 from interlingua.transcripts.claude_code.tree import Tree, content, is_error
 from interlingua.transcripts.errors import TranscriptError
@@ -41,12 +41,13 @@ from interlingua.transcripts.transcript import (
 from interlingua.transcripts.tree import Entry, Node, Ways
 
 NAME = "claude-code"
-_WANTED = only(
+WANTED = (
     *("type", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "message", "timestamp"),
     *("isMeta", "isCompactSummary", "isApiErrorMessage", "compactMetadata", "rendered"),
     *("cwd", "sessionId", "version", "gitBranch", *TITLES.values(), KEY),
 )
-"""What is asked of lines; results once more, as the screen shows them, are not among it."""
+"""What is asked of lines, by key; results once more, as the screen shows them, are not among it."""
+_decode = only(*WANTED)
 _STRING = MessageMetadata(provider_raw={"anthropic": {"$form": {"content": "string"}}})
 """Of a prompt that is spelled as a string."""
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
@@ -65,14 +66,14 @@ def read(path: Path) -> Transcript:
     """One session: the file, and those of its helpers beside it."""
     report = Report(NAME)
     file = LinesFile(path, report)
-    session = _Session(list(file.lines(NOISE, _WANTED)), report)
+    session = Session(list(file.lines(NOISE, _decode)), report)
     if not session.lines:
         raise TranscriptError(path, "no line of a Claude Code session can be read in it")
     helpers, beside = _helpers(path)
     return session.transcript(file.origin(), helpers, beside)
 
 
-class _Session:
+class Session:
     """The lines of one file, sorted by what they are for."""
 
     def __init__(self, lines: list[Line], report: Report, helper: bool = False) -> None:
@@ -81,7 +82,6 @@ class _Session:
         own = [line for line in lines if helper or line.value.get("isSidechain") is not True]
         self.notes = [line for line in lines if "uuid" not in line.value]
         self.tree = Tree(own)
-        self.ways = Ways(self._entries)
 
     def transcript(
         self,
@@ -90,21 +90,22 @@ class _Session:
         beside: tuple[OriginFile, ...] = (),
     ) -> Transcript:
         tip = self.tree.active()
-        entries = self.ways.entries(tip)
+        ways = Ways(self._entries)
+        entries = ways.entries(tip)
         messages = tuple(entry.message for entry in entries)
         spans = tuple(entry.spans for entry in entries)
         self._tell_attachments()
         return Transcript(
             format=NAME,
             messages=messages,
-            id=self._session_id(file.path),
-            title=self._title(),
-            folder=self._latest("cwd"),
-            created_at=from_iso(self._first("timestamp")),
-            updated_at=from_iso(self._latest("timestamp")),
+            id=self.session_id(file.path),
+            title=self.title(),
+            folder=self.latest("cwd"),
+            created_at=from_iso(self.first("timestamp")),
+            updated_at=from_iso(self.latest("timestamp")),
             models=models_of(messages),
-            usage=self._usage(),
-            branches=self.ways.branches(self.tree.nodes, tip),
+            usage=usage_of(e.message for node in self.tree.nodes for e in ways.of(node)),
+            branches=ways.branches(self.tree.nodes, tip),
             compactions=self._compactions(entries),
             model_changes=model_changes(messages),
             subagents=helpers,
@@ -155,10 +156,6 @@ class _Session:
                 return kept.get("uuids") or kept.get("allUuids") or []
         return []
 
-    def _usage(self) -> Usage:
-        """Every answer once, also those of ways that were left."""
-        return usage_of(e.message for node in self.tree.nodes for e in self.ways.of(node))
-
     def _tell_attachments(self) -> None:
         """What the client says to the model by itself stays in the file; the report counts it."""
         count = sum(1 for line in self.lines if line.value.get("rendered"))
@@ -166,7 +163,7 @@ class _Session:
             reason = f"{count} notes of the client to the model stay in the file"
             self.report.add("dropped", "attachments", reason, "info")
 
-    def _title(self) -> str | None:
+    def title(self) -> str | None:
         for kind, key in TITLES.items():
             for line in reversed(self.notes):
                 if line.value.get("type") == kind and isinstance(line.value.get(key), str):
@@ -174,21 +171,21 @@ class _Session:
                     return title
         return None
 
-    def _session_id(self, path: Path) -> str:
+    def session_id(self, path: Path) -> str:
         """The name of the file is the session's; a fork's first lines still name the old one."""
-        found = self._latest("sessionId")
+        found = self.latest("sessionId")
         return found if found is not None and found in path.stem else found or path.stem
 
-    def _first(self, key: str) -> str | None:
+    def first(self, key: str) -> str | None:
         found = (line.value.get(key) for line in self.lines)
         return next((value for value in found if isinstance(value, str)), None)
 
-    def _latest(self, key: str) -> str | None:
+    def latest(self, key: str) -> str | None:
         found = (line.value.get(key) for line in reversed(self.lines))
         return next((value for value in found if isinstance(value, str)), None)
 
     def _details(self) -> dict[str, Any]:
-        found = {"version": self._latest("version"), "git_branch": self._latest("gitBranch")}
+        found = {"version": self.latest("version"), "git_branch": self.latest("gitBranch")}
         return {key: value for key, value in found.items() if value}
 
 
@@ -197,9 +194,8 @@ def _answer(lines: list[Line]) -> list[Entry]:
     first = lines[0].value
     said = [_message(line) for line in lines]
     blocks = [block for line in lines for block in content(line.value)]
-    usage, stop = said[0].get("usage"), said[0].get("stop_reason")
+    usage, stop = most_usage(said), said[0].get("stop_reason")
     if len(said) > 1:
-        usage = max(map(_wire_usage, said), key=_output)
         ends = [each.get("stop_reason") for each in said]
         stop = next((end for end in reversed(ends) if end is not None), None)
     id, model = said[0].get("id"), said[0].get("model")
@@ -231,6 +227,13 @@ def shown_as(values: list[dict[str, Any]]) -> Message | None:
     lines = [Line(0, Span(0, 0), value) for value in values if value["type"] != "system"]
     made = _answer(lines) if lines[0].value["type"] == "assistant" else _spoken(lines)
     return next((entry.message for entry in made), None)
+
+
+def most_usage(said: list[dict[str, Any]]) -> Any:
+    """What an answer used: every line of it repeats that, and the last ones know more."""
+    if len(said) == 1:
+        return said[0].get("usage")
+    return max(map(_wire_usage, said), key=_output)
 
 
 def _wire_usage(said: dict[str, Any]) -> dict[str, Any]:
@@ -316,7 +319,7 @@ def _helpers(path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
         if each.suffix == ".jsonl":
             report = Report(NAME)
             file = LinesFile(each, report, name)
-            session = _Session(list(file.lines(NOISE, _WANTED)), report, helper=True)
+            session = Session(list(file.lines(NOISE, _decode)), report, helper=True)
             files.append(file.origin())
             helpers.append(SubAgent(session.transcript(file.origin()), _caller(each)))
         else:

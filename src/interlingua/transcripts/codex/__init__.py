@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlingua.transcripts.codex.find import find, place, resume, said
+from interlingua.transcripts.codex.glance import glance
 from interlingua.transcripts.codex.read import read, signs
 from interlingua.transcripts.codex.write import VERSION, more, patch, write
 from interlingua.transcripts.format import Format
@@ -23,4 +24,5 @@ FORMAT = Format(
     file_version=VERSION,
     newest=VERSION,
     said=said,
+    glance=glance,
 )

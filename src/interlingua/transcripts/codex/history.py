@@ -85,7 +85,7 @@ class History:
         if made is None:
             self._read([line])
         else:
-            self._put([line], _typed(made), line)
+            self._put([line], typed(made), line)
 
     def _used(self, usage: Usage | None, response: Any) -> None:
         self.end_answer()
@@ -152,10 +152,10 @@ def read_items(items: list[dict[str, Any]]) -> list[Message]:
     reader = ItemReader()
     reader.read(items, "$.input")
     reader.flush()
-    return [_typed(message) for message in reader.messages]
+    return [typed(message) for message in reader.messages]
 
 
-def _typed(message: Message) -> Message:
+def typed(message: Message) -> Message:
     if message.role is Role.USER and message.text.startswith(NOT_TYPED):
         return replace(message, role=Role.SYSTEM, name=NAME)
     return message

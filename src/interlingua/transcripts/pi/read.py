@@ -54,7 +54,6 @@ class _Session:
         self.lines = lines[1:]
         self.report = report
         self.nodes = _nodes(self.lines)
-        self.ways = Ways(self._entries)
         edits = [each.value for each in self.lines if each.value.get("type") == "context_edit"]
         self.edits = {each.get("targetId"): each.get("replacement") for each in edits}
         """What is said in the place of an entry: the last edit counts; None: nothing."""
@@ -62,9 +61,10 @@ class _Session:
     def transcript(self, file: OriginFile) -> Transcript:
         self._tell_edits()
         tip = self.nodes[-1] if self.nodes else None
-        entries = self.ways.entries(tip)
+        ways = Ways(self._entries)
+        entries = ways.entries(tip)
         messages = tuple(entry.message for entry in entries)
-        branches = self.ways.branches(self.nodes, _last_spoken(tip))
+        branches = ways.branches(self.nodes, _last_spoken(tip))
         return Transcript(
             format=NAME,
             messages=messages,
@@ -74,7 +74,7 @@ class _Session:
             created_at=from_iso(self.header.get("timestamp")),
             updated_at=from_iso(self.lines[-1].value.get("timestamp")) if self.lines else None,
             models=models_of(messages),
-            usage=usage_of(e.message for node in self.nodes for e in self.ways.of(node)),
+            usage=usage_of(e.message for node in self.nodes for e in ways.of(node)),
             branches=branches,
             compactions=self._compactions(entries),
             model_changes=model_changes(messages),
