@@ -17,6 +17,7 @@ import msgspec
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps, loads
 from interlingua.model.message import Message
+from interlingua.transcripts.transcript import Transcript
 
 KEY = "interlingua"
 
@@ -31,6 +32,12 @@ def forgetting() -> Iterator[None]:
         yield
     finally:
         _forgetting.reset(token)
+
+
+def session_note(transcript: Transcript) -> dict[str, Any]:
+    """What is to be kept of a session as a whole."""
+    told = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def remembered(note: Any) -> dict[str, Any]:

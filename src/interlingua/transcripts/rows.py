@@ -168,18 +168,23 @@ def _is_one_value(path: Path) -> bool:
 def _elements(file: LinesFile) -> Iterator[Place]:
     data = file.path.read_bytes()
     file.size = len(data)
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        where = f"line {len(data.splitlines())}"
-        file.report.add("dropped", where, f"it is cut or garbled: {error}", "error")
-        value = _partly(data)
+    value = whole_value(data, file.report)
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         if isinstance(row, dict):
             yield Place(row, f"row {number}", None)
         else:
             reason = f"expected an object, found a {type(row).__name__}"
             file.report.add("dropped", f"row {number}", reason, "error")
+
+
+def whole_value(data: bytes, report: Report) -> Any:
+    """The one JSON value of a file; of one that is cut or garbled, what stands before that."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        last = max(len(data.splitlines()), 1)
+        report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
+        return _partly(data)
 
 
 def _partly(data: bytes) -> Any:

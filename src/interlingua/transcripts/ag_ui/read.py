@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jiter
-import msgspec
 from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError, found
@@ -34,7 +32,7 @@ from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.frames import is_events, recorded
 from interlingua.transcripts.memo import KEY, recall, remembered
-from interlingua.transcripts.rows import first_row
+from interlingua.transcripts.rows import first_row, whole_value
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import model_changes, models_of, total, usage_of
 from interlingua.transcripts.transcript import (
@@ -93,12 +91,7 @@ def _is_one_value(head: bytes) -> bool:
 
 
 def _values(data: bytes, path: Path, report: Report) -> list[Part]:
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        last = len(data.split(b"\n"))
-        report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
-        value = _partly(data)
+    value = whole_value(data, report)
     if isinstance(value, dict):
         return [value]
     listed = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else None
@@ -107,13 +100,6 @@ def _values(data: bytes, path: Path, report: Report) -> list[Part]:
     if listed and all("role" in each and each.get("type") not in EVENTS for each in listed):
         return [{"messages": listed}]
     return listed
-
-
-def _partly(data: bytes) -> Any:
-    try:
-        return jiter.from_json(data, partial_mode="on")
-    except (ValueError, RecursionError):
-        return None
 
 
 class Said(NamedTuple):

@@ -23,7 +23,8 @@ from interlingua.transcripts.ag_ui.messages import write_message
 from interlingua.transcripts.ag_ui.read import read_entries
 from interlingua.transcripts.ag_ui.tables import NAME, NAMES
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.lines import spelled
+from interlingua.transcripts.memo import KEY, memo, session_note
 from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.times import to_millis
 from interlingua.transcripts.totals import bare, total
@@ -60,7 +61,7 @@ def more(transcript: Transcript, count: int, last: bytes) -> bytes:
 
 
 def _lines(events: list[Part], streamed: bool) -> bytes:
-    lines = map(msgspec.json.encode, events)
+    lines = map(spelled, events)
     if streamed:
         return b"".join(b"data: " + line + b"\n\n" for line in lines)
     return b"".join(line + b"\n" for line in lines)
@@ -111,7 +112,7 @@ class _Thread:
     def _input(self, run: str, shown: Sequence[_Shown]) -> Part:
         messages = [wire for each in shown for wire in each.wires]
         given: Part = {"threadId": self.id, "runId": run, "state": {}, "messages": messages}
-        session = _session(self.transcript) if shown and shown[0].at == 0 else {}
+        session = session_note(self.transcript) if shown and shown[0].at == 0 else {}
         props = {KEY: session} if session and self.transcript.format != NAME else {}
         tools = _tools(self.transcript)
         return {**given, "tools": tools, "context": [], "forwardedProps": props}
@@ -189,11 +190,6 @@ def _runs(shown: list[_Shown]) -> list[list[_Shown]]:
         runs[-1].append(each)
         speaking = speaks
     return runs
-
-
-def _session(transcript: Transcript) -> Part:
-    told = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
-    return {key: value for key, value in told.items() if value is not None}
 
 
 def _tools(transcript: Transcript) -> list[Part]:

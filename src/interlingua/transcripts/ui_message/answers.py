@@ -91,10 +91,13 @@ def _about(ui: Part) -> _About:
     if model == "modelId":
         form["model"] = model
     named = told.pop(model) if model is not None else None
-    counted = next((key for key in USAGES if read_usage(told.get(key)) is not None), None)
-    if counted == "totalUsage":
-        form["usage"] = counted
-    usage = read_usage(told.pop(counted)) if counted is not None else None
+    usage = None
+    for key in USAGES:
+        usage = read_usage(told.get(key))
+        if usage is not None:
+            form |= {} if key == "usage" else {"usage": key}
+            del told[key]
+            break
     rest["metadata"] = told
     return _About(time, named, usage, rest if told else _less(rest), form)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jiter
 import msgspec
 from msgspec.structs import replace
 
@@ -17,7 +16,7 @@ from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.frames import EventsFile, is_events
 from interlingua.transcripts.memo import KEY, recall, remembered
-from interlingua.transcripts.rows import first_row
+from interlingua.transcripts.rows import first_row, whole_value
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import (
@@ -75,7 +74,7 @@ def read(path: Path) -> Transcript:
 def _read_messages(path: Path) -> Transcript:
     report = Report(NAME)
     data = path.read_bytes()
-    value = _value(data, report)
+    value = whole_value(data, report)
     chat = value if isinstance(value, dict) and "messages" in value else {}
     listed = chat["messages"] if chat else [value] if isinstance(value, dict) else value
     if not isinstance(listed, list):
@@ -83,18 +82,6 @@ def _read_messages(path: Path) -> Transcript:
     rest = {key: each for key, each in chat.items() if key != "messages"}
     messages = _messages(listed, report)
     return _transcript(messages, path, len(data), report, rest, _session(listed))
-
-
-def _value(data: bytes, report: Report) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        last = len(data.split(b"\n"))
-        report.add("dropped", f"line {last}", f"it is cut or garbled: {error}", "error")
-    try:
-        return jiter.from_json(data, partial_mode="on")
-    except (ValueError, RecursionError):
-        return None
 
 
 def _messages(listed: list[Any], report: Report) -> tuple[Message, ...]:

@@ -22,9 +22,9 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason
-from interlingua.transcripts import frames
+from interlingua.transcripts import frames, lines
 from interlingua.transcripts.format import Draft
-from interlingua.transcripts.memo import KEY, memo
+from interlingua.transcripts.memo import KEY, memo, session_note
 from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.times import from_iso, from_millis, to_millis
@@ -69,8 +69,8 @@ def _stream(transcript: Transcript, report: Report) -> bytes:
     about = next(each for each in reversed(answers) if each.role is Role.ASSISTANT).metadata
     finish = STOP_WORDS.get(about.stop_reason or StopReason.END_TURN, "other")
     chunks = unfold(own[1], finish, about.error_message)
-    lines = [b"data: " + msgspec.json.encode(chunk) + b"\n\n" for chunk in chunks]
-    return b"".join([*lines, b"data: [DONE]\n\n"])
+    told = [b"data: " + lines.spelled(chunk) + b"\n\n" for chunk in chunks]
+    return b"".join([*told, b"data: [DONE]\n\n"])
 
 
 def turns(messages: Sequence[Message]) -> list[list[int]]:
@@ -105,15 +105,10 @@ def _written(
             continue
         is_over = transcript.format != NAME and number + 1 < len(groups)
         turn = _Turn(own, number, is_over, report)
-        session = None if number or transcript.format == NAME else _session(transcript)
+        session = None if number or transcript.format == NAME else session_note(transcript)
         ui = turn.written(session, streamed, before == "assistant")
         before = ui["role"]
         yield group, ui
-
-
-def _session(transcript: Transcript) -> Part:
-    told = {"id": transcript.id, "title": transcript.title, "folder": transcript.folder}
-    return {key: value for key, value in told.items() if value is not None}
 
 
 class _Around(NamedTuple):
