@@ -220,6 +220,16 @@ def test_a_result_of_nothing_is_told_and_comes_back(tmp_path: Path) -> None:
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, messages)]
 
 
+def test_the_same_answer_twice_is_two_answers(tmp_path: Path) -> None:
+    again = Message(Role.ASSISTANT, (ToolUseBlock("c", "look", {}),))
+    result = Message.of_result(ToolResultBlock("c", (TextBlock("hot"),), False, "look"))
+    messages = (Message.user("Go."), again, result, again, result)
+    transcript = Transcript(format="made-up", messages=messages)
+    assert not transcripts.write(transcript, tmp_path / "twice.json", "ui-message")
+    arrived = transcripts.read(tmp_path / "twice.json")
+    assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, messages)]
+
+
 def test_a_stream_tells_the_message(tmp_path: Path) -> None:
     told = fold(unfold(LOOP, "stop"))
     assert told.message == LOOP

@@ -5,6 +5,7 @@ one message of the assistant. What has no place in it is kept in its `metadata`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -131,8 +132,8 @@ class _Turn:
         self.report = report
         self.first = next(message for _, message in own if message.role is not Role.TOOL)
         self.results = _results(message for _, message in own)
-        self.shown: list[Message] = []
-        """Messages that have parts of their own, in their order."""
+        self.shown: list[int] = []
+        """Places of messages that have parts of their own, in their order."""
 
     def written(self, session: Part | None, streamed: bool, apart: bool) -> Part:
         ui: Part = {"id": self.first.id or f"il-{self.number + 1}", **self._about()}
@@ -168,7 +169,8 @@ class _Turn:
 
     def _parts(self) -> list[Part]:
         parts: list[Part] = []
-        speaking = self.first.role is Role.ASSISTANT
+        last = self.first
+        speaking = last.role is Role.ASSISTANT
         for at, message in self.own:
             if message.role is Role.TOOL:
                 continue
@@ -176,7 +178,8 @@ class _Turn:
             said = self._said(at, message)
             if not said and message is not self.first:
                 continue
-            self.shown.append(message)
+            self.shown.append(at)
+            last = message
             if form.get("steering") and message is not self.first:
                 parts.append({"type": "steering-message", "id": message.id or "", "parts": said})
                 continue
@@ -184,7 +187,7 @@ class _Turn:
             parts += [{"type": "step-start"} for _ in range(borders)] + said
         if not parts and not speaking:
             parts = [{"type": "text", "text": ""}]  # an empty message is refused
-        trailing = form_of(NAME, self.shown[-1].metadata.provider_raw).get("trailing", 0)
+        trailing = form_of(NAME, last.metadata.provider_raw).get("trailing", 0)
         return parts + [{"type": "step-start"} for _ in range(trailing)]
 
     def _said(self, at: int, message: Message) -> list[Part]:
@@ -200,7 +203,7 @@ class _Turn:
                     result = self._unanswered(at, block)
                 parts.append(write_call(block, result, issuer))
             elif not isinstance(block, ToolResultBlock):
-                part = write_part(_sealed(block, message.content[number + 1 :]), issuer)
+                part = write_part(_sealed(block, message, number), issuer)
                 parts += [] if part is None else [part]
         return parts
 
@@ -209,15 +212,30 @@ class _Turn:
         self.report.add("approximated", f"$.messages[{at}]", reason, "warning", "tool_use")
         return ToolResultBlock(call.id, (TextBlock(UNANSWERED),), True)
 
+    def _places(self, read: list[Message]) -> dict[int, int]:
+        """Where each message is shown."""
+        places: dict[int, int] = {}
+        said = iter(self.shown)
+        results: dict[str | None, deque[int]] = {}
+        for at, message in self.own:
+            if message.role is Role.TOOL:
+                results.setdefault(_answered(message), deque()).append(at)
+        for place, shown in enumerate(read):
+            if shown.role is not Role.TOOL:
+                places[next(said)] = place
+            elif results.get(_answered(shown)):
+                places[results[_answered(shown)].popleft()] = place
+        return places
+
     def _notes(self, read: list[Message]) -> Part:
         """Notes on what the parts alone would be read as; each by its number."""
-        places = _paired(read, self.shown, [m for _, m in self.own if m.role is Role.TOOL])
+        places = self._places(read)
         notes: Part = {}
         hidden: list[Message] = []
         order: list[int] = []
         about: dict[int, _Around] = {}
         for at, message in self.own:
-            place = places.get(id(message))
+            place = places.get(at)
             if place is None:
                 _tell(self.report, at, message, "a UI message has no place for it")
                 (about[order[-1]].after if order else hidden).append(message)
@@ -233,23 +251,6 @@ class _Turn:
                 notes[str(place)] = note
         order += [place for place in range(len(read)) if place not in about]
         return {**notes, "order": order} if order != sorted(order) else notes
-
-
-def _paired(read: list[Message], said: list[Message], results: list[Message]) -> dict[int, int]:
-    """Where each message is shown."""
-    places: dict[int, int] = {}
-    waiting = list(said)
-    answers: dict[str, list[Message]] = {}
-    for message in results:
-        answers.setdefault(_answered(message) or "", []).append(message)
-    for place, shown in enumerate(read):
-        if shown.role is not Role.TOOL:
-            places[id(waiting.pop(0))] = place
-            continue
-        own = answers.get(_answered(shown) or "")
-        if own:
-            places[id(own.pop(0))] = place
-    return places
 
 
 def _compare(report: Report, at: int, message: Message, shown: Message) -> None:
@@ -293,10 +294,10 @@ def _next(results: dict[str, list[ToolResultBlock]], name: str) -> ToolResultBlo
     return waiting.pop(0) if waiting else None
 
 
-def _sealed(block: Block, later: Sequence[Block]) -> Block:
+def _sealed(block: Block, message: Message, number: int) -> Block:
     """Thinking with the signature of its whole item, where each part was written with it."""
     if isinstance(block, ThinkingBlock) and form_of(NAME, block.raw).get("sealed"):
-        for each in later:
+        for each in message.content[number + 1 :]:
             if isinstance(each, ThinkingBlock) and each.id == block.id and each.signature:
                 return block.replace(signature=each.signature)
     return block
