@@ -125,3 +125,72 @@ def test_a_stream_and_the_whole_say_the_same() -> None:
 
 def _read(answer: dict[str, Any]) -> Response:
     return il.dialect("anthropic").read_response(answer)
+
+
+# -- groups ---------------------------------------------------------------------------------------
+
+
+def grouped(group: str = "agents") -> dict[str, Any]:
+    """A request with a group of tools, one of which was called."""
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
+    tools = [
+        {"type": "function", "name": "spawn", "description": "Spawns.", "parameters": schema},
+        {"type": "custom", "name": "tell"},
+    ]
+    call = {"type": "function_call", "call_id": "c1", "name": "spawn", "namespace": group}
+    return {
+        "model": "m",
+        "max_output_tokens": 9,
+        "input": [
+            {"role": "user", "content": "hi"},
+            {**call, "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+        ],
+        "tools": [{"type": "namespace", "name": group, "description": "", "tools": tools}],
+    }
+
+
+@pytest.mark.parametrize(
+    "model", ["anthropic:claude-opus-4-8", "gemini:gemini-2.5-flash", "bedrock:nobody"]
+)
+def test_tools_of_a_group_are_said_on_their_own_in_history_too(model: str) -> None:
+    said = il.convert(grouped(), "openai-responses", model.partition(":")[0], model=model)
+    assert said.back is not None
+    assert said.back.groups == {
+        "agents__spawn": ("agents", "spawn"),
+        "agents__tell": ("agents", "tell"),
+    }
+    assert said.back.custom == {"agents__tell"}
+    assert str(said.wire).count("'agents__spawn'") >= 2
+    told = [each for each in said.report if each.path.startswith("$.tools")]
+    assert ("approximated", "info", "$.tools[0]") in {
+        (each.kind, each.severity, each.path) for each in told
+    }
+    assert not [each for each in said.report if each.severity == "error"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("group", ["agents", "a" * 130])
+def test_a_call_of_such_a_tool_comes_back_inside_its_group(group: str, stream: bool) -> None:
+    model = "anthropic:claude-opus-4-8"
+    said = il.convert(grouped(group), "openai-responses", "anthropic", model=model)
+    assert said.back is not None
+    names = [tool["name"] for tool in said.wire["tools"]]
+    assert all(len(name) <= 128 for name in names)
+    answer = whole({"type": "tool_use", "id": "t1", "name": names[0], "input": {"who": "x"}})
+    back = said.back
+    read = il.dialect("anthropic").read_response(answer)
+    response = streamed(answer, back) if stream else back.response(read)
+    (item,) = il.dialect("openai-responses").write_response(response).wire["output"]
+    assert (item["type"], item["name"], item["namespace"]) == ("function_call", "spawn", group)
+
+
+def test_at_home_a_group_stays_one() -> None:
+    said = il.convert(
+        il.dumps(il.dialect("openai-responses").read_request(grouped())),
+        "canonical",
+        "openai-responses",
+        model="openai:gpt-5.6",
+    )
+    assert said.wire["tools"] == grouped()["tools"]
+    assert said.wire["input"][1]["namespace"] == "agents"

@@ -6,7 +6,7 @@ that takes free text is called with free text. Whole answers and streams alike."
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,24 +27,36 @@ from interlingua.model.events import (
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason
+from interlingua.retelling.groups import GROUP, RESPONSES
 from interlingua.streams.frames import Frame
+
+Call = TypeVar("Call", ToolUseBlock, ToolUseStart)
+_NONE: Mapping[str, tuple[str, str]] = {}
 
 
 class Back(msgspec.Struct, frozen=True):
     """`names` are those that tools were called by, to their own; `json_tool` is the tool that
     stands for an answer; `custom` are the tools that take free text, and were said to take an
-    object that holds it."""
+    object that holds it; `groups` are the tools that were taken out of one, with the group and
+    their names there."""
 
     names: dict[str, str] = {}
     json_tool: str | None = None
     custom: frozenset[str] = frozenset()
+    groups: dict[str, tuple[str, str]] = {}
 
     @classmethod
     def of(
-        cls, names: Mapping[str, str], json_tool: str | None, custom: frozenset[str] = frozenset()
+        cls,
+        names: Mapping[str, str],
+        json_tool: str | None,
+        custom: frozenset[str] = frozenset(),
+        groups: Mapping[str, tuple[str, str]] = _NONE,
     ) -> Back | None:
         """None where everything was asked for as it was wanted."""
-        return cls(dict(names), json_tool, custom) if names or json_tool or custom else None
+        if not (names or json_tool or custom or groups):
+            return None
+        return cls(dict(names), json_tool, custom, dict(groups))
 
     def response(self, response: Response) -> Response:
         """A whole answer as it was wanted."""
@@ -68,8 +80,18 @@ class Back(msgspec.Struct, frozen=True):
             return TextBlock(_text(block.input, block.raw_arguments))
         name = self.names.get(block.name, block.name)
         if name in self.custom and free_text(block.input) is not None:
-            return block.replace(name=name, call_type="custom", raw_arguments=None)
-        return block if name == block.name else block.replace(name=name)
+            return self.called(block, name, call_type="custom", raw_arguments=None)
+        return self.called(block, name)
+
+    def called(self, value: Call, name: str, **changes: Any) -> Call:
+        """A call, or its beginning, under the name that its tool has; inside its group."""
+        found = self.groups.get(name)
+        if found is None:
+            return value.replace(name=name, **changes) if changes or name != value.name else value
+        group, own = found
+        raw = dict(value.raw or {})
+        raw[RESPONSES] = {**(raw.get(RESPONSES) or {}), GROUP: group}
+        return value.replace(name=own, raw=raw, **changes)
 
     def reader(self, reader: StreamReader) -> StreamReader:
         """A stream's reader whose events are those that were wanted."""
@@ -142,8 +164,8 @@ class _Reader:
         name = self._back.names.get(event.name, event.name)
         if name in self._back.custom:
             self._free[event.choice, event.index] = []
-            return event.replace(name=name, call_type="custom")
-        return event if name == event.name else event.replace(name=name)
+            return self._back.called(event, name, call_type="custom")
+        return self._back.called(event, name)
 
     def _text(self, event: Any, key: tuple[int, int]) -> list[Event]:
         if type(event) is ToolUseInputDelta:

@@ -28,6 +28,7 @@ from interlingua.fitting.turns import fit_changes, fit_turns
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.models.profile import Profile
+from interlingua.retelling.groups import group_of
 
 _STEPS: tuple[Callable[[Fitter], None], ...] = (
     fit_changes,  # which may say for the whole request what a message changed
@@ -70,12 +71,12 @@ def fit(
         name = dialect or profile.dialect or ""
         scribe = LossRecorder(name, request, Report(name))
     if not profile.rules or fits(request, quick_of(profile, scribe.dialect)):
-        back = Back.of({}, None, _custom(request, scribe.dialect)) if request.tools else None
+        back = Back.of({}, None, *_others(request, scribe.dialect)) if request.tools else None
         return Fitted(request, scribe.report, scribe, back)
     fitter = Fitter(request, profile, scribe)
     for step in _STEPS:
         step(fitter)
-    back = Back.of(fitter.names, fitter.json_tool, _custom(request, scribe.dialect))
+    back = Back.of(fitter.names, fitter.json_tool, *_others(request, scribe.dialect))
     return Fitted(fitter.fitted(), scribe.report, scribe, back)
 
 
@@ -83,7 +84,8 @@ _FREE_TEXT = frozenset({"openai-chat", "openai-responses"})
 """Dialects that know tools which take free text; others are told of an object that holds it."""
 
 
-def _custom(request: Request, dialect: str) -> frozenset[str]:
-    if dialect in _FREE_TEXT:
-        return frozenset()
-    return frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
+def _others(request: Request, dialect: str) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
+    """Tools whose calls are other ones at home: for free text, and of groups."""
+    custom = [tool.name for tool in request.tools if tool.kind == "custom"]
+    groups = {tool.name: found for tool in request.tools if (found := group_of(tool))}
+    return frozenset(() if dialect in _FREE_TEXT else custom), groups

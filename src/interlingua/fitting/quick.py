@@ -19,6 +19,7 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.models.fields import Grammar
 from interlingua.models.profile import Profile
 from interlingua.retelling.beside import asks_beside
+from interlingua.retelling.groups import group_of
 
 # Bound once: looking up an enum's member costs as much as a whole step.
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
@@ -171,6 +172,8 @@ def _plain_tools(tools: tuple[ToolDefinition, ...], quick: Quick) -> bool:
 
 def _is_plain(tool: ToolDefinition, names: Grammar | None) -> bool:
     if tool.kind != "function" or tool.executor != "client" or tool.strict or tool.cache:
+        return False
+    if tool.raw is not None and group_of(tool) is not None:
         return False
     if names is not None and not legal(tool.name, names):
         return False

@@ -25,6 +25,7 @@ from interlingua.model.metadata import MessageStatus
 from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.crossing import cross
+from interlingua.retelling.groups import RESPONSES, has_groups, ungrouped
 from interlingua.retelling.images import without_images
 from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.labels import tell_labels
@@ -76,6 +77,10 @@ class Teller:
             settled = settle(request, seen, self.target, self.scribe)
             seen, changes["tools"], changes["options"] = settled
             request = request.replace(tools=settled.tools, options=settled.options)
+        if self.profile is not None and self.name != RESPONSES and has_groups(request.tools):
+            request = ungrouped(request.replace(messages=seen), self.scribe)
+            seen, changes["tools"] = request.messages, request.tools
+            changes["messages"] = seen
         asks = request.tools or asks_beside(request)
         if self.profile is not None and asks and not self.at_home:
             given = request if seen is request.messages else request.replace(messages=seen)
