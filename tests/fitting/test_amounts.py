@@ -113,6 +113,13 @@ def test_a_type_that_people_misspell_is_said_as_it_is_known() -> None:
     )
 
 
+def test_types_that_only_the_list_of_models_has_are_no_rule() -> None:
+    webp = request(said(picture("AAAA", "image/tiff")))
+    done = fitted("ollama:llava", webp)
+    assert losses(done) == []
+    assert fitted("xai:grok-4.7", webp).report.losses[0].rule == "grok-images"
+
+
 def test_media_that_does_not_go_into_a_body_is_left_out_from_the_oldest_on() -> None:
     small = ruled(limits={"request_bytes": 110})
     done = fit(request(said(png(1, size=30), png(2, size=30)), said(png(3))), small)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from interlingua.estimate.media import image_size
 from interlingua.fitting.fitter import Fitter
 from interlingua.fitting.media import MEDIA, left_out, rewrite_blocks
+from interlingua.fitting.tools import KNOWN
 from interlingua.model.blocks import DocumentBlock, ImageBlock, ToolResultBlock
 from interlingua.model.message import Message, Role
-from interlingua.models.fields import Limits, MediaRules
+from interlingua.models.fields import Limits
 from interlingua.models.profile import Profile
 
 _RESPELLED = {"image/jpg": "image/jpeg"}
@@ -48,14 +49,24 @@ def limits_media(profile: Profile) -> bool:
     return any(getattr(limits, name) is not None for name in (*_COUNTS, *_SIZED))
 
 
+def taken_types(profile: Profile) -> tuple[str, ...] | None:
+    """The types of images that a rule says are taken; the list for choosing a model is no such
+    rule, since it has what is sure to be taken."""
+    rule = profile.rule(_TYPES)
+    return profile.media.image_types if rule is not None and rule.id != KNOWN else None
+
+
+_TYPES = "media.image_types"
+
+
 def fit_amounts(fitter: Fitter) -> None:
-    rules = fitter.profile.media
-    if rules.image_types is None and not limits_media(fitter.profile):
+    types = taken_types(fitter.profile)
+    if types is None and not limits_media(fitter.profile):
         return
     pieces = list(_pieces(fitter.messages))
     if not pieces:
         return
-    gone: list[Why | None] = [_unfit(each, fitter.profile.limits, rules) for each in pieces]
+    gone: list[Why | None] = [_unfit(each, fitter.profile.limits, types) for each in pieces]
     for name in _COUNTS:
         most = getattr(fitter.profile.limits, name)
         if most is not None:
@@ -94,15 +105,14 @@ def _is_counted(block: Any) -> bool:
 # -- one by one -----------------------------------------------------------------------------------
 
 
-def _unfit(piece: Piece, limits: Limits, rules: MediaRules) -> Why | None:
+def _unfit(piece: Piece, limits: Limits, types: tuple[str, ...] | None) -> Why | None:
     """Why this one is not taken, whatever stands beside it."""
     size = len(piece.data) * 3 // 4
     if not piece.is_image:
         return _too_large(size, limits.document_bytes, "limits.document_bytes", "documents")
-    types = rules.image_types
     kind = (piece.block.media_type or "").lower()
     if types is not None and piece.data and kind and _RESPELLED.get(kind, kind) not in types:
-        return Why("media.image_types", f"no {kind}")
+        return Why(_TYPES, f"no {kind}")
     if limits.image_pixels is not None and piece.data:
         sides = image_size(piece.data)
         if sides is not None and max(sides) > limits.image_pixels:
@@ -167,8 +177,8 @@ def _piece(fitter: Fitter, block: Any, why: Why | None) -> Any:
 
 def _respelled(fitter: Fitter, block: Any) -> Any:
     usual = _RESPELLED.get(block.media_type or "")
-    if usual is None or fitter.profile.media.image_types is None:
+    if usual is None or taken_types(fitter.profile) is None:
         return block
     reason = f"knows it as {usual}"
-    fitter.lost_at(block, "media_type", "media.image_types", reason, severity="info")
+    fitter.lost_at(block, "media_type", _TYPES, reason, severity="info")
     return fitter.stands_for(block.replace(media_type=usual), block)

@@ -15,7 +15,7 @@ from typing import Literal
 from interlingua.models.capabilities import Capabilities, expected_capabilities, usual_dialect
 from interlingua.models.names import UnknownModelError, model_name
 from interlingua.models.overlay import Given, own_files, profile_at, profiles_from
-from interlingua.models.profile import Profile, Profiles
+from interlingua.models.profile import Profile, Profiles, bundled
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path
@@ -37,7 +37,7 @@ class Asked:
 
     @cached_property
     def profiles(self) -> Profiles:
-        return profiles_from(self._given or None)
+        return bundled() if self._given is False else profiles_from(self._given)
 
     def profile(self, model: str, dialect: str | None) -> Profile | None:
         """What `<provider>:<name>` takes in a dialect; None where nothing is fitted."""
