@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -56,7 +56,7 @@ def _time(given: Mapping[str, str], name: str) -> datetime | None:
 class Own:
     """Sessions of one caller, each looked up once."""
 
-    def __init__(self, store: AsyncStore, is_own: Any) -> None:
+    def __init__(self, store: AsyncStore, is_own: Callable[[SessionRow], bool]) -> None:
         self._store = store
         self._is_own = is_own
         self._known: dict[str, SessionRow | None] = {}
@@ -73,9 +73,11 @@ class Own:
         return self._known[id]
 
 
-async def messages_with(store: AsyncStore, own: Own, words: str, limit: int) -> list[Any]:
+async def messages_with(
+    store: AsyncStore, own: Own, words: str, limit: int
+) -> list[dict[str, Any]]:
     """Messages of the caller's sessions in which all words occur, the newest first."""
-    found: list[Any] = []
+    found: list[dict[str, Any]] = []
     for hit in await store.search(words, limit=LOOKED_AT):
         row = await own.row(hit.session_id)
         if row is not None:
