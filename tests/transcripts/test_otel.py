@@ -258,6 +258,21 @@ def test_results_without_an_id_answer_the_first_open_call(tmp_path: Path) -> Non
     assert answered[1].content == (il.TextBlock('{"n":2}'),)  # type: ignore[union-attr]
 
 
+def test_instructions_and_an_answer_alone_are_read(tmp_path: Path) -> None:
+    messages = (il.Message.system("Be brief."), session().messages[-1])
+    transcripts.write(session().replace(messages=messages), tmp_path / "two.json", "otel")
+    again = transcripts.read(tmp_path / "two.json").messages
+    assert [*map(il.dumps, again)] == [*map(il.dumps, messages)]
+
+
+def test_what_is_written_is_not_changed_by_it(tmp_path: Path) -> None:
+    odd = {"gen_ai.system_instructions": json.dumps([{"type": "text", "content": 7}])}
+    arrived = read(tmp_path, exported(span(1, chat([HI], [HO], **odd))))
+    before = [*map(il.dumps, arrived.messages)]
+    transcripts.write(arrived.replace(origin=None), tmp_path / "anew.json", "otel")
+    assert [*map(il.dumps, arrived.messages)] == before
+
+
 def test_parts_that_are_new_are_kept_and_written_again(tmp_path: Path) -> None:
     parts = [{"type": "hologram", "beams": 3}, {"type": "compaction", "content": "Short."}]
     arrived = read(tmp_path, exported(span(1, chat([{"role": "user", "parts": parts}], [HO]))))

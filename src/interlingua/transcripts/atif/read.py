@@ -27,6 +27,7 @@ from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.rows import Conversation, Row, first_row, readers
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.transcript import SubAgent, Transcript
+from interlingua.transcripts.values import listed
 
 NAME = "atif"
 ROLES = {"user": Role.USER, "system": Role.SYSTEM, "agent": Role.ASSISTANT}
@@ -43,6 +44,7 @@ _SAID = frozenset(
         "metrics",
     }
 )
+
 _COUNTED = frozenset(("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"))
 
 
@@ -90,7 +92,7 @@ def _recalled(step: Any, model: str | None) -> Iterator[Message]:
 def read_step(step: Any, model: str | None = None) -> list[Message]:
     """The messages of a step: what is said in it, and the results that were observed."""
     source = _member(step, "source")
-    if source not in ROLES:
+    if not isinstance(source, str) or source not in ROLES:
         raise ReadError(NAME, "$.source", f"one of {', '.join(ROLES)}", found(source))
     role = ROLES[source]
     metadata = MessageMetadata(provider_raw=_rest(step))
@@ -162,7 +164,7 @@ def _calls(step: Row) -> Iterator[Block]:
 def _observed(step: Row) -> list[Row]:
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, dict) else None
-    return [each for each in results or () if isinstance(each, dict)]
+    return [each for each in listed(results) if isinstance(each, dict)]
 
 
 def _results(step: Row) -> Iterator[Message]:

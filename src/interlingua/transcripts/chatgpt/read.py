@@ -45,7 +45,7 @@ def _conversation(row: Row, report: Report) -> Conversation:
             report.add("dropped", f"$.mapping[{name!r}]", reason, "error")
             continue
         turns[name] = Turn(_text(node.get("parent")), tuple(_messages(name, nodes)))
-    current = row.get("current_node")
+    current = _text(row.get("current_node"))
     if current not in turns:
         current = next(reversed(turns), None)
     return Conversation(

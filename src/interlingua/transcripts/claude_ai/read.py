@@ -46,7 +46,7 @@ def _conversation(row: Row, report: Report) -> Conversation:
     turns: dict[str, Turn] = {}
     last: str | None = None
     for number, each in enumerate(spoken):
-        if not isinstance(each, dict) or each.get("sender") not in _ROLES:
+        if not isinstance(each, dict) or str(each.get("sender")) not in _ROLES:
             reason = f"expected a message of a human or the assistant, found {found(each)}"
             report.add("dropped", f"$.chat_messages[{number}]", reason, "error")
             continue

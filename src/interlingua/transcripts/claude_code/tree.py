@@ -35,7 +35,7 @@ class Tree:
 
     def _take(self, line: Line) -> None:
         value = line.value
-        kind, uuid = value.get("type"), value.get("uuid")
+        kind, uuid = str(value.get("type")), value.get("uuid")
         if kind not in NODES or not isinstance(uuid, str) or uuid in self._by_uuid:
             return
         node = self._answer(line) if kind == "assistant" else self._other(line, kind == "user")

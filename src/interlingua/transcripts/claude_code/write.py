@@ -127,7 +127,7 @@ def _turns(message: Message) -> Iterator[Any]:
         yield message.text
         return
     for turn in dialect("anthropic").write_request(Request((message,))).wire["messages"]:
-        yield turn["content"]
+        yield turn.get("content", "")
 
 
 def _answer(lines: _Lines, message: Message) -> None:

@@ -23,6 +23,7 @@ from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.tree import Entry
+from interlingua.transcripts.values import text
 
 NAME = "codex"
 DIALECT = "openai-responses"
@@ -52,7 +53,7 @@ class History:
                 self._item(line, payload)
             case "turn_context":
                 self.end_answer()
-                self.model = payload.get("model") or self.model
+                self.model = text(payload.get("model")) or self.model
             case "token_usage_record":
                 self._recorded = True
                 self._used(read_usage(payload.get("usage")), payload.get("response_id"))
@@ -75,7 +76,7 @@ class History:
                 self._put(lines, made, lines[0])
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
-        kind = item.get("type")
+        kind = str(item.get("type"))
         if kind in MODEL_MADE or (kind == "message" and item.get("role") == "assistant"):
             self._answer.append(line)
             return

@@ -91,7 +91,7 @@ def _in_order(ordered: list[Any], calls: Sequence[Block]) -> Iterator[Block]:
 
 
 def _thinking(said: Data, about: Data) -> Iterator[Block]:
-    name = REASONERS.get(about.get("provider") or "")
+    name = REASONERS.get(str(about.get("provider")))
     if name is not None and isinstance(about.get("blocks"), list):
         yield from _native(about["blocks"], name)
         return

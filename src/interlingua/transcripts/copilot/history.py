@@ -147,10 +147,10 @@ def _instructions(data: Data) -> Message:
 def _metadata(data: Data, used: Data, called: bool) -> MessageMetadata:
     model = _text(data.get("model")) or _text(used.get("model"))
     about = data.get("reasoningBlocks")
-    reasoner = REASONERS.get(about.get("provider") or "") if isinstance(about, dict) else None
-    protocol = ENDPOINTS.get(used.get("apiEndpoint") or "") or reasoner
+    reasoner = REASONERS.get(str(about.get("provider"))) if isinstance(about, dict) else None
+    protocol = ENDPOINTS.get(str(used.get("apiEndpoint"))) or reasoner
     provider = _text(used.get("modelProvider"))
-    stop = STOPS.get(used.get("finishReason") or "")
+    stop = STOPS.get(str(used.get("finishReason")))
     return MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
         provider=provider,

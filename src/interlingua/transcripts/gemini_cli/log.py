@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY
+from interlingua.transcripts.values import listed
 
 COMPACTED, AGAIN = "compacted", "again"
 """Our notes: a rewind that is a compaction, and a record that is said again behind one."""
@@ -36,14 +37,14 @@ class Log:
             self.before += self.records.values()
             self.records = {}
         elif "$rewindTo" in value:
-            self._rewind(value["$rewindTo"])
+            self._rewind(str(value["$rewindTo"]))
         elif "$set" in value:
             self._set(value["$set"], line)
         elif isinstance(value.get("id"), str):
             self._put(Record(value, line))
         elif "sessionId" in value:
             self.about = {**value, **{k: v for k, v in self.about.items() if k == "startTime"}}
-            for old in value.get("messages") or ():  # one file of JSON, as older versions wrote
+            for old in listed(value.get("messages")):  # one file of JSON, as older versions wrote
                 if isinstance(old, dict) and isinstance(old.get("id"), str):
                     self._put(Record(old, line))
 
@@ -77,7 +78,7 @@ class Log:
         kept = {key: before.value[key] for key in _REMEMBERED if key in before.value}
         return Record({**kept, **value}, line)
 
-    def _rewind(self, name: Any) -> None:
+    def _rewind(self, name: str) -> None:
         names = list(self.records)
         cut = names.index(name) if name in self.records else 0
         if names[cut:]:

@@ -39,6 +39,7 @@ from interlingua.transcripts.transcript import (
     Transcript,
 )
 from interlingua.transcripts.tree import Entry
+from interlingua.transcripts.values import listed, text
 
 NAME = "gemini-cli"
 DIALECT = "gemini"
@@ -89,8 +90,8 @@ class _Session:
         return Transcript(
             format=NAME,
             messages=messages,
-            id=about.get("sessionId"),
-            title=about.get("summary"),
+            id=text(about.get("sessionId")),
+            title=text(about.get("summary")),
             folder=_folder(about) or folder_of(path),
             created_at=from_iso(about.get("startTime")),
             updated_at=from_iso(about.get("lastUpdated")),
@@ -131,7 +132,7 @@ class _Session:
             return  # said already, with the calls
         answered |= set(results)
         yield from messages
-        for call in value.get("toolCalls") or ():
+        for call in listed(value.get("toolCalls")):
             if isinstance(call, dict) and isinstance(call.get("agentId"), str):
                 self.agents[call["agentId"]] = _call_id(call)
 
@@ -184,7 +185,7 @@ def _placed(message: Message, value: dict[str, Any]) -> Message:
 
 def _user(value: dict[str, Any]) -> Iterator[Message]:
     parts = value.get("content")
-    parts = [{"text": parts}] if isinstance(parts, str) else parts or []
+    parts = [{"text": parts}] if isinstance(parts, str) else listed(parts)
     for message in _from_parts("user", [_own_id(part) for part in parts]):
         if message.role is Role.USER and message.text.startswith(_CONTEXT):
             message = replace(message, role=Role.SYSTEM, name=NAME)
@@ -215,7 +216,7 @@ def _call_id(call: dict[str, Any]) -> str:
 
 
 def _answer(value: dict[str, Any]) -> Iterator[Message]:
-    calls = [call for call in value.get("toolCalls") or () if isinstance(call, dict)]
+    calls = [call for call in listed(value.get("toolCalls")) if isinstance(call, dict)]
     blocks: list[Block] = [*_thoughts(value), *_said(value, bool(calls))]
     blocks += [_call(call) for call in calls]
     model = value.get("model")
@@ -234,7 +235,7 @@ def _answer(value: dict[str, Any]) -> Iterator[Message]:
 
 
 def _thoughts(value: dict[str, Any]) -> Iterator[Block]:
-    for thought in value.get("thoughts") or ():
+    for thought in listed(value.get("thoughts")):
         if isinstance(thought, dict):
             lines = (thought.get("subject"), thought.get("description"))
             yield ThinkingBlock("\n".join(line for line in lines if isinstance(line, str) and line))
@@ -246,7 +247,7 @@ def _said(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
         if content:
             yield TextBlock(content)
         return
-    parts = [_own_id(part) for part in content or () if isinstance(part, dict)]
+    parts = [_own_id(part) for part in listed(content) if isinstance(part, dict)]
     for message in _from_parts("model", parts):
         for block in message.content:
             if not (calls_apart and isinstance(block, ToolUseBlock)):
@@ -262,7 +263,7 @@ def _call(call: dict[str, Any]) -> ToolUseBlock:
 
 def _results(call: dict[str, Any]) -> Iterator[Message]:
     """One result for each call; pictures that stand beside it are a part of it."""
-    parts = [_own_id(part) for part in call.get("result") or () if isinstance(part, dict)]
+    parts = [_own_id(part) for part in listed(call.get("result")) if isinstance(part, dict)]
     blocks = [block for message in _from_parts("user", parts) for block in message.content]
     failed = call.get("status") in ("error", "cancelled")
     beside: Any = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))

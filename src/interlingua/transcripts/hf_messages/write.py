@@ -35,7 +35,7 @@ def _with_objects(message: dict[str, Any]) -> dict[str, Any]:
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
     function = call.get("function")
-    if not isinstance(function, dict):
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
         return call
     try:
         given = msgspec.json.decode(function["arguments"])

@@ -19,6 +19,7 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message
 from interlingua.transcripts.opencode.tables import BOOKKEEPING
+from interlingua.transcripts.values import listed
 
 
 def read_parts(parts: list[dict[str, Any]], protocol: str | None) -> Iterator[Block]:
@@ -94,7 +95,7 @@ def read_results(parts: list[dict[str, Any]]) -> Iterator[Message]:
                     [TextBlock(output)] if isinstance(output, str) and output else []
                 )
                 files = state.get("attachments")
-                content += [read_file(each) for each in files or () if isinstance(each, dict)]
+                content += [read_file(each) for each in listed(files) if isinstance(each, dict)]
                 yield _result(name, content, False, part)
             case {"type": "tool", "callID": str(name), "state": {"status": "error"} as state}:
                 text = str(state.get("error") or "")

@@ -30,6 +30,7 @@ from interlingua.transcripts.transcript import (
     SubAgent,
     Transcript,
 )
+from interlingua.transcripts.values import listed
 
 NAME = "opencode"
 AGAIN = "again"
@@ -135,7 +136,7 @@ def _said_before(info: dict[str, Any]) -> str | None:
 def read_message(each: dict[str, Any]) -> Iterator[Message]:
     """A prompt, or an answer with the results of its calls."""
     info = each["info"]
-    parts = [part for part in each.get("parts") or () if isinstance(part, dict)]
+    parts = [part for part in listed(each.get("parts")) if isinstance(part, dict)]
     if info.get("role") == "user":
         content = tuple(read_parts(parts, None))
         if content or not any(part.get("type") == "compaction" for part in parts):
@@ -154,7 +155,7 @@ def _answer(info: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
         protocol=PROTOCOLS.get(provider or "", "openai-chat"),
         response_model=model,
         usage=_usage(info),
-        stop_reason=STOPS.get(info.get("finish") or ""),
+        stop_reason=STOPS.get(str(info.get("finish"))),
         raw_stop_reason=_text(info.get("finish")),
         status=_status(error),
         error_message=_error(error),
@@ -209,8 +210,8 @@ def _compactions(
 ) -> tuple[Compaction, ...]:
     """A summary keeps what comes after the message that its request names. `said` are messages
     with the ids that they have here."""
-    firsts = {each["info"].get("id"): _kept_from(each) for each in shown}
-    parents = {each["info"].get("id"): each["info"].get("parentID") for each in shown}
+    firsts = {_text(each["info"].get("id")): _kept_from(each) for each in shown}
+    parents = {_text(each["info"].get("id")): _text(each["info"].get("parentID")) for each in shown}
     places: dict[Any, list[int]] = {}
     for at, (name, message) in enumerate(said):
         if message.role is not Role.SYSTEM:
@@ -239,7 +240,7 @@ def _again(shown: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def _kept_from(each: dict[str, Any]) -> str | None:
-    for part in each.get("parts") or ():
+    for part in listed(each.get("parts")):
         if isinstance(part, dict) and part.get("type") == "compaction":
             return _text(part.get("tail_start_id"))
     return None
@@ -249,7 +250,7 @@ def _subagents(
     shown: list[dict[str, Any]], helpers: Callable[[str], Session | None]
 ) -> Iterator[SubAgent]:
     for each in shown:
-        for part in each.get("parts") or ():
+        for part in listed(each.get("parts")):
             match part:
                 case {"type": "tool", "state": {"metadata": {"sessionId": str(name)}}}:
                     session = helpers(name)

@@ -164,7 +164,7 @@ def key_of(entry: Wire) -> tuple[Any, ...]:
     parts = entry.get("parts")
     told = []
     for part in parts if isinstance(parts, list) else ():
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
         if kind in _TOLD:
             told.append((kind, str(part.get(_TOLD[kind]))))
     return (entry.get("role") == "assistant", tuple(told))

@@ -176,7 +176,7 @@ def _part(block: Block) -> Wire | None:
         case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
             return _write_media(block)
         case UnknownBlock({"otel": dict(part)}):
-            return part
+            return {**part}
     return None
 
 

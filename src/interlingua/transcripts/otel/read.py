@@ -112,7 +112,8 @@ class Talk:
         """The longest way, of several the last, and all others."""
         chains, alone = chains_of(self.chats, self.named)
         if not chains:
-            return _alone(alone, report), []
+            told = next((chat for chat in reversed(alone) if chat.instructions), None)
+            return [*(_instructions(told) if told else []), *_alone(alone, report)], []
         main = max(reversed(chains), key=lambda chain: len(chain.entries))
         shown, left = _shown(main, alone, report)
         others = [_shown(chain, [], report)[0] for chain in chains if chain is not main]
@@ -246,7 +247,8 @@ def _fuller(entry: Wire, made: Wire) -> Wire:
 
 def _thinks(entry: Wire) -> bool:
     parts = entry.get("parts")
-    kinds = (each.get("type") for each in parts or () if isinstance(each, dict))
+    listed = parts if isinstance(parts, list) else []
+    kinds = (each.get("type") for each in listed if isinstance(each, dict))
     return any(kind in ("reasoning", "thinking") for kind in kinds)
 
 

@@ -24,7 +24,7 @@ from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import model_changes, models_of, usage_of
 from interlingua.transcripts.transcript import Compaction, Origin, OriginFile, Transcript
-from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued
+from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued, way_to
 
 NAME = "pi"
 _HEADER = b'{"type":"session"'
@@ -98,7 +98,8 @@ class _Session:
         return [Entry(each, node.lines, is_summary(each)) for each in recall(shown, note)]
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
-        places = {entry.lines[0].value.get("id"): at for at, entry in enumerate(entries)}
+        names = (_text(entry.lines[0].value.get("id")) for entry in entries)
+        places = {name: at for at, name in enumerate(names)}
         marks = []
         for at, entry in enumerate(entries):
             if entry.compaction:
@@ -120,13 +121,13 @@ class _Session:
 
     def _first_kept(self, value: dict[str, Any], places: dict[Any, int], at: int) -> int:
         """The first message that is still said; an entry that is no message stands for the next."""
-        name = value.get("firstKeptEntryId")
+        name = _text(value.get("firstKeptEntryId"))
         if name in places:
             return places[name]
         later = False
         for line in self.lines:
             later = later or line.value.get("id") == name
-            if later and line.value.get("id") in places:
+            if later and _text(line.value.get("id")) in places:
                 return min(places[line.value["id"]], at)
         return at
 
@@ -140,20 +141,19 @@ class _Session:
 def _nodes(lines: list[Line]) -> list[Node]:
     """Entries with their parents; in files without ids (version 1) each follows the one before."""
     nodes = [Node([line], spoken=line.value.get("type") == "message") for line in lines]
-    by_id = {line.value.get("id"): node for line, node in zip(lines, nodes, strict=True)}
+    names = (_text(line.value.get("id")) for line in lines)
+    by_id = {name: node for name, node in zip(names, nodes, strict=True) if name is not None}
     before: Node | None = None
     for node in nodes:
         value = node.lines[0].value
-        node.parent = by_id.get(value.get("parentId")) if "id" in value else before
+        node.parent = by_id.get(_text(value.get("parentId")) or "") if "id" in value else before
         before = node
     mark_continued(nodes)
     return nodes
 
 
 def _last_spoken(tip: Node | None) -> Node | None:
-    while tip is not None and not tip.spoken:
-        tip = tip.parent
-    return tip
+    return next((node for node in reversed(way_to(tip)) if node.spoken), None)
 
 
 def _said(value: dict[str, Any]) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _spoken(said: dict[str, Any], id: str | None, time: datetime | None) -> Mess
 
 
 def _answer(said: dict[str, Any], id: str | None, time: datetime | None) -> Message:
-    protocol = APIS.get(said.get("api") or "")
-    stop = STOPS.get(said.get("stopReason") or "")
+    protocol = APIS.get(str(said.get("api")))
+    stop = STOPS.get(str(said.get("stopReason")))
     provider, model = _text(said.get("provider")), _text(said.get("model"))
     metadata = MessageMetadata(
         model=f"{provider}:{model}" if provider and model else model,
