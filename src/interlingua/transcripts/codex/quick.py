@@ -33,7 +33,7 @@ _NO_PROBABILITIES: Item = {"spelled": {"logprobs": []}}
 
 def turn(item: Item) -> Message | None:
     """What a person or the client says: one text, or several."""
-    role = _ROLES.get(item.get("role"))  # type: ignore[arg-type]  # anything is looked up
+    role = _ROLES.get(str(item.get("role")))
     parts = item.get("content")
     if role is None or type(parts) is not list or item.get("type") != "message":
         return None

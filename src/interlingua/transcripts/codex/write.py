@@ -128,7 +128,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
 def _spoken(item: dict[str, Any]) -> dict[str, Any]:
     """A message with a list as its content: Codex skips the whole line where it is a string
     (0.166.0, seen 2026-11-17)."""
-    content = item["content"]
+    content = item.get("content", [])
     if isinstance(content, str):
         kind = "output_text" if item["role"] == "assistant" else "input_text"
         content = [{"type": kind, "text": content}]

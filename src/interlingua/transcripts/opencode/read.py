@@ -82,7 +82,9 @@ def transcript(
     info = session.get("info") if isinstance(session.get("info"), dict) else {}
     assert isinstance(info, dict)
     shown = list(_visible(session, info))
-    said = [(each["info"].get("id"), message) for each in shown for message in _messages(each)]
+    said = [
+        (_text(each["info"].get("id")), message) for each in shown for message in _messages(each)
+    ]
     messages = tuple(message for _, message in said)
     times = info.get("time") if isinstance(info.get("time"), dict) else {}
     assert isinstance(times, dict)

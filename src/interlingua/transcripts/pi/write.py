@@ -100,7 +100,7 @@ class _Entries:
             return self.add(message, at, "custom_message", {**note, "display": True})
         said = _said(message)
         for part in said["content"]:
-            if part["type"] == "toolCall":
+            if part.get("type") == "toolCall" and isinstance(part.get("id"), str):
                 self._calls[call_id(part["id"], None)] = part["id"]
         if said["role"] == "toolResult":
             said["toolCallId"] = self._calls.get(said["toolCallId"], said["toolCallId"])
