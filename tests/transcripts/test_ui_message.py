@@ -220,6 +220,15 @@ def test_a_result_of_nothing_is_told_and_comes_back(tmp_path: Path) -> None:
     assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, messages)]
 
 
+def test_metadata_that_are_no_object_stay_as_they_are(tmp_path: Path) -> None:
+    odd = read(tmp_path, {**PROMPT, "metadata": ["mine"]})
+    named = odd.messages[0].replace(name="baker")
+    sent = odd.replace(messages=(named,), origin=None)
+    report = transcripts.write(sent, tmp_path / "odd.json", "ui-message")
+    assert [loss.path for loss in report] == ["$.messages[0].metadata"]
+    assert json.loads((tmp_path / "odd.json").read_bytes())[0]["metadata"] == ["mine"]
+
+
 def test_the_same_answer_twice_is_two_answers(tmp_path: Path) -> None:
     again = Message(Role.ASSISTANT, (ToolUseBlock("c", "look", {}),))
     result = Message.of_result(ToolResultBlock("c", (TextBlock("hot"),), False, "look"))

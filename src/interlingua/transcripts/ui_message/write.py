@@ -144,9 +144,16 @@ class _Turn:
         notes = self._notes(read_message(shown, apart))
         if session:
             notes["session"] = session
+        return self._with_notes(ui, notes) if notes else ui
+
+    def _with_notes(self, ui: Part, notes: Part) -> Part:
+        """Metadata are the application's own and may be anything; notes need an object."""
         told = {} if ui.get("metadata") is None else ui["metadata"]
-        if notes and isinstance(told, dict):
-            ui["metadata"] = {**told, KEY: notes}
+        if isinstance(told, dict):
+            return {**ui, "metadata": {**told, KEY: notes}}
+        reason = "its metadata are no object, where what has no part could be kept"
+        path = f"$.messages[{self.own[0][0]}].metadata"
+        self.report.add("dropped", path, reason, "warning", None, self.first.id)
         return ui
 
     def _about(self) -> Part:
