@@ -19,7 +19,7 @@ import msgspec
 from interlingua.errors import DetectError
 from interlingua.losses import Report
 from interlingua.transcripts.errors import TranscriptError, VersionError
-from interlingua.transcripts.files import place
+from interlingua.transcripts.files import collector_at_rest, place
 from interlingua.transcripts.format import Format, Found, Sample, all_formats, format_of, formats
 from interlingua.transcripts.home import home as way_home
 from interlingua.transcripts.transcript import (
@@ -66,7 +66,8 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
     path = Path(path)
     to_read = format_of(format or detect(path).format)
     try:
-        return told(to_read.read(path), to_read)
+        with collector_at_rest():
+            return told(to_read.read(path), to_read)
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
 

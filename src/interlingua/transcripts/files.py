@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from interlingua.transcripts.errors import TranscriptError
 
 _PIECE = 1 << 20
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """What is read are trees without cycles, and many of them: looking for garbage among them again
+    and again finds none."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def place(files: dict[Path, Iterable[bytes]]) -> None:

@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.anthropic.content import read_parts
-from interlingua.dialects.anthropic.kept import form_of
-from interlingua.dialects.anthropic.parts import ANSWER, USER
+from interlingua.dialects.anthropic.parts import ANSWER
 from interlingua.dialects.anthropic.tables import STOP_REASONS
 from interlingua.dialects.anthropic.turns import read_turns
 from interlingua.dialects.anthropic.usage import read_usage
@@ -50,6 +49,8 @@ WANTED = (
 _decode = only(*WANTED)
 _STRING = MessageMetadata(provider_raw={"anthropic": {"$form": {"content": "string"}}})
 """Of a prompt that is spelled as a string."""
+_RESULT: dict[str, Any] = {"anthropic": {"$form": {"content": "string"}}}
+"""Of a result that is."""
 _SIGNS = (b'"parentUuid":', b'"sessionId":')
 
 
@@ -250,6 +251,10 @@ def _spoken(lines: list[Line]) -> list[Entry]:
     """A prompt, results of calls, a summary, or what the client says as the user."""
     value = lines[0].value
     said = _message(lines[0])
+    if len(said) == 2 and "isMeta" not in value and "isCompactSummary" not in value:
+        common = _common(said.get("content"), value)
+        if common is not None:
+            return _recalled(common, lines)
     if value.get("isCompactSummary") is True:
         return _recalled(_placed(_summary(said), value), lines, compaction=True)
     found: list[Entry] = []
@@ -260,17 +265,29 @@ def _spoken(lines: list[Line]) -> list[Entry]:
     return found
 
 
+def _common(parts: Any, value: dict[str, Any]) -> Message | None:
+    """A prompt that is one text, or one result that is: what the dialect's reader gives for them,
+    without looking around; None for all else."""
+    id, time = value.get("uuid"), from_iso(value.get("timestamp"))
+    if type(parts) is str:
+        if not parts or parts.startswith(NOT_TYPED):
+            return None
+        text = (TextBlock(parts),)
+        return Message(Role.USER, text, id=id, metadata=_STRING, created_at=time)
+    part = parts[0] if type(parts) is list and len(parts) == 1 else None
+    if type(part) is not dict or len(part) != 3 or part.get("type") != "tool_result":
+        return None
+    call, text_of_it = part.get("tool_use_id"), part.get("content")
+    if type(call) is not str or type(text_of_it) is not str or not text_of_it:
+        return None
+    block = ToolResultBlock(call, (TextBlock(text_of_it),), raw=_RESULT)
+    metadata = MessageMetadata(parent_tool_use_id=call)
+    return Message(Role.TOOL, (block,), id=id, metadata=metadata, created_at=time)
+
+
 def _turn(said: dict[str, Any]) -> list[Message]:
-    """The messages of one turn. Most are one text or one result, which need no look around."""
-    parts = said.get("content")
+    """The messages of one turn."""
     try:
-        if len(said) == 2 and type(parts) is str and parts:
-            return [Message(Role.USER, (TextBlock(parts),), metadata=_STRING)]
-        if len(said) == 2 and type(parts) is list and len(parts) == 1:
-            (block,) = read_parts(parts, USER)
-            if type(block) is ToolResultBlock and "type" not in form_of(block.raw):
-                metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
-                return [Message(Role.TOOL, (block,), metadata=metadata)]
         return read_turns([{**said, "role": "user"}], [])
     except ShapeError as odd:
         raise odd.inside(".message").error("Claude Code") from None

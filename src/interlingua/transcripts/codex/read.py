@@ -187,8 +187,8 @@ def _callers(messages: tuple[Message, ...]) -> dict[str, str]:
     """Helpers' threads and the calls that began them, as the calls' results tell."""
     found: dict[str, str] = {}
     for message in messages:
-        for block in results(message):
-            text = "".join(each.text for each in block.content if isinstance(each, TextBlock))
+        for block in results(message) if message.role is Role.TOOL else ():
+            text = "".join([each.text for each in block.content if type(each) is TextBlock])
             if '"agent_id"' not in text:
                 continue
             try:

@@ -126,6 +126,8 @@ class _Session:
 
     def _messages(self, record: Record, answered: set[str]) -> Iterator[Message]:
         value = record.value
+        if _is_said(value, answered):
+            return
         messages = list(read_record(value))
         results = [result for message in messages for result in _results_in(message)]
         if value.get("type") == "user" and results and answered.issuperset(results):
@@ -272,6 +274,15 @@ def _results(call: dict[str, Any]) -> Iterator[Message]:
             content, beside = block.content + beside, ()
             failed = block.is_error or failed
             yield Message.of_result(replace(block, content=content, is_error=failed))
+
+
+def _is_said(value: dict[str, Any], answered: set[str]) -> bool:
+    """Whether a record has nothing but results that were said with their calls."""
+    parts = value.get("content")
+    if value.get("type") != "user" or type(parts) is not list or not parts:
+        return False
+    told = [part.get("functionResponse") if type(part) is dict else None for part in parts]
+    return all(type(each) is dict and _call_id(each) in answered for each in told)
 
 
 def _results_in(message: Message) -> list[str]:
