@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,17 @@ def test_a_folder_that_gemini_knows_keeps_its_name(tmp_path: Path) -> None:
     ok("resume", path, "--in", "gemini-cli", "--home", tmp_path, "--yes")
     assert len(list((gemini / "tmp" / "windmill" / "chats").glob("*.jsonl"))) == 1
     assert transcripts.read(made).folder == "/home/user/mill"
+
+
+def test_what_goes_on_today_was_touched_today(tmp_path: Path) -> None:
+    path = settled(other(), "pi", tmp_path)
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    ok("resume", path, "--in", "gemini-cli", "--home", tmp_path, "--yes")
+    (made,) = (tmp_path / ".gemini").rglob("*.jsonl")
+    read = transcripts.read(made)
+    assert read.created_at == other().created_at
+    assert read.updated_at is not None
+    assert read.updated_at > before
 
 
 def test_in_chat_it_is_a_session_of_the_store(tmp_path: Path, store: Store) -> None:

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
@@ -63,6 +64,10 @@ def plan(
         lies = (transcript.id, transcript.folder, found.path)
         return Plan(to, *lies, {}, Report(format), go_on)
     transcript, path = _free(transcript, to, folder, known)
+    if transcript.origin is None:
+        # Gemini CLI removes sessions at its start that nobody touched for a month (0.61.0, seen
+        # 2026-11-17): one that goes on today is touched today.
+        transcript = transcript.replace(updated_at=datetime.now(UTC))
     files, report = draft(transcript, format, path.name)
     main, *beside = files
     places = {path: files[main]} | {path.parent / name: files[name] for name in beside}

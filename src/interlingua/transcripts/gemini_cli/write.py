@@ -37,7 +37,8 @@ def write(transcript: Transcript, name: str) -> Draft:
         "sessionId": _session_id(transcript),
         "projectHash": sha256(folder.encode()).hexdigest(),
     }
-    about |= {"startTime": to_iso(log.time), "lastUpdated": to_iso(log.time), "kind": "main"}
+    changed = max(transcript.updated_at or log.time, log.time)
+    about |= {"startTime": to_iso(log.time), "lastUpdated": to_iso(changed), "kind": "main"}
     log.all(transcript, report)
     for what, count in (
         ("branches", len(transcript.branches) - 1),
