@@ -33,9 +33,14 @@ export async function transcript(element, source, message, signal, tools) {
   );
   focusOn(shown, message);
   shown.follow(signal);
-  const told = await source.summary();
+  try {
+    summary = await source.summary();
+  } catch (odd) {
+    fill(used, h("p", { role: "alert", class: "wrong" }, `No totals: ${odd.message}`));
+    return shown;
+  }
   if (signal?.aborted) return shown;
-  summary = told;
+  const told = summary;
   const choice = branchChoice(told, row.id, source.go);
   shown.keepingPlace(() => {
     fill(branches, choice ? field("Branch", choice) : null);

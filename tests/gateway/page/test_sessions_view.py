@@ -184,6 +184,15 @@ def test_tokens_cost_and_what_caching_saved_are_shown(page: Any, place: Place) -
     expect(articles(page, "assistant").first).to_contain_text("10 + 5 tokens")
 
 
+def test_messages_are_shown_where_they_cannot_be_summed_up(page: Any, place: Place) -> None:
+    row, _ = change_of_model(place)
+    page.route("**/summary", lambda route: route.fulfill(status=500, body="{}"))
+    show(page, row)
+    expect(page.get_by_text("No totals")).to_be_visible()
+    expect(articles(page)).to_have_count(4)
+    expect(page.get_by_text(f"From here on {GPT}, before {CLAUDE}.")).to_be_visible()
+
+
 def test_branches_are_shown_where_they_begin_and_can_be_chosen(page: Any, place: Place) -> None:
     row, added = plant(place, [Message.user(f"m{n}") for n in range(4)], name="trunk")
     with il.open_store(str(place.home / "gateway.db")) as store:
