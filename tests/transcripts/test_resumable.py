@@ -109,6 +109,21 @@ def test_codex_gets_lists_as_content_and_no_provider_that_it_would_insist_on(
     }
 
 
+def test_a_failed_result_that_codex_has_no_word_for_is_told(tmp_path: Path) -> None:
+    report = transcripts.write(made(), tmp_path / "session.jsonl", "codex")
+    assert "$.messages[3].content[0].is_error" in {loss.path for loss in report}
+
+
+def test_nothing_is_told_of_what_arrives(tmp_path: Path) -> None:
+    call = Message(Role.ASSISTANT, (il.ToolUseBlock("toolu_1", "look", {"n": 1}, '{"n": 1}'),))
+    result = Message.of_result(il.ToolResultBlock("toolu_1", (il.TextBlock("seen"),), False))
+    session = saying(call, result, Message.assistant("There."))
+    for agent in AGENTS:
+        report = transcripts.write(session, tmp_path / agent, agent)
+        told = [loss for loss in report if "stand-in" not in loss.reason]
+        assert told == [], agent
+
+
 def test_codex_is_told_what_is_kept_as_it_was_written(tmp_path: Path) -> None:
     lines = values(written(made(compacted=True), "codex", tmp_path))
     (compacted,) = [each["payload"] for each in lines if each["type"] == "compacted"]

@@ -6,7 +6,7 @@ for the dialect, and each message still knows which one it was made of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -67,6 +67,20 @@ def told_for(
         after = tuple(messages[each] for each in range(last + 1, len(messages)))
         told[-1] = told[-1]._replace(after=after)
     return told
+
+
+def tell(told: Told, losses: Iterable[Loss], report: Report) -> None:
+    """What a dialect could not say of one message, at its place in the session; what it says of
+    a whole request, and the names that notes of tools have here, are no news."""
+    if told.original is None:
+        return
+    same = len(told.message.content) == len(told.original.content)
+    for loss in losses:
+        start, found, inside = loss.path.partition("$.messages[0]")
+        if start or not found or (inside == ".name" and told.message.role in _INSTRUCTIONS):
+            continue
+        path = f"$.messages[{told.at}]{inside if same else ''}"
+        report.losses.append(replace(loss, path=path, message_id=told.original.id))
 
 
 def _place(message: Message) -> int | None:

@@ -25,8 +25,10 @@ _NOTES = (
     "# AGENTS.md instructions",
     "What did we do so far?",
     "No response requested.",
+    "[The previous response was interrupted before it completed.]",
+    "[earlier turns are not shown]",
 )
-"""How texts begin that a tool says by itself."""
+"""How texts begin that a tool says by itself, or that stand where a wire needs a turn."""
 _FAILED = "[tool error] "
 """How we mark a failed result where the wire has no word for it."""
 

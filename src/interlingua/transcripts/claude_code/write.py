@@ -18,7 +18,7 @@ from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.retold import Told, tell, told_for
 from interlingua.transcripts.summary import summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -105,18 +105,20 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
             kept = [uuid for at in compacted[told.at].kept for uuid in uuids.get(at, ())]
             _summary(lines, told.message, kept)
         else:
-            _said(lines, told)
+            _said(lines, told, report)
         if len(lines.made) > before:
             _remember(lines.made[before:], told)
             if told.original is not None:
                 uuids[told.at] = [line["uuid"] for line in lines.made[before:]]
 
 
-def _said(lines: _Lines, told: Told) -> None:
+def _said(lines: _Lines, told: Told, report: Report) -> None:
     message = told.message
     if message.role is Role.ASSISTANT:
         _answer(lines, message)
         return
+    if message.role in (Role.USER, Role.TOOL):
+        tell(told, dialect("anthropic").write_request(Request((message,))).report, report)
     for turn in _turns(message):
         extra = {"isMeta": True} if message.role in (Role.SYSTEM, Role.DEVELOPER) else {}
         lines.add("user", message, {"message": {"role": "user", "content": turn}}, **extra)
@@ -185,7 +187,7 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
     message = transcript.messages[index]
     values = [msgspec.json.decode(line) for line in lines]
     said = _Lines(str(UUID(int=0)), transcript)
-    _said(said, Told(message, message, index))
+    _said(said, Told(message, message, index), Report(NAME))
     if len(said.made) != len(values) or message.role in (Role.SYSTEM, Role.DEVELOPER):
         return None
     for value, made in zip(values, said.made, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -17,7 +18,7 @@ from interlingua.transcripts.codex.history import DIALECT, NAME, History
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.retold import Told, tell, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -98,7 +99,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
         if told.original is not None and told.at in compacted:
             _summary(lines, told.message, said, compacted[told.at])
         else:
-            _said(lines, told.message, history)
+            _said(lines, told, history, report)
             said[told.at] = [line["payload"] for line in lines.made[before:] if _is_item(line)]
         _remember(lines.made[before:], told, history)
         usage = told.message.metadata.usage
@@ -106,17 +107,22 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
             _used(lines, told.message, usage)
 
 
-def _said(lines: _Lines, message: Message, history: History) -> None:
+def _said(lines: _Lines, told: Told, history: History, report: Report) -> None:
+    message = told.message
     model = bare(message.metadata.model)
     if message.role is Role.ASSISTANT and model is not None and model != history.model:
         history.model = model
         lines.add("turn_context", {"cwd": "/", "model": model}, message.created_at)
-    for item in _items(message):
+    for item in _items(message, lambda losses: tell(told, losses, report)):
         lines.add("response_item", item, message.created_at)
 
 
-def _items(message: Message) -> list[dict[str, Any]]:
-    wire = dialect(DIALECT).write_request(Request((message,))).wire
+def _items(
+    message: Message, tell: Callable[[Report], None] = lambda losses: None
+) -> list[dict[str, Any]]:
+    written = dialect(DIALECT).write_request(Request((message,)))
+    tell(written.report)
+    wire = written.wire
     items = wire.get("input")
     if isinstance(items, str):
         return [_spoken({"role": "user", "content": items})]

@@ -19,7 +19,7 @@ from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
 from interlingua.transcripts.lines import joined
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.retold import Told, tell, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -82,6 +82,10 @@ class _LogWriter:
                 self._compact(told[at], mark)
             else:
                 self._add(told[at], results)
+            for each in (told[at], *results):
+                if each.message.role in (Role.USER, Role.TOOL):
+                    written = dialect(DIALECT).write_request(Request((each.message,)))
+                    tell(each, written.report, report)
             at += 1 + len(results)
         _tell_signatures(told, report)
 
@@ -213,8 +217,10 @@ def _tokens(usage: Usage) -> dict[str, int]:
 def _tell_signatures(told: list[Told], report: Report) -> None:
     """This file has no place for signatures; they are kept beside, for the way back."""
     for each in told:
+        original = each.original.content if each.original is not None else ()
+        signed = {getattr(block, "signature", None) for block in original}
         for at, block in enumerate(each.message.content):
-            if getattr(block, "signature", None) is not None:
+            if getattr(block, "signature", None) in signed - {None}:
                 path = f"$.messages[{each.at}].content[{at}].signature"
                 report.add("dropped", path, "Gemini CLI stores no signatures", "warning")
 

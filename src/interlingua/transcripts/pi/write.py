@@ -7,9 +7,10 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.losses import Report
-from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.format import Draft
@@ -154,12 +155,20 @@ class _Entries:
         shown = shown_as(entry)
         if shown is None:
             return
-        if shown.content != message.content:
+        if _meant(shown) != _meant(message):
             reason = "pi has no block for a part of it; it is kept beside"
             report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
         note = memo(message, shown, hidden)
         if note is not None:
             entry[KEY] = note
+
+
+def _meant(message: Message) -> tuple[Block, ...]:
+    """Blocks without the spelling of arguments, which are an object here."""
+    return tuple(
+        replace(block, raw_arguments=None) if isinstance(block, ToolUseBlock) else block
+        for block in message.content
+    )
 
 
 def _said(message: Message) -> dict[str, Any]:
