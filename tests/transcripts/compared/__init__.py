@@ -1,0 +1,1 @@
+"""Other converters of sessions beside ours, on the same files."""
