@@ -64,7 +64,7 @@ page: $(DEV)
 # What the formats' own packages say of the transcripts that we write; node is needed for one.
 judges: $(DEV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ag-ui-protocol atif datasets
-	-npm install --silent --no-audit --no-fund --prefix $(VENV)/judges ai@7 zod
+	-npm install --silent --no-audit --no-fund --prefix $(VENV)/judges ai@7 zod @ag-ui/client@1
 	$(BIN)/python -m pytest -q -rs tests/transcripts/test_judges.py
 
 requirements: $(DEV)

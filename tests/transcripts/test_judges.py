@@ -21,6 +21,7 @@ from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     CompactionBlock,
+    RefusalBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -31,7 +32,7 @@ from interlingua.transcripts.ui_message.write import UNANSWERED
 from tests.transcripts.made import session
 from tests.transcripts.samples import ROOT, samples
 
-SCRIPT = Path(__file__).with_name("judges") / "ui_messages.mjs"
+SCRIPTS = Path(__file__).with_name("judges")
 PACKAGES = Path(os.environ.get("INTERLINGUA_JUDGES", ROOT / ".venv" / "judges"))
 
 
@@ -60,12 +61,12 @@ def written(format: str, name: str, folder: Path) -> list[Written]:
 # -- the AI SDK ------------------------------------------------------------------------------------
 
 
-def asked(question: dict[str, Any]) -> Any:
+def asked(script: str, package: str, question: Any) -> Any:
     node = shutil.which("node")
-    if node is None or not (PACKAGES / "node_modules" / "ai").is_dir():
-        pytest.skip("no node, or no package ai beside it; `make judges` fetches it")
+    if node is None or not (PACKAGES / "node_modules" / package).is_dir():
+        pytest.skip(f"no node, or no package {package} beside it; `make judges` fetches it")
     done = subprocess.run(
-        [node, str(SCRIPT)],
+        [node, str(SCRIPTS / script)],
         cwd=PACKAGES,
         input=json.dumps(question),
         capture_output=True,
@@ -78,9 +79,9 @@ def asked(question: dict[str, Any]) -> Any:
 
 
 def test_the_ai_sdk_tells_a_model_what_was_said(tmp_path: Path) -> None:
-    asked({})
+    _ask_ai({})
     files = written("ui-message", "json", tmp_path)
-    told = asked({"chats": [json.loads(each.path.read_bytes()) for each in files]})
+    told = _ask_ai({"chats": [json.loads(each.path.read_bytes()) for each in files]})
     for each, model in zip(files, told["chats"], strict=True):
         assert "error" not in model, f"{each.path.name}: {model['error']}"
         heard, said = [*_heard(model["model"])], [*_said(each)]
@@ -89,12 +90,16 @@ def test_the_ai_sdk_tells_a_model_what_was_said(tmp_path: Path) -> None:
 
 
 def test_the_ai_sdk_reads_our_streams(tmp_path: Path) -> None:
-    asked({})
+    _ask_ai({})
     files = [each for each in written("ui-message", "sse", tmp_path) if each.path.stat().st_size]
-    told = asked({"streams": [each.path.read_text() for each in files]})["streams"]
+    told = _ask_ai({"streams": [each.path.read_text() for each in files]})["streams"]
     for each, heard in zip(files, told, strict=True):
         assert "error" not in heard, f"{each.path.name}: {heard['error']}"
         assert heard["message"]["role"] == "assistant"
+
+
+def _ask_ai(question: Any) -> Any:
+    return asked("ui_messages.mjs", "ai", question)
 
 
 def _in_order(said: list[str]) -> list[str]:
@@ -164,6 +169,45 @@ def test_our_events_are_events_of_ag_ui(tmp_path: Path) -> None:
     for each in written("ag-ui", "jsonl", tmp_path):
         for line in each.path.read_bytes().split(b"\n")[:-1]:
             event.validate_json(line)
+
+
+def test_the_client_of_ag_ui_builds_up_what_was_said(tmp_path: Path) -> None:
+    asked("ag_ui.mjs", "@ag-ui/client", [])
+    files = written("ag-ui", "jsonl", tmp_path)
+    events = [list(map(json.loads, each.path.read_bytes().split(b"\n")[:-1])) for each in files]
+    told = asked("ag_ui.mjs", "@ag-ui/client", events)
+    for each, heard in zip(files, told, strict=True):
+        assert "error" not in heard, f"{each.path.name}: {heard['error']}"
+        assert [*_built(heard["messages"])] == [*_spoken(each.transcript)], each.path.name
+
+
+def _built(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for message in messages:
+        if message["role"] == "reasoning":
+            continue
+        content = message.get("content") or ""
+        parts = [{"text": content}] if isinstance(content, str) else content
+        yield message["role"], "".join(part.get("text", "") for part in parts)
+        for call in message.get("toolCalls") or ():
+            yield call["function"]["name"], call["id"]
+
+
+def _spoken(transcript: Transcript) -> Iterator[tuple[str, str]]:
+    for message in transcript.messages:
+        results = [each for each in message.content if isinstance(each, ToolResultBlock)]
+        if message.role is Role.TOOL:
+            yield from (("tool", _texts(each.content)) for each in results)
+            continue
+        yield str(message.role), "".join(_words(message.content))
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                yield block.name, block.id
+
+
+def _words(blocks: tuple[Block, ...]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, TextBlock | RefusalBlock | CompactionBlock):
+            yield block.text or ""
 
 
 def test_our_inputs_are_inputs_of_ag_ui(tmp_path: Path) -> None:
