@@ -180,6 +180,24 @@ def test_what_a_tool_notes_beside_the_conversation_is_not_found(agents_home: Pat
     assert told("transcripts", "search", "/home/user/mill", "--home", agents_home) == []
 
 
+@pytest.mark.parametrize("odd", ["", ".", "..", None, ["x"], {"a": 1}])
+def test_odd_values_stop_neither_the_list_nor_a_search(tmp_path: Path, odd: object) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "mill" / "chats"
+    chats.mkdir(parents=True)
+    about = {"sessionId": odd, "projectHash": "0", "startTime": "2026-03-01T12:00:00Z"}
+    said = {"id": odd, "type": "user", "timestamp": odd, "content": [{"text": FLOUR}]}
+    lines = "".join(json.dumps(each) + "\n" for each in (about, said))
+    (chats / "session-2026-03-01T12-00-x.jsonl").write_text(lines)
+    (chats.parent / "other.jsonl").write_text(lines)
+    rollout = tmp_path / ".codex" / "sessions" / "rollout-x.jsonl"
+    rollout.parent.mkdir(parents=True)
+    item = {"type": "response_item", "payload": {"type": odd, "role": odd, "content": FLOUR}}
+    rollout.write_text(json.dumps(item) + "\n")
+    assert run("transcripts", "list", "--home", tmp_path).exit_code == 0
+    hits = told("transcripts", "search", "rye", "--home", tmp_path)
+    assert sorted(hit["format"] for hit in hits) == ["codex", "gemini-cli"]
+
+
 # Convert
 
 

@@ -56,8 +56,10 @@ def hits_in(found: Found, text: str) -> Iterator[Hit | str]:
 
 def _helpers(found: Found) -> list[Path]:
     """Files of helpers, in a folder named like the file or the session."""
-    names = dict.fromkeys(name for name in (found.path.stem, found.id) if name)
-    return [each for name in names for each in sorted((found.path.parent / name).rglob("*.jsonl"))]
+    beside = found.path.parent
+    folders = dict.fromkeys(beside / name for name in (found.path.stem, found.id) if name)
+    own = [each for each in folders if each.parent == beside and each.name != ".."]
+    return [path for each in own for path in sorted(each.rglob("*.jsonl"))]
 
 
 def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
@@ -70,18 +72,12 @@ def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
             if said is None:
                 continue
             for snippet in _snippets(said.content, wanted):
-                key = (said.id or str(number), snippet)
+                key = (said.id if isinstance(said.id, str) else str(number), snippet)
                 if key not in seen:
                     seen.add(key)
-                    yield Hit(
-                        found.format,
-                        found.id,
-                        str(path),
-                        f"line {number}",
-                        said.role,
-                        snippet,
-                        said.time,
-                    )
+                    time = said.time if isinstance(said.time, str) else None
+                    where = (found.format, found.id, str(path), f"line {number}")
+                    yield Hit(*where, str(said.role), snippet, time)
 
 
 def _said(line: bytes, of: Format) -> Said | None:

@@ -82,7 +82,7 @@ def _answers(session: Session) -> Iterator[Answer]:
 
 def _answer(lines: list[Line]) -> Answer | None:
     first = lines[0].value
-    said = [line.value.get("message") or {} for line in lines]
+    said = [_said(line.value) for line in lines]
     try:
         usage, _ = read_usage(most_usage(said))
     except ShapeError:
@@ -107,7 +107,9 @@ def _count(node: Node) -> int:
 
 def _turns(value: dict[str, Any]) -> int:
     """Each result is a message, and each run of other blocks is one."""
-    parts = (value.get("message") or {}).get("content")
+    if type(value.get("message")) is not dict:
+        return 0
+    parts = value["message"].get("content")
     if type(parts) is not list or value.get("isCompactSummary") is True:
         return 1
     count, run = 0, False
@@ -123,14 +125,19 @@ def _first_prompt(way: list[Node]) -> str | None:
     for node in way:
         value = node.lines[0].value
         if value["type"] == "user" and not (value.get("isMeta") or value.get("isCompactSummary")):
-            text = _text((value.get("message") or {}).get("content"))
+            text = _text(_said(value).get("content"))
             if text and not text.startswith(NOT_TYPED):
                 return short(text) or None
     return None
 
 
+def _said(value: dict[str, Any]) -> dict[str, Any]:
+    message = value.get("message")
+    return message if type(message) is dict else {}
+
+
 def _text(parts: Any) -> str:
-    if type(parts) is str:
-        return parts
-    found = [part for part in parts or () if type(part) is dict and part.get("type") == "text"]
+    if type(parts) is not list:
+        return parts if type(parts) is str else ""
+    found = [part for part in parts if type(part) is dict and part.get("type") == "text"]
     return "".join(part["text"] for part in found if type(part.get("text")) is str)

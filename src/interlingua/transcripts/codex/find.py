@@ -66,5 +66,5 @@ def said(value: dict[str, Any]) -> Said | None:
     if value.get("type") not in ("response_item", "compacted") or not isinstance(item, dict):
         return None
     told = [item.get(key) for key in _TOLD]
-    role = item.get("role") or ("tool" if item.get("type") in OUTPUTS else "assistant")
+    role = item.get("role") or ("tool" if str(item.get("type")) in OUTPUTS else "assistant")
     return Said(role, told, value.get("timestamp"))

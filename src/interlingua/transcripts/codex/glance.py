@@ -55,7 +55,7 @@ class _Glanced(History):
             self._put(lines[:1], Message(Role.ASSISTANT), lines[0])
 
     def _item(self, line: Line, item: dict[str, Any]) -> None:
-        kind, role = item.get("type"), item.get("role")
+        kind, role = str(item.get("type")), str(item.get("role"))
         if kind in MODEL_MADE or (kind == "message" and role == "assistant"):
             self._answer.append(line)
             return

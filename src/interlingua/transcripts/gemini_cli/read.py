@@ -161,9 +161,11 @@ class _Session:
         return tuple(marks.values())
 
     def _helpers(self, path: Path) -> tuple[tuple[SubAgent, ...], tuple[OriginFile, ...]]:
-        folder = path.parent / str(self.log.about.get("sessionId"))
+        session = str(self.log.about.get("sessionId"))
+        folder = path.parent / session
         helpers, files = [], []
-        for each in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+        inside = folder.parent == path.parent and session != ".." and folder.is_dir()
+        for each in sorted(folder.glob("*.jsonl")) if inside else ():
             transcript = read(each)
             helpers.append(SubAgent(transcript, self.agents.get(each.stem)))
             name = each.relative_to(path.parent).as_posix()
