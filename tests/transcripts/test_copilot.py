@@ -143,6 +143,16 @@ def test_answers_that_another_tool_keeps_behind_a_summary_are_told(tmp_path: Pat
     assert "$.messages[5]" in {loss.path for loss in report}
 
 
+def test_what_copilot_does_not_send_when_it_goes_on_is_told(tmp_path: Path) -> None:
+    report = transcripts.write(session(), tmp_path / "x.jsonl", "copilot")
+    told = {loss.path: loss.reason for loss in report}
+    assert told["$.messages[3]"] == "Copilot does not send that it failed"
+    own = transcripts.read(tmp_path / "x.jsonl").replace(origin=None)
+    assert "$.messages[3]" not in {
+        loss.path for loss in transcripts.write(own, tmp_path / "y.jsonl", "copilot")
+    }
+
+
 def test_the_folder_of_a_session_goes_home_with_its_events(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "checkpoints").mkdir(parents=True)

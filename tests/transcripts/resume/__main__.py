@@ -24,7 +24,7 @@ from tests.transcripts.resume.items import Item, items_of
 from tests.transcripts.resume.judge import Verdict, judged
 from tests.transcripts.resume.listening import Listener, listening
 from tests.transcripts.resume.sessions import all_sessions
-from tests.transcripts.resume.tools import PROMPT, TOOLS, Place, Tool
+from tests.transcripts.resume.tools import OTHERS, PROMPT, TOOLS, Place, Tool
 
 _BEHIND = Route("openai:gpt-5-mini", dialect="openai-chat")
 _MODELS = ("claude-sonnet-4-6", "claude-haiku-4-5", "gpt-5.5", "gemini-3.1-pro-preview")
@@ -37,7 +37,7 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as folder, _model() as listener:
         for name in arguments.tool or TOOLS:
-            tool = TOOLS[name]
+            tool = {**TOOLS, **OTHERS}[name]
             version = arguments.version or tool.version
             try:
                 program = tool.installed(version)
@@ -58,7 +58,10 @@ def _arguments() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tool", action="append", choices=TOOLS, help="all, unless some are named")
+    known = [*TOOLS, *OTHERS]
+    parser.add_argument(
+        "--tool", action="append", choices=known, help=f"{', '.join(TOOLS)}, unless some are named"
+    )
     parser.add_argument("--version", help="of the tool, in place of the one it was proved with")
     parser.add_argument("--session", default="", help="only sessions with this in their name")
     return parser.parse_args()

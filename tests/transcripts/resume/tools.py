@@ -1,4 +1,4 @@
-"""The five tools: where they come from, how they are told their model, and how they are asked to go
+"""The tools: where they come from, how they are told their model, and how they are asked to go
 on with a session without a terminal."""
 
 from __future__ import annotations
@@ -182,4 +182,24 @@ OPENCODE = Tool(
     lambda plan: ["run", "-s", plan.commands[-1][-1], "-m", "anthropic/claude-sonnet-4-6", PROMPT],
 )
 
+COPILOT = Tool(
+    "copilot",
+    ("@github/copilot",),
+    "1.0.102",
+    "copilot",
+    lambda place: {},
+    lambda place: {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_PROVIDER_BASE_URL": place.url,
+        "COPILOT_PROVIDER_TYPE": "anthropic",
+        "COPILOT_PROVIDER_API_KEY": "any",
+        "COPILOT_MODEL": "claude-sonnet-4-6",
+        "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "2000000",
+    },
+    lambda plan: [f"--resume={plan.id}", "-p", PROMPT, "--allow-all-tools", "-s"],
+)
+
 TOOLS = {tool.name: tool for tool in (CLAUDE_CODE, CODEX, PI, GEMINI_CLI, OPENCODE)}
+OTHERS = {COPILOT.name: COPILOT}
+"""Tools that leave something out of their own sessions too: asked only where they are named."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -34,7 +34,6 @@ from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
 from interlingua.transcripts.transcript import Span, SubAgent, Transcript
 
-_STEP = timedelta(milliseconds=1)
 _OF_CALLS = ("assistant.message", "tool.execution_complete")
 """Events of helpers that name the call which began them."""
 _ENDPOINT_OF = {name: endpoint for endpoint, name in reversed(ENDPOINTS.items())}
@@ -93,7 +92,7 @@ class _Events:
         self._space = uuid5(NAMESPACE_URL, f"{NAME}:{transcript.id}")
 
     def add(self, kind: str, data: Data, time: datetime | None = None) -> None:
-        self.time = max(time or self.time, self.time + _STEP)
+        self.time = max(time or self.time, self.time)
         name = self.next_name()
         self.number += 1
         if kind in _OF_CALLS:
@@ -140,12 +139,24 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
 
 
 def _tell_unseen(transcript: Transcript, report: Report) -> None:
-    """Behind a summary Copilot says the prompts alone; other tools keep answers too."""
-    for at in transcript.compactions[-1].kept if transcript.compactions else ():
-        message = transcript.messages[at]
-        if message.role is not Role.USER and transcript.format != NAME:
-            reason = "Copilot does not send it behind the summary"
-            report.add("dropped", f"$.messages[{at}]", reason, "warning", None, message.id)
+    """What Copilot has in its events and does not send when it goes on (1.0.102, 2026-11-17); of
+    its own sessions nobody needs to be told."""
+    if transcript.format == NAME:
+        return
+    kept = transcript.compactions[-1].kept if transcript.compactions else ()
+    unseen = dict.fromkeys(kept, "it behind the summary")
+    for at, message in enumerate(transcript.messages):
+        if message.role is Role.USER:
+            unseen.pop(at, None)
+        for block in message.content:
+            if isinstance(block, ToolResultBlock) and block.is_error:
+                unseen.setdefault(at, "that it failed")
+            if isinstance(block, ToolResultBlock) and assets_of(block.content):
+                unseen.setdefault(at, "the pictures in it")
+    for at, what in sorted(unseen.items()):
+        name = transcript.messages[at].id
+        reason = f"Copilot does not send {what}"
+        report.add("dropped", f"$.messages[{at}]", reason, "warning", None, name)
 
 
 def _said(events: _Events, message: Message) -> None:
