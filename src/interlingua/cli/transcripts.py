@@ -312,7 +312,9 @@ def search(
 
 @command.command("convert", help=f"A session in another format. {SESSION}")
 @click.argument("session")
-@click.option("--to", "target", required=True, help="The format; `interlingua dialects` has them.")
+@click.option(
+    "--to", "target", required=True, help="The format: codex, sharegpt, …; a wrong one lists all."
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The file; else it is shown.")
 @from_option("The format, if it is not clear.")
 @redact_options
