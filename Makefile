@@ -6,14 +6,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
+BROWSER := $(VENV)/.installed-browser
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
+
+# A browser on a busy machine has a second try.
+PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
 
 # Tests are compiled once and kept, whatever the shell says: that is half of what a worker of
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page types collect pairs requirements laws cuts mutations judges bench docs fmt clean
+.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges bench docs fmt clean
 
 venv: $(DEV)
 
@@ -36,11 +40,12 @@ run: $(RUN)
 	@echo "The gateway starts now; Ctrl-C stops it, and make run PORT=8401 takes another port."
 	$(BIN)/interlingua serve $(if $(PORT),--port $(PORT))
 
-test: $(DEV)
+test: $(DEV) $(BROWSER)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j2 types collect
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(PAGE_TESTS) || $(PAGE_TESTS) --last-failed --last-failed-no-failures=none
+	$(BIN)/python -m pytest -q -n $(WORKERS) --ignore=tests/gateway/page
 
 types: $(DEV)
 	$(BIN)/mypy
@@ -54,12 +59,21 @@ collect: $(DEV)
 pairs: $(DEV)
 	INTERLINGUA_ALL_PAIRS=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/gateway
 
-# The page in a real browser; its tests are skipped where there is none. Installing one needs root.
+# A browser for the tests of the page, tried once: what cannot be had is said, and its tests are
+# skipped. make test BROWSER= does not try.
+$(BROWSER): $(DEV)
+	$(BIN)/python -m tests.gateway.page.install
+	touch $@
+
+# The page in a real browser. Installing one needs root.
 page: $(DEV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'playwright>=1.49'
-	command -v chromium-headless-shell || command -v chromium || \
-		(apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell)
-	$(BIN)/python -m pytest -q tests/gateway/page
+	$(BIN)/python -m tests.gateway.page.install --needed
+	INTERLINGUA_PAGE=1 $(BIN)/python -m pytest -q tests/gateway/page
+
+# Pictures of the page for docs/page.md.
+screenshots: $(DEV)
+	$(BIN)/python -m tests.gateway.page.install --needed
+	$(BIN)/python -m tests.gateway.page.screenshots
 
 # What the formats' own packages say of the transcripts that we write; node is needed for one.
 judges: $(DEV)

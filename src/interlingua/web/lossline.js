@@ -2,6 +2,11 @@
 
 import { h } from "./dom.js";
 
+/** The rule that a loss is due to, unless the reason has said so. */
+export function byRule(rule, reason) {
+  return rule && !reason?.includes(rule) ? h("span", { class: "quiet" }, ` (rule ${rule})`) : null;
+}
+
 /** A loss as an item of a list. `find` shows its place, where there is one to show. */
 export function lossLine({ kind, path, reason, severity = "warning", block_type: block, rule }, find) {
   return h(
@@ -11,6 +16,6 @@ export function lossLine({ kind, path, reason, severity = "warning", block_type:
     " at ",
     find ? h("button", { type: "button", class: "place", onclick: find }, path) : h("code", {}, path),
     h("span", {}, `: ${reason}`),
-    rule ? h("span", { class: "quiet" }, ` (rule ${rule})`) : null,
+    byRule(rule, reason),
   );
 }

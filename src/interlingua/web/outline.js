@@ -1,6 +1,7 @@
 // Losses at their places: the branches of a request that a loss speaks of, and nothing else of it.
 
 import { h } from "./dom.js";
+import { byRule } from "./lossline.js";
 
 /** The parts of a path like `$.messages[2].content[0]`. */
 export function parts(path) {
@@ -44,6 +45,6 @@ function oneLoss({ kind, path, reason, severity = "warning", block_type: block, 
     { class: `loss ${severity}`, "data-path": path },
     h("strong", {}, `${severity}: ${kind}${block ? ` ${block}` : ""}`),
     `: ${reason}`,
-    rule ? h("span", { class: "quiet" }, ` (rule ${rule})`) : null,
+    byRule(rule, reason),
   );
 }

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 600;
 const HEIGHT = 90;
+const WIDEST = 24; // a bar, where there are few
 const PARTS = { cached: "read from the cache", written: "written to it", fresh: "fresh" };
 
 /** The picture with its words; null where nothing was cached. */
@@ -44,7 +45,7 @@ function key(name, text) {
 function drawn(prompts, words) {
   const size = ({ fresh, cached, written }) => fresh + cached + written;
   const highest = Math.max(1, ...prompts.map(size));
-  const step = WIDTH / Math.max(prompts.length, 1);
+  const step = Math.min(WIDTH / Math.max(prompts.length, 1), WIDEST);
   const bars = prompts.flatMap((prompt, number) => {
     let bottom = HEIGHT;
     return Object.keys(PARTS).map((name) => {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.gateway.page.install import BROWSERS, browser_path
 from tests.gateway.serving import Upstream, key, served
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+NEEDED = "INTERLINGUA_PAGE"
+"""Set it (`make page` does) where a browser that does not start is a failure."""
+PATIENCE = 60_000
+"""Milliseconds that a busy machine may take for what is expected."""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -27,7 +31,9 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def standing(home: Path, keyed: bool = False) -> Iterator[tuple[Place, str]]:
+def standing(
+    home: Path, keyed: bool = False, behind: type[Upstream] = Upstream
+) -> Iterator[tuple[Place, str]]:
     """A gateway, and a key of it where it asks for one."""
     token = key(home).token if keyed else ""
     ready, over = threading.Event(), threading.Event()
@@ -41,7 +47,7 @@ def standing(home: Path, keyed: bool = False) -> Iterator[tuple[Place, str]]:
             while not over.is_set():
                 await asyncio.sleep(0.05)
 
-    with Upstream() as provider:
+    with behind() as provider:
         thread = threading.Thread(target=lambda: asyncio.run(serve(provider)))
         thread.start()
         assert ready.wait(30)
@@ -64,13 +70,22 @@ def browser() -> Iterator[Any]:
     api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: `make page` installs it"
     )
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if path is None:
+    if browser_path() is None:
         pytest.skip(f"no browser is installed ({', '.join(BROWSERS)}): `make page` installs one")
+    api.expect.set_options(timeout=PATIENCE)
     with api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        try:
+            made = launch(playwright)
+        except api.Error:
+            if os.environ.get(NEEDED):
+                raise
+            pytest.skip("the browser does not start here: `make page` shows why")
         yield made
         made.close()
+
+
+def launch(playwright: Any) -> Any:
+    return playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
 
 
 @pytest.fixture

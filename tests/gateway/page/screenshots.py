@@ -1,95 +1,63 @@
-"""Pictures of the page for the documentation: `python -m tests.gateway.page.screenshots`.
-
-They are made in a real browser, with a gateway on loopback and the scripted provider behind it."""
+"""Pictures of each view of the page, into `docs/page/`: `make screenshots`."""
 
 from __future__ import annotations
 
-import shutil
+import argparse
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.gateway.page.conftest import ARGUMENTS, BROWSERS, Place, standing
-from tests.gateway.page.test_browser import start
-from tests.gateway.page.test_sessions_view import change_of_model, secretive
+from tests.gateway.page.conftest import Place, launch, standing
+from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
 
 FOLDER = Path(__file__).parents[3] / "docs" / "page"
-SIZE = {"width": 1000, "height": 700}
+WIDE = {"width": 1100, "height": 760}
+NARROW = {"width": 360, "height": 700}
+SHOTS: dict[str, tuple[str, str, dict[str, int]]] = {
+    "task": ("task", "light", WIDE),
+    "task-dark": ("task", "dark", WIDE),
+    "task-narrow": ("task", "light", NARROW),
+    "sessions": ("sessions", "light", WIDE),
+    "session": ("session", "light", WIDE),
+    "session-narrow": ("session", "dark", NARROW),
+    "view-as": ("view-as", "light", WIDE),
+    "export": ("export", "light", WIDE),
+    "convert": ("convert", "light", WIDE),
+    "requests": ("requests", "light", WIDE),
+    "request": ("request", "dark", WIDE),
+}
+"""File: view, colours, size."""
+
+
+def shoot(browser: Any, place: Place, room: Room, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, (view, scheme, size) in SHOTS.items():
+        context = browser.new_context(
+            base_url=place.base, color_scheme=scheme, viewport=size, reduced_motion="reduce"
+        )
+        page = context.new_page()
+        VIEWS[view](page, room)
+        page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
+        context.close()
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    path = next(found for name in BROWSERS if (found := shutil.which(name)))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    folder = parser.parse_args().folder
     with (
-        tempfile.TemporaryDirectory() as home,
-        standing(Path(home)) as (place, _),
+        tempfile.TemporaryDirectory(prefix="page-") as home,
+        standing(Path(home), behind=Scripted) as (place, _),
         sync_playwright() as playwright,
+        closing(launch(playwright)) as browser,
     ):
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        page = browser.new_context(base_url=place.base, viewport=SIZE).new_page()
-        page.goto("/")
-        for name, view in VIEWS.items():
-            view(page, place)
-            page.wait_for_timeout(500)
-            page.screenshot(path=str(FOLDER / f"{name}.png"))
-        browser.close()
+        shoot(browser, place, furnished(place), folder)
+    for path in sorted(folder.glob("*.png")):
+        print(f"{path} {path.stat().st_size // 1024} KB")
 
-
-def tasks(page: Any, place: Place) -> None:
-    start(page, place.home / "garden", "write b.txt")
-    page.get_by_role("button", name="Approve").wait_for()
-
-
-def sessions(page: Any, place: Place) -> None:
-    change_of_model(place)
-    secretive(place)
-    page.goto("/#/sessions")
-    page.get_by_role("list", name="Sessions").get_by_role("link").first.wait_for()
-
-
-def session(page: Any, place: Place) -> None:
-    row, _ = change_of_model(place)
-    page.goto(f"/#/sessions/{row.id}")
-    page.get_by_role("img", name="were read from the cache").wait_for()
-
-
-def view_as(page: Any, place: Place) -> None:
-    page.get_by_role("combobox", name="View as").select_option("openai-chat")
-    page.locator("mark").first.wait_for()
-    page.get_by_role("combobox", name="View as").scroll_into_view_if_needed()
-    page.get_by_role("region", name="Converted").scroll_into_view_if_needed()
-
-
-def export(page: Any, place: Place) -> None:
-    row = secretive(place)
-    page.goto(f"/#/sessions/{row.id}")
-    page.get_by_text("Export", exact=True).click()
-    page.get_by_role("button", name="Show what is taken out").click()
-    page.get_by_role("list", name="Taken out").get_by_role("listitem").first.wait_for()
-
-
-def convert(page: Any, place: Place) -> None:
-    page.goto("/#/convert")
-    page.get_by_role("button", name="Example").click()
-    page.get_by_role("list", name="Losses").get_by_role("listitem").first.wait_for()
-
-
-def requests(page: Any, place: Place) -> None:
-    page.goto("/#/requests")
-    page.get_by_role("heading", level=1).wait_for()
-
-
-VIEWS = {
-    "tasks": tasks,
-    "sessions": sessions,
-    "session": session,
-    "view-as": view_as,
-    "export": export,
-    "convert": convert,
-    "requests": requests,
-}
 
 if __name__ == "__main__":
     main()

@@ -13,8 +13,6 @@ from tests.gateway.page.conftest import Place, standing
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
 
-expect.set_options(timeout=20_000)
-
 
 def start(page: Any, folder: Path, words: str, model: str | None = None) -> None:
     folder.mkdir(exist_ok=True)

@@ -21,7 +21,6 @@ from tests.gateway.serving import ANTHROPIC, asked, key
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
 
-expect.set_options(timeout=20_000)
 IDS = Ulids()
 
 

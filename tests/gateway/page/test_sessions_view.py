@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,9 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, Usage
-from interlingua.store.rows import EventRow, SessionRow
+from interlingua.store.rows import SessionRow
 from tests.gateway.page.conftest import Place
+from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
@@ -37,30 +37,11 @@ from playwright.sync_api import expect
 from tests.gateway.page.test_browser import start
 from tests.gateway.page.test_injections import payloads, unharmed
 
-expect.set_options(timeout=20_000)
-
-CLAUDE, GPT = "anthropic:claude-sonnet-4-6", "openai:gpt-5"
 KEY = "sk-proj-" + "a1B2c3D4e5" * 4
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADU"
     "lEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-
-
-def answer(text: str, model: str = CLAUDE, *blocks: Any, **usage: Any) -> Message:
-    known = {"input_tokens": 10, "output_tokens": 5, "cost_usd": Decimal("0.01"), **usage}
-    provider = model.partition(":")[0]
-    metadata = MessageMetadata(model=model, provider=provider, usage=Usage(**known))
-    return Message.assistant([*blocks, TextBlock(text)], metadata)
-
-
-def plant(place: Place, messages: list[Message], **about: Any) -> tuple[SessionRow, list[Message]]:
-    with il.open_store(str(place.home / "gateway.db")) as store:
-        row = store.create_session(about.pop("folder", "somewhere"), **about)
-        added: list[Message] = []
-        for at in range(0, len(messages), 500):
-            added += store.append(row.id, messages[at : at + 500]).messages
-        return row, added
 
 
 def articles(page: Any, role: str | None = None) -> Any:
@@ -103,9 +84,11 @@ def test_sessions_are_found_by_words_and_filters(page: Any, place: Place) -> Non
 def test_sessions_come_page_by_page(page: Any, place: Place) -> None:
     for number in range(120):
         plant(place, [], name=f"many {number}", folder="/many")
+    plant(place, [], name="not one of them", folder="/else")
     page.get_by_role("navigation").get_by_role("link", name="Sessions").click()
     page.get_by_label("Folder").fill("/many")
     sessions = page.get_by_role("list", name="Sessions").get_by_role("link")
+    expect(sessions.filter(has_text="not one of them")).to_have_count(0)
     expect(sessions).to_have_count(100)
     page.get_by_role("button", name="Older sessions").click()
     expect(sessions).to_have_count(120)
@@ -127,21 +110,7 @@ def change_of_model(place: Place) -> tuple[SessionRow, list[Message]]:
         active_model=GPT,
     )
     lost = {"kind": "dropped", "path": "$.messages[1].content[0]", "reason": "not its own thinking"}
-    payload = {
-        "message_id": added[3].id,
-        "losses": {"target": "openai-responses", "count": 1, "losses": [lost]},
-    }
-    with il.open_store(str(place.home / "gateway.db")) as store:
-        event = EventRow(
-            Ulids().new(),
-            row.id,
-            "llm.call_completed",
-            row.created_at,
-            "agent",
-            "pseudonymous",
-            payload,
-        )
-        store.append_events([event])
+    plant_losses(place, row, added[3], [lost])
     return row, added
 
 

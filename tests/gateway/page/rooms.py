@@ -1,0 +1,196 @@
+"""A gateway with something in every view of the page, and the way to each of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import interlingua as il
+from interlingua.ids import Ulids, new_tool_id
+from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.message import Message
+from tests.gateway.page.conftest import Place
+from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
+from tests.gateway.serving import Upstream, asked
+
+TASK = "Dates in March are off by one. Look at dates.py and mend it."
+NEXT = "Then write a test for it."
+CODE = "def day_of_year(month, day):\n    return sum(LENGTHS[: month]) + day\n"
+MENDED = CODE.replace("[: month]", "[: month - 1]")
+PARTS: tuple[tuple[il.Block, ...], ...] = (
+    (
+        TextBlock("I look at the file first."),
+        ToolUseBlock("toolu_1", "read_file", {"path": "dates.py"}),
+    ),
+    (
+        TextBlock(
+            "Months are counted from 1 there, and the sum takes one too many. I mend that line."
+        ),
+        ToolUseBlock("toolu_2", "write_file", {"path": "dates.py", "text": MENDED}),
+    ),
+    (TextBlock("Done: the sum now ends before the month itself."),),
+)
+LOSING = {"seed": 7, "frequency_penalty": 0.5, "logit_bias": {"50256": -100}}
+QUESTION = {"tools": [{"type": "function", "function": {"name": "search", "parameters": {}}}]}
+
+
+class Scripted(Upstream):
+    """Reads a file and wants to write it, where it is asked for that."""
+
+    def _events(self, words: str, request: il.Request) -> Iterator[Any]:
+        if words != TASK:
+            yield from super()._events(words, request)
+            return
+        content = PARTS[sum(message.role is il.Role.ASSISTANT for message in request.messages)]
+        calls = any(isinstance(block, ToolUseBlock) for block in content)
+        known = il.MessageMetadata(
+            response_id=f"msg_{len(self.requests)}",
+            response_model=request.model,
+            stop_reason=il.StopReason.TOOL_USE if calls else il.StopReason.END_TURN,
+            usage=il.Usage(1450, 96),
+        )
+        yield from il.unfold(il.Response(il.Message.assistant(content, known)))
+
+
+class Room(NamedTuple):
+    task: str
+    session: str
+
+
+def furnished(place: Place) -> Room:
+    """A task that waits for a yes, others that are done, sessions, requests with losses."""
+    for name in ("Notes of the release", "Which tests are slow?"):
+        _task(place, name, "hello")
+    (place.home / "dates").mkdir()
+    (place.home / "dates" / "dates.py").write_text(CODE)
+    task = _task(place, "Mend the dates", TASK, "dates")
+    _post(place, f"/task/{task}/message", {"role": "user", "content": NEXT})
+    for words, more in (("hello", LOSING), ("fail", {}), ("hello again", QUESTION)):
+        _post(place, "/v1/chat/completions", asked(words, max_tokens=50, **more))
+    return Room(task, _session(place))
+
+
+def _task(place: Place, name: str, words: str, folder_name: str | None = None) -> str:
+    folder = place.home / (folder_name or name)
+    folder.mkdir(exist_ok=True)
+    message = {"role": "user", "content": words}
+    made = _post(place, "/task", {"cwd": str(folder), "name": name, "message": message})
+    return str(made["task"]["id"])
+
+
+def _post(place: Place, path: str, body: Any) -> Any:
+    data, headers = json.dumps(body).encode(), {"content-type": "application/json"}
+    request = urllib.request.Request(f"{place.base}{path}", data, headers)
+    try:
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+    except urllib.error.HTTPError as odd:
+        return json.load(odd)
+
+
+def _session(place: Place) -> str:
+    """Two models, one after the other, with a tool, a branch and what the change lost."""
+    id = new_tool_id(Ulids())
+    call = ToolUseBlock(id, "forecast", {"city": "Rome", "days": 2})
+    thought = ThinkingBlock("Two days, and they may rain. I look first.", "c2ln")
+    row, added = plant(
+        place,
+        [
+            Message.user("Two days in Rome, and we like old stones. What do you suggest?"),
+            answer("I look at the weather.", CLAUDE, thought, call, cached_input_tokens=2400),
+            Message.tool_result(id, "Saturday 19 °C, dry. Sunday 17 °C, rain from noon."),
+            answer(
+                "Saturday outside: the Forum and the Palatine. Sunday the Capitoline Museums.",
+                CLAUDE,
+                input_tokens=310,
+                output_tokens=64,
+                cached_input_tokens=2600,
+            ),
+            Message.user("And where do we eat?"),
+            answer("In Testaccio, near the old slaughterhouse.", GPT, input_tokens=2900),
+        ],
+        name="Two days in Rome",
+        active_model=GPT,
+        folder="/home/ada/trips",
+    )
+    lost = {
+        "kind": "dropped",
+        "path": "$.messages[1].content[0]",
+        "reason": "thinking that another model has signed",
+        "severity": "info",
+        "block_type": "thinking",
+    }
+    plant_losses(place, row, added[5], [lost])
+    with il.open_store(str(place.home / "gateway.db")) as store:
+        fork = store.fork(row.id, added[3].id, name="Rome with children")
+        store.append(fork.id, [Message.user("We take the children along.")])
+    return row.id
+
+
+def _seen(page: Any, address: str, words: str) -> None:
+    """At this address, when the words are there."""
+    page.goto(address)
+    page.locator("main", has_text=words).wait_for()
+
+
+def _task_view(page: Any, room: Room) -> None:
+    _seen(page, f"/#/tasks/{room.task}", "May write_file run")
+    page.get_by_role("list", name="Queue").wait_for()
+
+
+def _session_view(page: Any, room: Room) -> None:
+    _seen(page, f"/#/sessions/{room.session}", "Caching saved")
+
+
+def _unfolded(page: Any, room: Room) -> None:
+    _session_view(page, room)
+    page.locator("main summary").evaluate_all(
+        "all => all.forEach((e) => (e.parentElement.open = true))"
+    )
+
+
+def _view_as(page: Any, room: Room) -> None:
+    _session_view(page, room)
+    view_as = page.get_by_role("combobox", name="View as")
+    view_as.select_option("openai-chat")
+    page.locator("main mark").first.wait_for()
+    view_as.evaluate("each => each.scrollIntoView()")
+
+
+def _export_view(page: Any, room: Room) -> None:
+    _session_view(page, room)
+    page.get_by_text("Export", exact=True).click()
+    page.get_by_role("button", name="Show what is taken out").click()
+    page.get_by_role("list", name="Taken out").get_by_role("listitem").first.wait_for()
+
+
+def _convert_view(page: Any, room: Room) -> None:
+    _seen(page, "/#/convert", "Paste a request")
+    page.get_by_role("button", name="Example").click()
+    page.locator("main", has_text="This is a request").wait_for()
+
+
+def _request_view(page: Any, room: Room) -> None:
+    _seen(page, "/#/requests", "Live")
+    several = page.get_by_role("cell", name=re.compile(r"^[2-9]$"))
+    page.get_by_role("row").filter(has=several).first.get_by_role("link").click()
+    page.get_by_role("list", name="Losses").wait_for()
+
+
+VIEWS: dict[str, Callable[[Any, Room], None]] = {
+    "tasks": lambda page, room: _seen(page, "/#/tasks", "Notes of the release"),
+    "task": _task_view,
+    "sessions": lambda page, room: _seen(page, "/#/sessions", "Two days in Rome"),
+    "session": _session_view,
+    "session-unfolded": _unfolded,
+    "view-as": _view_as,
+    "export": _export_view,
+    "convert": _convert_view,
+    "requests": lambda page, room: _seen(page, "/#/requests", "Live"),
+    "request": _request_view,
+}
+"""By name: brings a page there and waits until it has been drawn."""

@@ -1,0 +1,90 @@
+"""Every view, judged by axe-core: nothing that keeps somebody from using it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.page.conftest import Place, standing
+from tests.gateway.page.install import AXE, AXE_VERSION
+from tests.gateway.page.rooms import VIEWS, Room, Scripted, furnished
+
+pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
+pytestmark = pytest.mark.skipif(
+    not AXE.exists(), reason=f"axe-core {AXE_VERSION} is not installed: `make page` installs it"
+)
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Room]]:
+    with standing(tmp_path_factory.mktemp("room"), behind=Scripted) as (place, _):
+        yield place, furnished(place)
+
+
+def serious(page: Any) -> list[str]:
+    """What axe-core finds, and where."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("async () => (await axe.run(document)).violations")
+    return [
+        f"{each['id']} ({each['impact']}): {node['html'][:200]}: {node['failureSummary']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_has_no_serious_findings(
+    browser: Any, room: tuple[Place, Room], name: str, scheme: str
+) -> None:
+    place, there = room
+    size = {"width": 1100 if scheme == "light" else 360, "height": 800}
+    context = browser.new_context(base_url=place.base, color_scheme=scheme, viewport=size)
+    page = context.new_page()
+    VIEWS[name](page, there)
+    assert serious(page) == []
+    context.close()
+
+
+def test_what_is_wrong_is_found(browser: Any, room: tuple[Place, Room]) -> None:
+    place, there = room
+    context = browser.new_context(base_url=place.base)
+    page = context.new_page()
+    VIEWS["tasks"](page, there)
+    page.evaluate("document.getElementById('main').append(document.createElement('button'))")
+    (found,) = serious(page)
+    assert found.startswith("button-name")
+    context.close()
+
+
+def test_the_question_for_a_key_has_no_serious_findings(browser: Any, tmp_path: Path) -> None:
+    with standing(tmp_path, keyed=True) as (place, _):
+        context = browser.new_context(base_url=place.base)
+        page = context.new_page()
+        page.goto("/")
+        page.get_by_label("Key").wait_for()
+        assert serious(page) == []
+        context.close()
+
+
+def test_an_exported_file_has_no_serious_findings(
+    browser: Any, room: tuple[Place, Room], tmp_path: Path
+) -> None:
+    place, there = room
+    context = browser.new_context(base_url=place.base)
+    page = context.new_page()
+    VIEWS["session"](page, there)
+    page.get_by_text("Export", exact=True).click()
+    page.get_by_label("Format").select_option("html")
+    with page.expect_download() as wanted:
+        page.get_by_role("button", name="Download").click()
+    file = tmp_path / "session.html"
+    wanted.value.save_as(file)
+    page.goto(file.as_uri())
+    page.get_by_role("article").first.wait_for()
+    assert serious(page) == []
+    context.close()
