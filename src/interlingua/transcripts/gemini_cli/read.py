@@ -200,10 +200,36 @@ def _from_parts(role: str, parts: list[Any]) -> list[Message]:
     """The messages of one turn, which was JSON, so that nobody need look it over again."""
     if not parts:
         return []
+    if role == "user" and (common := common_turn(parts)) is not None:
+        return [common]
     try:
         return read_contents([{"role": role, "parts": parts}], (None, "contents"))
     except WrongShapeError as odd:
         raise odd.error("content") from None
+
+
+def common_turn(parts: list[Any]) -> Message | None:
+    """Texts alone, or one result that is a text: what the dialect's reader gives for them, without
+    looking around; None for all else."""
+    if len(parts) == 1 and type(parts[0]) is dict and "functionResponse" in parts[0]:
+        return _common_result(parts[0])
+    texts = [part.get("text") if type(part) is dict and len(part) == 1 else None for part in parts]
+    if not all(type(text) is str for text in texts):
+        return None
+    return Message(Role.USER, tuple([TextBlock(text) for text in texts]))  # type: ignore[arg-type]  # all are texts
+
+
+def _common_result(part: dict[str, Any]) -> Message | None:
+    told = part["functionResponse"]
+    if len(part) != 1 or type(told) is not dict or len(told) != 3:
+        return None
+    id, name, response = told.get("id"), told.get("name"), told.get("response")
+    if type(id) is not str or not id or type(name) is not str or type(response) is not dict:
+        return None
+    output = response.get("output")
+    if len(response) != 1 or type(output) is not str or not output:
+        return None
+    return Message.of_result(ToolResultBlock(id, (TextBlock(output),), tool_name=name))
 
 
 def _own_id(part: Any) -> Any:
