@@ -12,7 +12,7 @@ import pytest
 import interlingua as il
 from interlingua import transcripts
 from interlingua.model.tools import ToolDefinition
-from interlingua.transcripts import Transcript, TranscriptError
+from interlingua.transcripts import SubAgent, Transcript, TranscriptError
 from tests.transcripts.made import session
 from tests.transcripts.said import said
 
@@ -162,6 +162,20 @@ def test_requests_inside_a_run_of_a_tool_are_a_helper(tmp_path: Path) -> None:
     assert helper.tool_use_id == "call_1"
     assert texts(helper.transcript) == ["Why?", "So."]
     assert arrived.usage.output_tokens == 2
+
+
+def test_helpers_are_written_inside_the_run_that_began_them(tmp_path: Path) -> None:
+    inner = session().replace(id="looker", messages=session().messages[:6])
+    outer = session().replace(subagents=(SubAgent(inner, "toolu_a"), SubAgent(inner, None)))
+    report = transcripts.write(outer, tmp_path / "out.json", "otel")
+    assert "$.subagents[1].messages[2]" in {loss.path for loss in report}
+    arrived = transcripts.read(tmp_path / "out.json")
+    assert [*map(il.dumps, arrived.messages)] == [*map(il.dumps, session().messages)]
+    assert [each.tool_use_id for each in arrived.subagents] == ["toolu_a", None]
+    for each in arrived.subagents:
+        assert each.transcript.id == "looker"
+        assert [*map(il.dumps, each.transcript.messages)] == [*map(il.dumps, inner.messages)]
+    assert arrived.usage.output_tokens == 15
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}

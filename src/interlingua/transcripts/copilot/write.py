@@ -29,6 +29,7 @@ from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.retold import Told, told_for
+from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -48,9 +49,7 @@ def write(transcript: Transcript, name: str) -> Draft:
         events.add("session.title_changed", {"title": transcript.title})
         events.made[-1]["ephemeral"] = True  # asked for by the schema of 1.0.102, 2026-11-17
     _all(events, transcript, report)
-    if len(transcript.branches) > 1:
-        left = len(transcript.branches) - 1
-        report.add("dropped", "$.branches", f"{left} other branches stay behind", "warning")
+    tell_left_behind(transcript.replace(subagents=()), report)
     return Draft({name: events.data()}, report)
 
 

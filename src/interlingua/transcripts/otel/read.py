@@ -26,6 +26,7 @@ from interlingua.transcripts.otel.events import as_json
 from interlingua.transcripts.otel.otlp import Record, Records
 from interlingua.transcripts.otel.parts import NAME, Wire, read_message, read_parts
 from interlingua.transcripts.otel.tables import (
+    AGENT,
     ANSWERED_BY,
     CACHED,
     CALL,
@@ -165,7 +166,8 @@ def _talks(records: list[Record], report: Report) -> list[Talk]:
             _talk_of(chat.record, traces, talks).chats.append(chat)
     for run, chat in inside:
         caller = _talk_of(run, traces, talks)
-        _, helper = caller.helpers.setdefault(run.span, (run, Talk(run.span)))
+        name = _text(chat.record.attributes.get(AGENT)) or run.span
+        _, helper = caller.helpers.setdefault(run.span, (run, Talk(name)))
         helper.chats.append(chat)
     return [each for talk in talks.values() for each in _with_chats(talk)]
 

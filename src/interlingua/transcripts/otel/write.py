@@ -3,11 +3,13 @@ others say their answers alone, so that a trace grows with the session and not w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.dialects.registry import dialect
 from interlingua.losses import Report
@@ -22,8 +24,10 @@ from interlingua.transcripts.otel.otlp import Record, any_value
 from interlingua.transcripts.otel.parts import NAME, Wire, write_message, write_parts
 from interlingua.transcripts.otel.read import Talk
 from interlingua.transcripts.otel.tables import (
+    AGENT,
     ANSWERED_BY,
     CACHED,
+    CALL,
     CONVERSATION,
     ENDS,
     INPUT,
@@ -38,14 +42,15 @@ from interlingua.transcripts.otel.tables import (
     REASONED,
     RESPONSE,
     STOP_WORDS,
+    TOOL_RUN,
     TOOLS,
     WRITTEN,
 )
-from interlingua.transcripts.rows import draft
+from interlingua.transcripts.rows import draft, tell_left_behind
 from interlingua.transcripts.totals import bare
 from interlingua.transcripts.transcript import Transcript
 
-_CLIENT = 3
+_INTERNAL, _CLIENT = 1, 3
 _STEP = timedelta(milliseconds=1)
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _MESSAGES = (INPUT, OUTPUT, INSTRUCTIONS, TOOLS)
@@ -57,13 +62,38 @@ def write(transcript: Transcript, name: str) -> Draft:
     report = Report(NAME)
     trace = _Trace(transcript)
     trace.remember(report)
-    return draft(name, trace.exported(), transcript, report)
+    spans = [*trace.spans(), *_helpers(trace, report)]
+    return draft(name, _exported(spans), transcript.replace(subagents=()), report)
+
+
+def _helpers(trace: _Trace, report: Report) -> Iterator[dict[str, Any]]:
+    """Helpers' requests, inside the runs of the tools that began them."""
+    for number, helper in enumerate(trace.transcript.subagents):
+        inner = Report(NAME)
+        within = _Trace(helper.transcript, f"{trace.name}:{number}")
+        within.remember(inner)
+        tell_left_behind(helper.transcript, inner)
+        path = f"$.subagents[{number}]"
+        report.losses.extend(replace(loss, path=path + loss.path[1:]) for loss in inner)
+        about = {OPERATION: TOOL_RUN, CALL: helper.tool_use_id, CONVERSATION: trace.name}
+        told = {key: value for key, value in about.items() if value is not None}
+        first = within.chats[0].record.start
+        run = trace.span(f"{number}:run", Record("", told, start=first, end=within.last), None)
+        yield run
+        yield from within.spans(trace, run["spanId"], helper.transcript.id)
+
+
+def _exported(spans: list[dict[str, Any]]) -> dict[str, Any]:
+    """As an exporter sends it."""
+    resource = {"attributes": _pairs({"service.name": "interlingua"})}
+    scoped = {"scope": {"name": "interlingua"}, "spans": spans}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}
 
 
 class _Trace:
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, name: str | None = None) -> None:
         self.transcript = transcript
-        self.name = transcript.id or "conversation"
+        self.name = name or transcript.id or "conversation"
         self.messages = transcript.messages
         self._time = transcript.created_at or datetime.now(UTC)
         self.entries = [write_message(each) for each in self._spoken()]
@@ -118,32 +148,44 @@ class _Trace:
             if note is not None:
                 holders[at][KEY] = note
 
-    def exported(self) -> dict[str, Any]:
-        """As an exporter sends it."""
+    @property
+    def last(self) -> int:
+        return self.chats[-1].record.end
+
+    def spans(
+        self, outer: _Trace | None = None, parent: str | None = None, agent: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The requests; those of a helper lie in the trace of another."""
         tools = self.transcript.tools
         if tools:
             wire = dialect("openai-responses").write_request(Request((), tools=tools)).wire
             self.chats[-1].record.attributes[TOOLS] = wire["tools"]
-        scope = {"name": "interlingua"}
-        spans = [self._span(chat, number) for number, chat in enumerate(self.chats)]
-        resource = {"attributes": _pairs({"service.name": "interlingua"})}
-        scoped = {"scope": scope, "spans": spans}
-        return {"resourceSpans": [{"resource": resource, "scopeSpans": [scoped]}]}
+        for chat in self.chats:
+            said = {INSTRUCTIONS: chat.instructions, INPUT: chat.given, OUTPUT: chat.made}
+            chat.record.attributes |= {key: value for key, value in said.items() if value}
+            if outer is not None:
+                chat.record.attributes[CONVERSATION] = outer.name
+            if agent is not None:
+                chat.record.attributes[AGENT] = agent
+        of = outer or self
+        return [
+            of.span(f"{self.name}:{number}", chat.record, parent)
+            for number, chat in enumerate(self.chats)
+        ]
 
-    def _span(self, chat: Chat, number: int) -> dict[str, Any]:
-        record = chat.record
-        said = {INSTRUCTIONS: chat.instructions, INPUT: chat.given, OUTPUT: chat.made}
-        attributes = record.attributes | {key: value for key, value in said.items() if value}
+    def span(self, own: str, record: Record, parent: str | None) -> dict[str, Any]:
         name = sha256(f"{NAME}:{self.name}".encode()).hexdigest()
-        own = sha256(f"{name}:{number}".encode()).hexdigest()
+        kind = _CLIENT if record.attributes[OPERATION] != TOOL_RUN else _INTERNAL
+        span = {"traceId": name[:32], "spanId": sha256(f"{name}:{own}".encode()).hexdigest()[:16]}
+        if parent is not None:
+            span["parentSpanId"] = parent
         return {
-            "traceId": name[:32],
-            "spanId": own[:16],
-            "name": f"{attributes[OPERATION]} {attributes.get(MODEL, '')}".rstrip(),
-            "kind": _CLIENT,
+            **span,
+            "name": f"{record.attributes[OPERATION]} {record.attributes.get(MODEL, '')}".rstrip(),
+            "kind": kind,
             "startTimeUnixNano": str(record.start),
             "endTimeUnixNano": str(record.end),
-            "attributes": _pairs(attributes),
+            "attributes": _pairs(record.attributes),
             "status": {},
         }
 
