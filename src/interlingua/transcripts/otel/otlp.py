@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from interlingua.transcripts.otel.tables import DETAILS
+from interlingua.transcripts.values import text as _text
 
 Attributes = dict[str, Any]
 _EXPORTED = frozenset(("resourceSpans", "resourceLogs", "resourceMetrics"))
@@ -175,7 +176,3 @@ def _number(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         return 0
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
