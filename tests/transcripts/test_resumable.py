@@ -172,6 +172,21 @@ def test_gemini_cli_gets_pictures_beside_results_and_without_names(tmp_path: Pat
     }
 
 
+def test_a_prompt_that_looks_like_a_command_is_a_prompt_to_gemini_cli(tmp_path: Path) -> None:
+    session = saying(Message.user("/etc/hosts is odd"), Message.assistant("So it is."))
+    path = written(session, "gemini-cli", tmp_path)
+    assert values(path)[2]["content"] == [{"text": "/etc/hosts is odd", "thought": False}]
+    assert transcripts.read(path).messages[1].text == "/etc/hosts is odd"
+
+
+def test_gemini_cli_keeps_the_texts_of_an_answer_apart(tmp_path: Path) -> None:
+    answer = Message(Role.ASSISTANT, (il.TextBlock("One."), il.TextBlock("Two.")))
+    path = written(saying(answer), "gemini-cli", tmp_path)
+    assert values(path)[2]["content"] == [{"text": "One."}, {"text": "Two."}]
+    blocks = transcripts.read(path).messages[1].content
+    assert [block.text for block in blocks if isinstance(block, il.TextBlock)] == ["One.", "Two."]
+
+
 def test_gemini_cli_goes_back_to_the_beginning_where_a_summary_stands(tmp_path: Path) -> None:
     lines = values(written(made(compacted=True), "gemini-cli", tmp_path))
     (at,) = [at for at, line in enumerate(lines) if "$rewindTo" in line]
@@ -213,6 +228,18 @@ def test_opencode_is_asked_for_a_summary_that_came_to_its_end(tmp_path: Path) ->
     assert summary["info"]["finish"] == "stop"
     (part,) = asked["parts"]
     assert (part["type"], part["tail_start_id"]) == ("compaction", messages[at - 2]["info"]["id"])
+
+
+def test_texts_of_a_result_are_apart_in_opencode(tmp_path: Path) -> None:
+    call = Message(Role.ASSISTANT, (il.ToolUseBlock("toolu_1", "look", {}),))
+    texts = (il.TextBlock("One."), il.TextBlock("Two."))
+    path = written(
+        saying(call, Message.of_result(il.ToolResultBlock("toolu_1", texts))), "opencode", tmp_path
+    )
+    assert values(path)[1]["parts"][1]["state"]["output"] == "One.\nTwo."
+    result = transcripts.read(path).messages[2].content[0]
+    assert isinstance(result, il.ToolResultBlock)
+    assert result.content == texts
 
 
 def test_opencode_goes_on_with_the_model_that_answered(tmp_path: Path) -> None:

@@ -10,6 +10,11 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def members(value: Any) -> dict[str, Any]:
+    """The members of an object; of anything else none."""
+    return value if isinstance(value, dict) else {}
+
+
 def text(value: Any) -> str | None:
     """A text with something in it, or None."""
     return value if isinstance(value, str) and value else None

@@ -30,7 +30,6 @@ from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.copilot.tables import REASONERS
 from interlingua.transcripts.media import media_block
-from interlingua.transcripts.values import text as _text
 
 NAME = "copilot"
 Data = dict[str, Any]
@@ -55,11 +54,11 @@ class Assets:
         """Attachments, or what a tool gave beside its text."""
         for part in parts if isinstance(parts, list) else ():
             data = self._bytes(part)
-            media = _text(part.get("mimeType")) if isinstance(part, dict) else None
+            media = text_or_none(part.get("mimeType")) if isinstance(part, dict) else None
             if data is None or media is None:
                 yield UnknownBlock({NAME: part})
                 continue
-            name = _text(part.get("displayName"))
+            name = text_or_none(part.get("displayName"))
             yield media_block(Source("base64", data), media, name)
 
     def _bytes(self, part: Any) -> str | None:
@@ -96,10 +95,10 @@ def _thinking(said: Data, about: Data) -> Iterator[Block]:
     if name is not None and isinstance(about.get("blocks"), list):
         yield from _native(about["blocks"], name)
         return
-    text = _text(said.get("reasoningText"))
+    text = text_or_none(said.get("reasoningText"))
     seal = said.get("reasoningOpaque") or said.get("encryptedContent")
     if text is not None or seal:
-        yield ThinkingBlock(text or "", _text(seal))
+        yield ThinkingBlock(text or "", text_or_none(seal))
 
 
 def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
@@ -131,6 +130,10 @@ def _calls(requests: Any) -> Iterator[Block]:
 
 def texts(text: Any) -> tuple[TextBlock, ...]:
     return (TextBlock(text),) if isinstance(text, str) and text else ()
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def write_answer(message: Message) -> Data:

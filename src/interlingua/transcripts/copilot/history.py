@@ -16,6 +16,7 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.transcripts.copilot.blocks import NAME, Assets, Data, read_blocks, texts
+from interlingua.transcripts.copilot.blocks import text_or_none as _text
 from interlingua.transcripts.copilot.tables import ENDPOINTS, REASONERS, STOPS
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, recall
@@ -23,7 +24,6 @@ from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
 from interlingua.transcripts.totals import usage_with
 from interlingua.transcripts.tree import Entry
-from interlingua.transcripts.values import text as _text
 
 
 class History:

@@ -10,7 +10,7 @@ import msgspec
 
 from interlingua.losses import Report
 from interlingua.model.message import Message, Role
-from interlingua.transcripts.copilot.blocks import NAME, Assets
+from interlingua.transcripts.copilot.blocks import NAME, Assets, text_or_none
 from interlingua.transcripts.copilot.find import beside
 from interlingua.transcripts.copilot.history import History
 from interlingua.transcripts.errors import TranscriptError
@@ -27,7 +27,6 @@ from interlingua.transcripts.transcript import (
     Transcript,
 )
 from interlingua.transcripts.tree import Entry
-from interlingua.transcripts.values import text
 
 
 def signs(sample: Sample) -> str | None:
@@ -113,14 +112,14 @@ class _Session:
                 format=NAME,
                 messages=messages,
                 id=name,
-                title=text(about.get("agentDisplayName")),
+                title=text_or_none(about.get("agentDisplayName")),
                 models=models_of(messages),
                 usage=usage_of(messages),
                 branches=(Branch(None, messages, True),),
                 compactions=_compactions(history.entries),
                 details={"agent": about.get("agentName")},
             )
-            yield SubAgent(helper, text(about.get("toolCallId")))
+            yield SubAgent(helper, text_or_none(about.get("toolCallId")))
 
     def _latest(self, kind: str, key: str) -> str | None:
         found = (line.value["data"].get(key) for line in self.lines if line.value["type"] == kind)
@@ -131,7 +130,7 @@ class _Session:
         for line in reversed(self.lines):
             context = line.value["data"].get("context")
             if line.value["type"] in ("session.start", "session.resume") and context:
-                return text(context.get("cwd")) if isinstance(context, dict) else None
+                return text_or_none(context.get("cwd")) if isinstance(context, dict) else None
         return None
 
 
@@ -159,9 +158,9 @@ def _named(files: tuple[OriginFile, ...]) -> str | None:
     name = next((line[6:].strip() for line in lines if line.startswith(b"name: ")), b"")
     if name.startswith(b'"'):
         try:
-            return text(msgspec.json.decode(name))
+            return text_or_none(msgspec.json.decode(name))
         except msgspec.DecodeError:
             return None
     if name.startswith(b"'") and name.endswith(b"'"):
         name = name[1:-1].replace(b"''", b"'")
-    return text(name.decode(errors="replace")) if name[:1] not in b"|>" else None
+    return text_or_none(name.decode(errors="replace")) if name[:1] not in b"|>" else None

@@ -26,6 +26,7 @@ from interlingua.transcripts.totals import bare
 from interlingua.transcripts.transcript import Compaction, Transcript
 
 _STEP = timedelta(milliseconds=1)
+_COMMANDS = ("/", "?", "<session_context>", "<hook_context>")
 
 
 def write(transcript: Transcript, name: str) -> Draft:
@@ -149,10 +150,12 @@ def _sorted(found: list[Told], order: list[str]) -> list[Told]:
 
 def _said(message: Message, results: list[Told]) -> dict[str, Any]:
     if is_summary(message):
-        return {"type": "user", "content": [{"text": summary_text(message)}]}
+        return {"type": "user", "content": _meant([{"text": summary_text(message)}])}
     if message.role is not Role.ASSISTANT:
-        return {"type": "user", "content": _parts(message)}
-    said: dict[str, Any] = {"type": "gemini", "content": message.text}
+        return {"type": "user", "content": _meant(_parts(message))}
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    content: Any = message.text if len(texts) < 2 else [{"text": text} for text in texts]
+    said: dict[str, Any] = {"type": "gemini", "content": content}
     thoughts = [block for block in message.content if isinstance(block, ThinkingBlock)]
     said["thoughts"] = [{"subject": "", "description": block.text} for block in thoughts]
     said["tokens"] = _tokens(message.metadata.usage or Usage())
@@ -162,6 +165,15 @@ def _said(message: Message, results: list[Told]) -> dict[str, Any]:
         by_call = {each.message.content[0].tool_use_id: each.message for each in results}  # type: ignore[union-attr]  # all are results
         said["toolCalls"] = [_call(call, by_call.get(call.id)) for call in calls]
     return said
+
+
+def _meant(parts: list[Any]) -> list[Any]:
+    """What a user said, also where it looks like a command: the client leaves such texts out when
+    it goes on, and does not look into parts that say whether they are thoughts (0.61.0)."""
+    text = "".join(part.get("text") or "" for part in parts)
+    if not text.lstrip().startswith(_COMMANDS):
+        return parts
+    return [{**part, "thought": False} if "text" in part else part for part in parts]
 
 
 def _parts(message: Message) -> list[Any]:

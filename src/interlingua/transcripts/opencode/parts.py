@@ -159,4 +159,4 @@ def write_call(
 
 
 def _text(result: ToolResultBlock) -> str:
-    return "".join(block.text for block in result.content if isinstance(block, TextBlock))
+    return "\n".join(block.text for block in result.content if isinstance(block, TextBlock))

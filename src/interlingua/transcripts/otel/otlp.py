@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from interlingua.transcripts.otel.tables import DETAILS
-from interlingua.transcripts.values import text as _text
 
 Attributes = dict[str, Any]
 _EXPORTED = frozenset(("resourceSpans", "resourceLogs", "resourceMetrics"))
@@ -176,3 +175,7 @@ def _number(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         return 0
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

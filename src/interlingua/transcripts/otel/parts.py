@@ -28,7 +28,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.media import media_block, source_of
-from interlingua.transcripts.values import text as _text
 
 NAME = "otel"
 Wire = dict[str, Any]
@@ -212,3 +211,7 @@ def _write_media(block: MediaBlock) -> Wire | None:
         case Source("file_id", str(name)):
             return {"type": "file", **part, "file_id": name}
     return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -51,7 +51,6 @@ from interlingua.transcripts.otel.tables import (
 from interlingua.transcripts.rows import RowsFile, places
 from interlingua.transcripts.totals import model_changes, models_of, total, usage_with
 from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
-from interlingua.transcripts.values import text as _text
 
 
 class Shown(NamedTuple):
@@ -377,3 +376,7 @@ def _time(nanoseconds: int) -> datetime | None:
     except (OverflowError, OSError, ValueError):
         return None
     return whole.replace(microsecond=nanoseconds // 1000 % 10**6)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
