@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from interlingua.model.blocks import (
+    Block,
     ImageBlock,
     Source,
     TextBlock,
@@ -45,7 +46,7 @@ def _messages() -> list[Message]:
         Message.user(
             ["Is the dough ready?\u2028Look.", ImageBlock(Source("base64", _PICTURE), "image/png")]
         ),
-        _answer(
+        answer(
             ThinkingBlock("Two files.", "c2lnbmVk"),
             TextBlock("I look."),
             ToolUseBlock("toolu_a", "read", {"path": "dough.txt", "n": 1.5}),
@@ -53,13 +54,14 @@ def _messages() -> list[Message]:
         ),
         Message.of_result(ToolResultBlock("toolu_b", (TextBlock("no such file"),), True, "read")),
         Message.of_result(ToolResultBlock("toolu_a", (TextBlock("risen"),), False, "read")),
-        _answer(TextBlock("It has risen.")),
+        answer(TextBlock("It has risen.")),
         Message.user("Thanks."),
-        _answer(TextBlock("Gladly. 🥖")),
+        answer(TextBlock("Gladly. 🥖")),
     ]
 
 
-def _answer(*blocks: TextBlock | ThinkingBlock | ToolUseBlock) -> Message:
+def answer(*blocks: Block) -> Message:
+    """An answer of the model, with what it used."""
     called = any(isinstance(block, ToolUseBlock) for block in blocks)
     metadata = MessageMetadata(
         model="anthropic:claude-sonnet-4-6",

@@ -75,7 +75,11 @@ _EACH = """
 import json, pathlib, sys
 from teich.converter import convert_traces_to_training_data
 for path, out in json.load(sys.stdin):
-    rows = convert_traces_to_training_data(pathlib.Path(path))
+    try:
+        rows = convert_traces_to_training_data(pathlib.Path(path))
+    except Exception as problem:
+        pathlib.Path(out + ".problem").write_text(repr(problem)[:200])
+        continue
     pathlib.Path(out).write_text("".join(json.dumps(row) + chr(10) for row in rows))
 """
 """What its command does for one file, for all of them at once: it takes seconds to start."""
@@ -91,8 +95,9 @@ def teich(works: list[Work]) -> list[Converted]:
 
 
 def _teich(out: Path, done: subprocess.CompletedProcess[str]) -> Converted:
-    if not out.exists():
-        return Converted(problem=_last_line(done))
+    problem = out.with_name(f"{out.name}.problem")
+    if problem.exists() or not out.exists():
+        return Converted(problem=problem.read_text() if problem.exists() else _last_line(done))
     good = out.stat().st_size > 0
     return Converted(done.stdout + done.stderr, None if good else "no supported trace rows")
 

@@ -11,7 +11,6 @@ from struct import pack
 
 from interlingua import transcripts
 from interlingua.model.blocks import (
-    Block,
     ImageBlock,
     Source,
     TextBlock,
@@ -19,10 +18,10 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.model.message import Message
 from interlingua.transcripts import Branch, Compaction, Transcript
 from interlingua.transcripts.summary import summary_message
+from tests.transcripts.made import answer
 from tests.transcripts.samples import samples
 
 AGENTS = ("claude-code", "codex", "pi", "gemini-cli", "opencode")
@@ -51,7 +50,7 @@ def _before() -> list[Message]:
     return [
         Message.system("Answer in one line."),
         Message.user(["Is the dough ready?\u2028Look: Grüße 🥖", _picture(200)]),
-        _answer(
+        answer(
             ThinkingBlock("Two files.", "c2lnbmVk" * 30),
             TextBlock("I look."),
             ToolUseBlock("toolu_01a", "read", {"path": "dough.txt", "n": 1.5, "deep": {"a": [1]}}),
@@ -59,13 +58,13 @@ def _before() -> list[Message]:
         ),
         Message.of_result(ToolResultBlock("toolu_01b", (TextBlock("no such file"),), True, "read")),
         Message.of_result(ToolResultBlock("toolu_01a", (TextBlock("risen"),), False, "read")),
-        _answer(ToolUseBlock("toolu_01c", "look", {"path": "crumb.png"})),
+        answer(ToolUseBlock("toolu_01c", "look", {"path": "crumb.png"})),
         Message.of_result(
             ToolResultBlock("toolu_01c", (TextBlock("a picture"), _picture(90)), False, "look")
         ),
-        _answer(TextBlock("It has risen.\n\n    1 < 2 && \"quoted\" \\ 'so'")),
+        answer(TextBlock("It has risen.\n\n    1 < 2 && \"quoted\" \\ 'so'")),
         Message.user("Thanks."),
-        _answer(TextBlock("Gladly.")),
+        answer(TextBlock("Gladly.")),
     ]
 
 
@@ -73,26 +72,13 @@ def _after() -> list[Message]:
     return [
         summary_message("The dough has risen; the oven's file is not there."),
         Message.user("And the oven?"),
-        _answer(
+        answer(
             ThinkingBlock("Ask the oven.", "b3Zlbg==" * 30),
             ToolUseBlock("toolu_02a", "bash", {"command": "oven --state"}),
         ),
         Message.of_result(ToolResultBlock("toolu_02a", (TextBlock("220 degrees"),), False, "bash")),
-        _answer(TextBlock("It is hot.")),
+        answer(TextBlock("It is hot.")),
     ]
-
-
-def _answer(*blocks: Block) -> Message:
-    called = any(isinstance(block, ToolUseBlock) for block in blocks)
-    metadata = MessageMetadata(
-        model="anthropic:claude-sonnet-4-6",
-        provider="anthropic",
-        protocol="anthropic",
-        response_model="claude-sonnet-4-6",
-        usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=100),
-        stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
-    )
-    return Message(Role.ASSISTANT, blocks, metadata=metadata)
 
 
 def _picture(grey: int) -> ImageBlock:
