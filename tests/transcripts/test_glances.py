@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bench.agents import AGENTS
 from interlingua import transcripts
-from interlingua.cli.agents import Prices
+from interlingua.cli.agents import Prices, cost_of_answer
+from interlingua.model.metadata import Usage
 from interlingua.transcripts import Found, format_of
 from interlingua.transcripts.glance import Glance, glance_of
 from interlingua.transcripts.sessions import Glances, look
@@ -73,3 +75,16 @@ def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(tmp_path: Path)
     in_the_way.write_bytes(b"")
     kept = Glances(Prices(), in_the_way / "cache").of(Found("pi", path))
     assert (kept.glance.messages, kept.unpriced) == (4, 0)
+
+
+@pytest.mark.parametrize("format", list(AGENTS))
+def test_a_sum_of_costs_is_the_sum_of_the_costs(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(AGENTS[format](9, 7)))
+    prices = Prices()
+    answers = look(Found(format, path)).answers
+    costs = [cost_of_answer(answer, prices.table) for answer in answers]
+    assert prices(answers) == (sum(cost for cost in costs if cost is not None), 0)
+    odd = [msgspec.structs.replace(each, model="acme:odd", usage=Usage(1, 2)) for each in answers]
+    assert prices(odd) == (None, len(odd))
+    assert prices((*answers, *odd)) == (prices(answers)[0], len(odd))

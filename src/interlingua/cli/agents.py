@@ -72,14 +72,22 @@ class Prices:
 
     def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
         """The sum, and how many have no known price. None where nothing is known."""
-        spent, priced, unpriced = Decimal(0), 0, 0
+        from interlingua.dialects.anthropic.usage import hour_cache_tokens
+        from interlingua.models.names import UnknownModelError
+        from interlingua.prices.cost import Costs, UnknownCostError
+
+        costs, noted, count, unpriced = Costs(self.table), Decimal(0), 0, 0
         for answer in answers:
-            cost = cost_of_answer(answer, self.table)
-            if cost is None:
+            count += 1
+            if answer.usage.cost_usd is not None:
+                noted += answer.usage.cost_usd
+                continue
+            try:
+                longer = hour_cache_tokens(answer.usage)
+                costs.add(answer.usage, answer.model or "", answer.created_at, longer)
+            except (UnknownModelError, UnknownCostError, ValueError):
                 unpriced += 1
-            else:
-                spent, priced = spent + cost, priced + 1
-        return (spent if priced else None), unpriced
+        return (noted + costs.total if count > unpriced else None), unpriced
 
 
 def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:

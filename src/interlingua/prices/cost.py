@@ -120,6 +120,43 @@ def cost_of(
     return Cost(id, table.version, CostBreakdown(*parts), total(*parts))
 
 
+class Costs:
+    """The exact cost of many usages. Those with the same rates are counted together, and their
+    tokens priced once, which gives the same sum."""
+
+    def __init__(self, table: PriceTable) -> None:
+        self.table = table
+        self._counts: dict[int, list[int]] = {}
+        self._rates: dict[int, Rates] = {}
+
+    def add(
+        self, usage: Usage, model: str, at: datetime | date | None = None, longer: int = 0
+    ) -> None:
+        """Raises what `cost_of` raises, and then counts nothing."""
+        name = self.table.find(model)
+        rates = _rates(name, self.table, usage, at)
+        fresh = _known(usage.input_tokens, "input_tokens", rates.input, name)
+        output = _known(usage.output_tokens, "output_tokens", rates.output, name)
+        cached = _count(usage.cached_input_tokens or 0, "cached_input_tokens")
+        written = _count(usage.cache_creation_input_tokens or 0, "cache_creation_input_tokens")
+        self._rates[id(rates)] = rates
+        counts = self._counts.setdefault(id(rates), [0, 0, 0, 0, 0])
+        for kind, count in enumerate((fresh, cached, written - longer, longer, output)):
+            counts[kind] += count
+
+    @property
+    def total(self) -> Decimal:
+        return total(*(self._cost(key, counts) for key, counts in self._counts.items()))
+
+    def _cost(self, key: int, counts: list[int]) -> Decimal:
+        rates = self._rates[key]
+        read = rates.input if rates.cached_read is None else rates.cached_read
+        write = rates.input if rates.cache_write is None else rates.cache_write
+        longer = write if rates.cache_write_1h is None else rates.cache_write_1h
+        prices = (rates.input, read, write, longer, rates.output)
+        return total(*(_dollars(n, rate) for n, rate in zip(counts, prices, strict=True)))
+
+
 def total(*amounts: Decimal) -> Decimal:
     """The exact sum, whatever the program's decimal context."""
     sum = Decimal(0)

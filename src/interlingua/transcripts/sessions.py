@@ -18,6 +18,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.transcripts.errors import TranscriptError
+from interlingua.transcripts.files import collector_at_rest
 from interlingua.transcripts.format import Found, all_formats, format_of
 from interlingua.transcripts.glance import Answer, Glance, glance_of
 from interlingua.transcripts.transcript import Transcript
@@ -117,8 +118,9 @@ def opened(found: Found) -> Transcript:
 def look(found: Found) -> Glance:
     """A session at a glance; `TranscriptError` if it cannot be read at all."""
     of = format_of(found.format)
-    told = of.glance(found.path, found.id) if of.glance is not None else None
-    return glance_of(opened(found)) if told is None else told
+    with collector_at_rest():
+        told = of.glance(found.path, found.id) if of.glance is not None else None
+        return glance_of(opened(found)) if told is None else told
 
 
 class Kept(msgspec.Struct, frozen=True):
