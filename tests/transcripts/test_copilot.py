@@ -176,6 +176,31 @@ def test_a_prompt_that_was_changed_is_no_longer_sent_as_it_was(tmp_path: Path) -
     assert transcripts.read(tmp_path / "new.jsonl").messages[0].text == "Hey."
 
 
+def test_an_answer_that_was_changed_changes_there_alone(tmp_path: Path) -> None:
+    about = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm."}]}
+    about["blocks"][0]["signature"] = "czE="  # type: ignore[index]
+    call = {"toolCallId": "c1", "name": "look", "arguments": {}, "intentionSummary": "to look"}
+    told = answered("Ho.", reasoningBlocks=about, reasoningText="Hm.", toolRequests=[call])
+    arrived = read(tmp_path, *events_of(told))
+    answer = arrived.messages[0]
+    thought, text, called = answer.content
+    for name, content in {
+        "text": (thought, il.TextBlock("Hey."), called),
+        "thought": (text, called),
+        "called": (thought, text),
+    }.items():
+        changed = arrived.replace(messages=(answer.replace(content=content),))
+        transcripts.write(changed, tmp_path / name, "copilot")
+        said = json.loads((tmp_path / name).read_bytes().split(b"\n")[1])["data"]
+        assert transcripts.read(tmp_path / name, "copilot").messages[0].content == content
+        expected = {
+            "text": {**told[1], "content": "Hey."},
+            "thought": {key: each for key, each in told[1].items() if "reasoning" not in key},
+            "called": {**told[1], "toolRequests": []},
+        }
+        assert said == expected[name]
+
+
 def test_sessions_are_found_where_copilot_keeps_them(tmp_path: Path) -> None:
     copilot = format_of("copilot")
     assert copilot.place is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -10,7 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.losses import Report
-from interlingua.model.blocks import ToolResultBlock
+from interlingua.model.blocks import (
+    Block,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.transcripts.copilot.blocks import (
@@ -21,6 +28,7 @@ from interlingua.transcripts.copilot.blocks import (
     attachment,
     joined,
     picture,
+    read_blocks,
     write_answer,
 )
 from interlingua.transcripts.copilot.history import History
@@ -37,6 +45,9 @@ from interlingua.transcripts.transcript import Span, SubAgent, Transcript
 
 _OF_CALLS = ("assistant.message", "tool.execution_complete")
 """Events of helpers that name the call which began them."""
+_THOUGHT = (ThinkingBlock, RedactedThinkingBlock)
+_REASONING = ("reasoningText", "reasoningOpaque", "encryptedContent", "reasoningBlocks")
+_MADE_OF_WORDS = (*_REASONING, "transformedContent", "attachments", "result", "error")
 _ENDPOINT_OF = {name: endpoint for endpoint, name in reversed(ENDPOINTS.items())}
 
 
@@ -72,9 +83,28 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
     value = msgspec.json.decode(lines[0])
     if len(lines) != 1 or len(made) != 1 or made[0]["type"] != value["type"]:
         return None
-    value["data"] = {**value["data"], **made[0]["data"]}
-    value["data"].pop("transformedContent", None)  # what was sent was made of the old text
+    value["data"] = _changed(value["data"], made[0]["data"])
     return [msgspec.json.encode(value)]
+
+
+def _changed(old: Data, new: Data) -> Data:
+    """An event that says something else: what was made of the old words goes, what they share
+    stays as it was spelled."""
+    kept = {key: each for key, each in old.items() if key not in _MADE_OF_WORDS}
+    told = {key: each for key, each in new.items() if key != "messageId"}
+    before, after = read_blocks(old), read_blocks(new)
+    if _of_kind(before, ToolUseBlock) == _of_kind(after, ToolUseBlock):
+        told |= {key: old[key] for key in ("toolRequests",) if key in old}
+    about = old.get("reasoningBlocks")
+    ordered = isinstance(about, dict) and "orderedBlocks" in about
+    if not ordered and _of_kind(before, *_THOUGHT) == _of_kind(after, *_THOUGHT):
+        told = {key: each for key, each in told.items() if key not in _REASONING}
+        told |= {key: old[key] for key in _REASONING if key in old}
+    return {**kept, **told}
+
+
+def _of_kind(blocks: Sequence[Block], *kinds: type[Block]) -> list[Block]:
+    return [block for block in blocks if isinstance(block, kinds)]
 
 
 class _Events:
