@@ -76,3 +76,15 @@ def test_a_circle_is_cut_where_it_closes(name: str, key: str, tmp_path: Path) ->
     lines[1][key] = lines[-1][own]
     path.write_text("\n".join(map(json.dumps, lines)))
     assert transcripts.read(path, name).messages
+
+
+@pytest.mark.parametrize(
+    ("mark", "how"), [(b"\x28\xb5\x2f\xfd", "zstd -d"), (b"\x1f\x8b", "gunzip")]
+)
+def test_a_compressed_session_is_named_with_how_to_unpack_it(
+    tmp_path: Path, mark: bytes, how: str
+) -> None:
+    path = tmp_path / "rollout.jsonl.zst"
+    path.write_bytes(mark + b"\x00" * 40)
+    with pytest.raises(transcripts.TranscriptError, match=how):
+        transcripts.read(path)

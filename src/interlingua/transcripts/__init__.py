@@ -54,6 +54,8 @@ def detect(path: AnyPath) -> Detected:
         for each in all_formats()
         if (sign := each.signs(sample)) is not None
     ]
+    if not found and (packed := _packed(sample.head)):
+        raise TranscriptError(Path(path), f"it is compressed; unpack it first ({packed})")
     if not found:
         raise DetectError(f"{path} is no transcript that we know", formats())
     if len(found) > 1:
@@ -132,6 +134,14 @@ def find(home: AnyPath | None = None) -> Iterator[Found]:
     for each in all_formats():
         if each.find is not None:
             yield from each.find(folder)
+
+
+def _packed(head: bytes) -> str | None:
+    """How to unpack a file that begins so, as Codex leaves old sessions; None for any other."""
+    return next((how for mark, how in _PACKED.items() if head.startswith(mark)), None)
+
+
+_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip"}
 
 
 def _sample(path: Path) -> Sample:
