@@ -69,7 +69,11 @@ def test_prompts_that_were_picked_are_still_seen_behind_a_summary(
     prompts = [at for at, m in enumerate(session.messages[:10]) if m.role is Role.USER]
     summary = session.compactions[0].at
     picked = session.replace(compactions=(Compaction(summary, tuple(prompts)),))
-    arrived = transcripts.read(written(picked, agent, tmp_path))
+    path = written(picked, agent, tmp_path)
+    arrived = transcripts.read(path)
+    if agent == "opencode":
+        times = [each["info"]["time"]["created"] for each in values(path)]
+        assert times == sorted(times)
     assert arrived.compactions == picked.compactions
     assert [message.text for message in arrived.messages] == [m.text for m in picked.messages]
 

@@ -37,6 +37,10 @@ _RENAMED = {"Task": "Agent"}
 """Tools that Claude Code calls by their newer name when it goes on."""
 _NOTE = "[system] "
 """How we mark an instruction in mid-conversation where the wire has no role for it."""
+_PICTURES = ("iVBOR", "/9j/", "R0lGOD", "UklGR")
+"""How pictures begin in Base64."""
+_OMITTED = "image content omitted because it could not be processed"
+"""What Codex says in the place of a picture that is none."""
 _FILLED = "(see attached image)"
 """What pi says in a result that is a picture alone."""
 
@@ -66,6 +70,7 @@ def judged(transcript: Transcript, sent: list[Item], prompt: str) -> Verdict:
         problems.append("the prompt is not the last thing that was sent")
     sent, odd = _without(summaries, sent[:-1])
     problems += odd
+    wanted, sent = _pictures_alone(wanted, sent)
     sent = [item for item in sent if item.text.removeprefix(_NOTE).strip() not in notes]
     left = _plain(item for item in wanted if item.kind not in ("thinking", "summary", "note"))
     right = _answered(_plain(sent), left)
@@ -99,14 +104,32 @@ def _of_block(role: str, block: il.Block) -> Iterator[Item]:
         case il.ThinkingBlock(text, signature):
             yield Item("thinking", role, text, signature or "")
         case il.ImageBlock(il.Source("base64", str(data))):
-            yield Item("image", role, "", digest(data))
+            kind = "image" if data.startswith(_PICTURES) else "no image"
+            yield Item(kind, role, "", digest(data))
         case il.ToolUseBlock(name, tool, given):
             yield Item("call", tool, name, spelled(given))
         case il.ToolResultBlock(name, content, failed):
             texts = [each.text for each in content if isinstance(each, il.TextBlock)]
             inside = [each for part in content for each in _of_block("", part)]
-            pictures = " ".join(each.more for each in inside if each.kind == "image")
+            pictures = " ".join(each.more for each in inside if "image" in each.kind)
             yield Item("result", name, "\n".join(texts), pictures, failed)
+
+
+def _pictures_alone(wanted: list[Item], sent: list[Item]) -> tuple[list[Item], list[Item]]:
+    """Both without pictures that are none: some tools look into them, and leave them out."""
+    odd = {item.more for item in wanted if item.kind == "no image"}
+
+    def pictured(item: Item) -> Item:
+        text = item.text.replace(_OMITTED, "").strip() if odd else item.text
+        if item.kind != "result":
+            return item._replace(text=text)
+        return item._replace(text=text, more=" ".join(set(item.more.split()) - odd))
+
+    left, right = (
+        [pictured(item) for item in items if item.kind == "result" or item.more not in odd]
+        for items in (wanted, sent)
+    )
+    return [item for item in left if item.kind != "no image"], right
 
 
 def _apart(sent: list[Item], thoughts: list[Item]) -> tuple[list[Item], list[Item]]:

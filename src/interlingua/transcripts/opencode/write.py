@@ -115,7 +115,9 @@ class _Export:
     def _again(self, each: dict[str, Any]) -> None:
         self.time += _STEP
         name = self._name("msg")
-        info = {**each["info"], "id": name, KEY: {AGAIN: each["info"]["id"]}}
+        now = to_millis(self.time)  # messages are sorted by their times
+        info = {**each["info"], "id": name, "time": dict.fromkeys(each["info"]["time"], now)}
+        info[KEY] = {AGAIN: each["info"]["id"]}
         parts = [self._part(part, name) for part in each["parts"]]
         self.made.append({"info": info, "parts": parts})
 
