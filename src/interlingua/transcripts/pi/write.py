@@ -115,10 +115,10 @@ class _Entries:
         """A summary, after which all from one entry on is said again; what is not to be said
         is taken out by an edit."""
         kept = [self._names[each] for each in mark.kept if each in self._names]
-        later = list(self._names.values())
+        later, said_again = list(self._names.values()), set(kept)
         if kept:
             for name in later[later.index(kept[0]) :]:
-                if name not in kept:
+                if name not in said_again:
                     self.add(message, at, "context_edit", {"targetId": name, "replacement": None})
             if mark.summary_last:
                 reason = "pi says a summary before what it keeps"
