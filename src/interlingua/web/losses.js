@@ -92,10 +92,16 @@ function nearest(text, losses) {
   const found = new Map();
   for (const loss of losses) {
     let path = loss.path;
-    while (path !== "$" && !there.has(path)) path = path.replace(/(\.[^.[\]]*|\[[^\]]*\])$/, "") || "$";
+    while (path !== "$" && !there.has(path)) path = above(path);
     found.set(path, [...(found.get(path) ?? []), loss]);
   }
   return found;
+}
+
+/** A name may have dots and brackets of its own; then the place above is not known. */
+function above(path) {
+  const shorter = path.replace(/(\.[^.[\]]*|\[[^\]]*\])$/, "");
+  return shorter && shorter !== path ? shorter : "$";
 }
 
 function paths(text) {

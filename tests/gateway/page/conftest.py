@@ -90,7 +90,14 @@ def launch(playwright: Any) -> Any:
 
 @pytest.fixture
 def page(browser: Any, place: Place) -> Iterator[Any]:
-    """An open page that may not complain about anything."""
+    with watched(browser, place) as made:
+        made.goto("/")
+        yield made
+
+
+@contextmanager
+def watched(browser: Any, place: Place) -> Iterator[Any]:
+    """A page that may not complain about anything, nor ask anybody else."""
     context = browser.new_context(base_url=place.base, viewport={"width": 1100, "height": 800})
     made = context.new_page()
     odd: list[str] = []
@@ -98,7 +105,6 @@ def page(browser: Any, place: Place) -> Iterator[Any]:
     made.on("console", lambda said: odd.append(said.text) if _complains(said) else None)
     made.on("dialog", lambda dialog: odd.append(f"dialog: {dialog.message}") or dialog.dismiss())
     made.on("request", lambda asked: odd.append(asked.url) if _is_outside(asked, place) else None)
-    made.goto("/")
     yield made
     context.close()
     assert odd == []

@@ -68,9 +68,9 @@ def furnished(place: Place) -> Room:
     (place.home / "dates").mkdir()
     (place.home / "dates" / "dates.py").write_text(CODE)
     task = _task(place, "Mend the dates", TASK, "dates")
-    _post(place, f"/task/{task}/message", {"role": "user", "content": NEXT})
+    post(place, f"/task/{task}/message", {"role": "user", "content": NEXT})
     for words, more in (("hello", LOSING), ("fail", {}), ("hello again", QUESTION)):
-        _post(place, "/v1/chat/completions", asked(words, max_tokens=50, **more))
+        post(place, "/v1/chat/completions", asked(words, max_tokens=50, **more))
     return Room(task, _session(place))
 
 
@@ -78,11 +78,11 @@ def _task(place: Place, name: str, words: str, folder_name: str | None = None) -
     folder = place.home / (folder_name or name)
     folder.mkdir(exist_ok=True)
     message = {"role": "user", "content": words}
-    made = _post(place, "/task", {"cwd": str(folder), "name": name, "message": message})
+    made = post(place, "/task", {"cwd": str(folder), "name": name, "message": message})
     return str(made["task"]["id"])
 
 
-def _post(place: Place, path: str, body: Any) -> Any:
+def post(place: Place, path: str, body: Any) -> Any:
     data, headers = json.dumps(body).encode(), {"content-type": "application/json"}
     request = urllib.request.Request(f"{place.base}{path}", data, headers)
     try:
@@ -155,10 +155,9 @@ def _unfolded(page: Any, room: Room) -> None:
 
 def _view_as(page: Any, room: Room) -> None:
     _session_view(page, room)
-    view_as = page.get_by_role("combobox", name="View as")
-    view_as.select_option("openai-chat")
+    page.get_by_role("combobox", name="View as").select_option("openai-chat")
     page.locator("main mark").first.wait_for()
-    view_as.evaluate("each => each.scrollIntoView()")
+    page.locator(".view-as").evaluate("each => each.scrollIntoView()")
 
 
 def _export_view(page: Any, room: Room) -> None:
@@ -166,6 +165,7 @@ def _export_view(page: Any, room: Room) -> None:
     page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="Show what is taken out").click()
     page.get_by_role("list", name="Taken out").get_by_role("listitem").first.wait_for()
+    page.locator(".export").evaluate("each => each.scrollIntoView()")
 
 
 def _convert_view(page: Any, room: Room) -> None:

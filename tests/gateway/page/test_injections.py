@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +12,10 @@ import aiohttp
 import pytest
 
 from tests.gateway.page.conftest import Place
+from tests.gateway.page.scripts import AROUND, COUNT, payloads, unharmed
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
-
-COUNT = 300
-RUN = "window.ran=1"
-OUTSIDE = "http://198.51.100.7/x"
-AROUND = (
-    *("{}", "\"'>{}", "</p></article>{}", "-->{}", "]]>{}", "</textarea>{}", "</script>{}"),
-    *("${{{}}}", "{{{{{}}}}}", "`{}`", "\u202e{}", "%3C{}", "&lt;{}", "![a]({})", "\\x3c{}"),
-)
-INSIDE = (
-    f"<script>{RUN}</script>",
-    f"<img src=x onerror={RUN}>",
-    f"<svg onload={RUN}>",
-    f"<svg><script>{RUN}</script></svg>",
-    f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
-    f"<iframe src=javascript:parent.{RUN}></iframe>",
-    f"<details open ontoggle={RUN}>x</details>",
-    f"<input autofocus onfocus={RUN}>",
-    f"<a href='javascript:{RUN}'>x</a>",
-    f"javascript:{RUN}",
-    f"<style>@import '{OUTSIDE}';</style>",
-    f"<link rel=stylesheet href={OUTSIDE}>",
-    f"<img src={OUTSIDE}>",
-    f"<meta http-equiv=refresh content='0;url={OUTSIDE}'>",
-    f"<base href={OUTSIDE}>",
-    f"<form action={OUTSIDE}><button>x</button></form>",
-    f"<object data={OUTSIDE}></object>",
-    f"<video><source onerror={RUN}></video>",
-    f"<math><mtext><img src=x onerror={RUN}></mtext></math>",
-    f"<template><script>{RUN}</script></template>",
-)
-STRANGE = (
-    "script, iframe, object, embed, svg:not(.picture), style, link, base, video, math, template,"
-    " img, form"
-)
-
-
-def payloads() -> list[str]:
-    every = (around.format(inside) for inside, around in product(INSIDE, AROUND))
-    return list(islice(every, COUNT))
 
 
 async def plant(place: Place, said: list[str]) -> tuple[str, str]:
@@ -91,12 +52,6 @@ async def plant(place: Place, said: list[str]) -> tuple[str, str]:
         message = {"role": "user", "content": "read a<b>.txt"}
         tool = (await ask("/task", {"cwd": tools, "message": message}))["task"]["id"]
         return task, tool
-
-
-def unharmed(page: Any, images: int = 0) -> None:
-    assert page.evaluate("window.ran") is None
-    assert page.locator("main").locator(STRANGE.replace(", form", "")).count() == images
-    assert page.locator("main form").count() <= 1, "our own"
 
 
 def test_no_script_in_what_is_shown_runs(page: Any, place: Place) -> None:

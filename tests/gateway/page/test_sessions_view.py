@@ -30,12 +30,12 @@ from interlingua.model.metadata import MessageMetadata, Usage
 from interlingua.store.rows import SessionRow
 from tests.gateway.page.conftest import Place
 from tests.gateway.page.planted import CLAUDE, GPT, answer, plant, plant_losses
+from tests.gateway.page.scripts import payloads, unharmed
 
 pytest.importorskip("playwright", reason="playwright is not installed: `make page` installs it")
 from playwright.sync_api import expect
 
 from tests.gateway.page.test_browser import start
-from tests.gateway.page.test_injections import payloads, unharmed
 
 KEY = "sk-proj-" + "a1B2c3D4e5" * 4
 PNG = (

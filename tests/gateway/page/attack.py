@@ -1,0 +1,237 @@
+"""A gateway whose answers are scripts: each field that somebody else can fill says one.
+
+    python -m tests.gateway.page.attack --count 5000
+
+The answers are those of a real gateway, copied once for each script, with the script in place of
+every text. What the browser asks for is answered with them before it gets to the gateway; so there
+is no field that is left out because no model could be brought to fill it. Messages of transcripts
+have a test of their own, in `test_sessions_view.py`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tests.gateway.page.conftest import PATIENCE, Place, launch, standing, watched
+from tests.gateway.page.rooms import Room, Scripted, furnished, post
+from tests.gateway.page.scripts import payloads, unharmed
+from tests.gateway.serving import asked
+
+AT_ONCE = 100
+"""Scripts on one page."""
+IDS = frozenset({"id", "message_id", "session_id", "parent_id", "parent_message_id", "key_id"})
+KEPT = frozenset(
+    {
+        *("msg", "role", "type", "status", "window", "severity"),
+        *("at", "created_at", "updated_at", "timestamp", "expires_at"),
+        *("cost_usd", "saved_usd", "spent_usd", "limit_usd"),
+    }
+)
+"""Words of the gateway's own, times and amounts: nobody else fills them."""
+SHORT = frozenset({"h1", ".change .losses"})
+"""Where not all of them are shown, but the first."""
+SHOWN = """([place, text]) => [...document.querySelectorAll(`main ${place}`)]
+    .map((each) => each.textContent)
+    .some((all) => all.includes(text) || all.includes(JSON.stringify(text).slice(1, -1)))"""
+FAILED = {"msg": "Failed", "error": {"code": "x", "message": "x"}}
+THOUGHT = {"msg": "ThinkingDelta", "message_id": "live", "index": 0, "offset": 0, "text": "x"}
+TALK = {"msg": "TextDelta", "message_id": "live", "index": 1, "offset": 0, "text": "x"}
+CAP = {"window": "day", "scope": "x", "spent_usd": "1", "limit_usd": "2"}
+KEY = {"id": "k", "name": "x", "status": "active", "caps": [CAP], "allowed_models": ["x"]}
+TRACE = {"type": "llm.call_completed", "timestamp": "2026-01-01T00:00:00Z", "payload": {"x": "x"}}
+
+
+def filled(value: Any, script: str, number: int, name: str = "") -> Any:
+    """The script in place of every text, also as a name inside of arguments; other ids."""
+    match value:
+        case dict():
+            made = {key: filled(each, script, number, key) for key, each in value.items()}
+            return made | {script: script} if name in ("args", "payload") else made
+        case list():
+            return [filled(each, script, number, name) for each in value]
+        case str() if name in IDS:
+            return f"{value}-{number}"
+        case str() if name not in KEPT:
+            return script
+        case _:
+            return value
+
+
+class Answers:
+    """What the gateway says, once for each script."""
+
+    def __init__(self, place: Place, room: Room, said: list[str]) -> None:
+        self.said = said
+        self.place = place
+        self.room = room
+        body = {"text": json.dumps(asked("hi", seed=7)), "target": "anthropic", "back": True}
+        self.converted = post(place, "/convert", body)
+        self.taken = post(place, f"/sessions/{room.session}/redaction", {})
+        self.by_path: dict[str, Callable[[], Any]] = {
+            r"/events": self.all_tasks,
+            r"/task/\w+": lambda: self.one(f"/task/{room.task}"),
+            r"/task/\w+/events": self.task_events,
+            r"/sessions": lambda: {"sessions": self.each(self._get("/sessions")["sessions"][0])},
+            r"/search": lambda: {"messages": self.each(self._get("/search?q=Rome")["messages"][0])},
+            r"/sessions/\w+": lambda: self.one(f"/sessions/{room.session}"),
+            r"/sessions/\w+/summary": self.summary,
+            r"/sessions/\w+/redaction": lambda: {"findings": self.each(self.taken["findings"][0])},
+            r"/requests": self.requests,
+            r"/requests/[\w-]+": self.one_request,
+            r"/keys": lambda: {"keys": self.each(KEY)},
+            r"/convert": self.conversion,
+        }
+
+    def _get(self, path: str) -> Any:
+        request = urllib.request.Request(
+            f"{self.place.base}{path}", headers={"accept": "application/json"}
+        )
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
+    def each(self, value: Any) -> list[Any]:
+        return [filled(value, script, number) for number, script in enumerate(self.said)]
+
+    def one(self, path: str) -> Any:
+        told = self._get(path)
+        return filled(told, self.said[0], 0) | {"id": told["id"]}
+
+    def all_tasks(self) -> str:
+        tasks = self.each(self._get("/tasks")["tasks"][0])
+        return _frame("daemon.tasks.synchronized", {"tasks": tasks})
+
+    def task_events(self) -> str:
+        path = f"/task/{self.room.task}"
+        task = self._get(path)
+        events = self._get(f"{path}/events?after=0&limit=100")["events"]
+        called = next(event for event in events if event["msg"] == "PostToolCall")
+        failed = {**called, "error": "x", "tool_call": {**called["tool_call"], "id": "failed"}}
+        several = self.each([*events, {**failed, "text": None}, FAILED])
+        frames = [_frame("maria", event) for told in several for event in told]
+        frames += [
+            _frame("maria.delta", each) for told in self.each([THOUGHT, TALK]) for each in told
+        ]
+        waiting, asking = task["queued_messages"][0], task["confirmations"][0]
+        frames.append(_frame("maria.queued_messages.synchronized", self.each(waiting)))
+        frames.append(_frame("maria.confirmations.synchronized", self.each(asking)))
+        return "".join(frames)
+
+    def summary(self) -> Any:
+        told = self._get(f"/sessions/{self.room.session}/summary")
+        for name in ("models", "branches"):
+            told[name] = told[name][:1] + self.each(told[name][0])
+        (change,) = told["changes"]
+        (loss,) = change["losses"]["losses"]
+        change |= {"from": self.said[0], "to": self.said[1]}
+        change["losses"] = {"target": self.said[2], "count": len(self.said)}
+        change["losses"]["losses"] = self.each(loss)
+        return told
+
+    def requests(self) -> Any:
+        return {
+            "requests": self.each(self._get("/requests")["requests"][0] | {"error": "x"}),
+            "last": 0,
+        }
+
+    def one_request(self) -> Any:
+        id = self._get("/requests")["requests"][-1]["id"]
+        row = self._get(f"/requests/{id}")
+        (loss, *_) = row["report"]["losses"]
+        made: dict[str, Any] = filled(row | {"error": "x", "code": "x"}, self.said[0], 0)
+        made["tries"] = self.each(row["tries"][0] | {"kind": "x", "request_id": "x"})
+        made["report"]["losses"] = self.each(loss)
+        made["trace"] = self.each(TRACE)
+        return made
+
+    def conversion(self) -> Any:
+        made: dict[str, Any] = filled(self.converted, self.said[0], 0)
+        made["text"] = made["back"] = json.dumps(
+            {script: script for script in self.said}, ensure_ascii=False
+        )
+        made["losses"] = self.each(self.converted["losses"][0])
+        made["evidence"] = self.said
+        return {"formats": ["canonical", "anthropic", *self.said], **made}
+
+    def answer(self, route: Any) -> None:
+        """Answers what the page asks for; its own files come from the gateway."""
+        path = route.request.url.removeprefix(self.place.base).partition("?")[0]
+        wanted = next((work for way, work in self.by_path.items() if re.fullmatch(way, path)), None)
+        streaming = "event-stream" in route.request.headers.get("accept", "")
+        if wanted is None:
+            route.continue_()
+        elif streaming:
+            told = wanted()
+            body = told if isinstance(told, str) else ""
+            route.fulfill(body=body, content_type="text/event-stream")
+        else:
+            route.fulfill(body=json.dumps(wanted()), content_type="application/json")
+
+
+def _frame(name: str, data: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def attacked(browser: Any, place: Place, room: Room, said: list[str]) -> None:
+    """Each view with these scripts in it: all are shown, none runs, nothing leads elsewhere."""
+    answers = Answers(place, room, said)
+    with watched(browser, place) as page:
+        page.route("**/*", answers.answer)
+        page.goto(f"/#/tasks/{room.task}")
+        _harmless(page, said, "[role=log]", ".queue", ".approvals", "ul.tasks", "h1")
+        page.goto("/#/sessions")
+        page.get_by_label("Search").fill("x")
+        _harmless(page, said, "ul.sessions", "section:not([hidden]) ul.sessions")
+        page.goto(f"/#/sessions/{room.session}")
+        page.get_by_text("Export", exact=True).click()
+        page.get_by_role("button", name="Show what is taken out").click()
+        _harmless(page, said, ".export", ".change .losses", "table", "select")
+        page.goto("/#/requests")
+        _harmless(page, said, "table.requests", "details table")
+        page.locator("table.requests a").first.click()
+        _harmless(page, said, "ol", ".outline", "details", "h1")
+        page.goto("/#/convert")
+        page.get_by_role("button", name="Example").click()
+        _harmless(page, said, ".losses", "[aria-label=Converted]", "[role=status]", "select")
+
+
+def _harmless(page: Any, said: list[str], *places: str) -> None:
+    for place in places:
+        wanted = said[0] if place in SHORT else said[-1]
+        page.wait_for_function(SHOWN, arg=[place, wanted], timeout=PATIENCE)
+    unharmed(page)
+    hrefs = page.locator("main a").evaluate_all(
+        "all => all.map((each) => each.getAttribute('href'))"
+    )
+    assert [href for href in hrefs if not href.startswith("#")] == []
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=5000)
+    said = payloads(parser.parse_args().count)
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        standing(Path(home), behind=Scripted) as (place, _),
+        sync_playwright() as playwright,
+        closing(launch(playwright)) as browser,
+    ):
+        room = furnished(place)
+        for at in range(0, len(said), AT_ONCE):
+            attacked(browser, place, room, said[at : at + AT_ONCE])
+    print(f"{len(said)} scripts in each field of each view: none ran, none left the page;", end=" ")
+    print(f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
