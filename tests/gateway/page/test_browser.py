@@ -198,3 +198,17 @@ def test_a_gateway_with_keys_asks_for_one(browser: Any, tmp_path: Path) -> None:
         expect(articles(page, "assistant")).to_contain_text("to: hello")
         assert token not in page.url
         context.close()
+
+
+def test_of_a_thousand_tasks_two_hundred_are_drawn_at_first(page: Any, place: Place) -> None:
+    task = {"status": "idle", "created": 1, "cwd": "/x", "ended": None, "queued": 0}
+    tasks = [{**task, "id": f"t{number}", "name": f"task {number}"} for number in range(1000)]
+    told = f"event: daemon.tasks.synchronized\ndata: {json.dumps({'tasks': tasks})}\n\n"
+    events = f"{place.base}/events"
+    page.route(events, lambda route: route.fulfill(body=told, content_type="text/event-stream"))
+    page.reload()
+    drawn = page.get_by_role("list", name="Task list").get_by_role("listitem")
+    expect(drawn).to_have_count(200)
+    page.get_by_role("button", name="800 more").click()
+    expect(drawn).to_have_count(400)
+    page.unroute(events)

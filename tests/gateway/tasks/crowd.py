@@ -22,6 +22,8 @@ from tests.gateway.tasks.kills import Client, Gateway
 PACE = 0.01
 STUCK = 20
 """Readers that never read."""
+MOST_GROWN = 100
+"""Megabytes; some ten are usual."""
 
 
 async def tasks(client: Client, home: Path, count: int) -> str:
@@ -96,6 +98,7 @@ async def readers(client: Client, count: int) -> str:
         writer.close()
     late = sorted([late for reader in all for late in reader.late[-3:]])
     grown = (_status(pid, "VmHWM") * 1024 - before) / MEGABYTE
+    require(grown < MOST_GROWN, f"readers cost little memory, not {grown:.0f} MB")
     return (
         f"{count} readers and {STUCK} that never read: each got {len(whole)} events once and the"
         f" text as it was written, in {seconds:.1f} s; the last events came"
