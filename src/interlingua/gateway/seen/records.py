@@ -155,8 +155,8 @@ def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:
 
 def _name(model: str | None) -> str | None:
     """A model's name, which a client may have made up."""
-    if model is None:
-        return None
+    if model is None or (len(model) <= LONGEST and model.isprintable()):
+        return model
     return "".join([char if char.isprintable() else "\ufffd" for char in model[:LONGEST]])
 
 
