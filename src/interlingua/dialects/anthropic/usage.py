@@ -7,6 +7,7 @@ from typing import Any
 from interlingua.dialects.anthropic.kept import form_of, mine_of, pack, put_back
 from interlingua.dialects.anthropic.tables import NAME, SAID_USAGE
 from interlingua.dialects.base import Scribe, Wire, count
+from interlingua.dialects.kernel.usage import clamped
 from interlingua.dialects.shape import ShapeError, merge
 from interlingua.model.metadata import Diagnostic, Usage
 
@@ -56,10 +57,11 @@ def read_usage(wire: Any) -> tuple[Usage | None, tuple[Diagnostic, ...]]:
         form["without"] = missing
     if "cache_creation" in rest and not _adds_up(rest["cache_creation"], counts):
         form["uneven"] = True
-    if not _contradicts(counts):
+    agreeing = clamped(counts)
+    if agreeing is counts:
         return Usage(**counts, raw=pack(rest, spelled, form)), ()  # type: ignore[arg-type]  # counts
     form["wire"] = wire
-    return Usage(**_clamped(counts), raw=pack({}, {}, form)), _CONTRADICTS  # type: ignore[arg-type]  # counts
+    return Usage(**agreeing, raw=pack({}, {}, form)), _CONTRADICTS  # type: ignore[arg-type]  # counts
 
 
 _SPECIAL = frozenset({"output_tokens_details", "$form"})
@@ -100,20 +102,6 @@ def _adds_up(split: Any, counts: dict[str, int]) -> bool:
     return type(split) is dict and sum(
         [tokens for tokens in split.values() if type(tokens) is int]
     ) == counts.get("cache_creation_input_tokens", 0)
-
-
-def _contradicts(counts: dict[str, int]) -> bool:
-    if counts and min(counts.values()) < 0:
-        return True
-    output = counts.get("output_tokens")
-    return output is not None and counts.get("reasoning_tokens", 0) > output
-
-
-def _clamped(counts: dict[str, int]) -> dict[str, int]:
-    positive = {name: max(tokens, 0) for name, tokens in counts.items()}
-    if "reasoning_tokens" in positive and "output_tokens" in positive:
-        positive["reasoning_tokens"] = min(positive["reasoning_tokens"], positive["output_tokens"])
-    return positive
 
 
 def write_usage(usage: Usage, scribe: Scribe) -> Wire:

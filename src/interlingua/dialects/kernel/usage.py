@@ -29,7 +29,7 @@ def clamped(counts: dict[str, int]) -> dict[str, int]:
     """Counts, by their canonical names, that contradict nothing: none is negative, and reasoning is
     no more than the output. The same object where nothing had to be changed."""
     output, thought = counts.get("output_tokens"), counts.get("reasoning_tokens", 0)
-    if all(number >= 0 for number in counts.values()) and (output is None or thought <= output):
+    if min(counts.values(), default=0) >= 0 and (output is None or thought <= output):
         return counts
     positive = {name: max(number, 0) for name, number in counts.items()}
     if output is not None and "reasoning_tokens" in positive:
