@@ -34,7 +34,7 @@ export function exportPanel(row, link) {
     const { findings } = await ask("POST", `${path}/redaction`, said());
     fill(list, findings.map((each) => finding(each, link, kept)));
     const count = findings.reduce((all, each) => all + each.count, 0);
-    return count ? `${count} places, of ${findings.length} things.` : "Nothing was found.";
+    return count ? `Taken out: ${findings.length}. Places: ${count}.` : "Nothing was found.";
   });
   const download = work("Writing", async () => {
     const body = { ...said(), format: format.value, redact: redact.checked };
