@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -46,7 +46,7 @@ def only(*keys: str) -> Callable[[bytes], Any]:
     return decode
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One line: its number from 1, its place in the file, and the object in it."""
 
     number: int

@@ -9,29 +9,24 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
 from interlingua.transcripts.transcript import ModelChange
 
-_COUNTS = (
-    "input_tokens",
-    "output_tokens",
-    "cached_input_tokens",
-    "cache_creation_input_tokens",
-    "reasoning_tokens",
-)
-
 
 def total(usages: Iterable[Usage | None]) -> Usage:
     """All of them added up; a count that none of them has stays unknown."""
-    counts: dict[str, int] = {}
-    cost: Decimal | None = None
-    for usage in usages:
-        if usage is None:
-            continue
-        for name in _COUNTS:
-            count = getattr(usage, name)
-            if count is not None:
-                counts[name] = counts.get(name, 0) + count
-        if usage.cost_usd is not None:
-            cost = (cost or Decimal(0)) + usage.cost_usd
-    return Usage(cost_usd=cost, **counts)  # type: ignore[arg-type]  # the names are those of ints
+    counted = [usage for usage in usages if usage is not None]
+    costs = [usage.cost_usd for usage in counted if usage.cost_usd is not None]
+    return Usage(
+        _sum([usage.input_tokens for usage in counted]),
+        _sum([usage.output_tokens for usage in counted]),
+        _sum([usage.cached_input_tokens for usage in counted]),
+        _sum([usage.cache_creation_input_tokens for usage in counted]),
+        _sum([usage.reasoning_tokens for usage in counted]),
+        cost_usd=sum(costs, Decimal(0)) if costs else None,
+    )
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def usage_with(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import msgspec
 
 from interlingua.model.message import Message
+from interlingua.model.metadata import Usage
 from interlingua.transcripts.lines import Line
+from interlingua.transcripts.totals import usage_of
 from interlingua.transcripts.transcript import Branch, Span
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A message, the lines it was made of, and whether it is a summary of what came before."""
 
     message: Message
@@ -34,6 +35,8 @@ class Node(msgspec.Struct, eq=False):
     parent: Node | None = None
     continued: bool = False
     """Whether something is said after it."""
+    entries: list[Entry] | None = None
+    """Its messages, once they have been read."""
 
 
 def mark_continued(nodes: Iterable[Node]) -> None:
@@ -65,9 +68,8 @@ def way_to(tip: Node | None) -> list[Node]:
 class Ways:
     """The messages on each way through a tree; each node is read once."""
 
-    def __init__(self, read: Callable[[Node], Iterable[Entry]]) -> None:
+    def __init__(self, read: Callable[[Node], list[Entry]]) -> None:
         self._read = read
-        self._known: dict[int, list[Entry]] = {}
         self._last: tuple[Node | None, list[Entry]] | None = None
 
     def entries(self, tip: Node | None) -> list[Entry]:
@@ -75,16 +77,19 @@ class Ways:
         if self._last is None or self._last[0] is not tip:
             found: list[Entry] = []
             for node in way_to(tip):
-                found.extend(self.of(node))
+                found += node.entries if node.entries is not None else self.of(node)
             self._last = (tip, found)
         return self._last[1]
 
     def of(self, node: Node) -> list[Entry]:
         """The messages of one node."""
-        known = self._known.get(id(node))
-        if known is None:
-            known = self._known[id(node)] = list(self._read(node))
-        return known
+        if node.entries is None:
+            node.entries = self._read(node)
+        return node.entries
+
+    def usage(self, nodes: Iterable[Node]) -> Usage:
+        """What the answers of all these nodes used, each counted once."""
+        return usage_of([entry.message for node in nodes for entry in self.of(node)])
 
     def branches(self, nodes: Iterable[Node], active: Node | None) -> tuple[Branch, ...]:
         """Every way, the active one marked."""

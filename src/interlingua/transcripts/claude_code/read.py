@@ -28,7 +28,7 @@ from interlingua.transcripts.lines import Line, LinesFile, only
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.totals import model_changes, models_of
 from interlingua.transcripts.transcript import (
     Compaction,
     Origin,
@@ -105,7 +105,7 @@ class Session:
             created_at=from_iso(self.first("timestamp")),
             updated_at=from_iso(self.latest("timestamp")),
             models=models_of(messages),
-            usage=usage_of(e.message for node in self.tree.nodes for e in ways.of(node)),
+            usage=ways.usage(self.tree.nodes),
             branches=ways.branches(self.tree.nodes, tip),
             compactions=self._compactions(entries),
             model_changes=model_changes(messages),

@@ -104,7 +104,7 @@ class History:
             return  # another tool knew more of it
         name = response if isinstance(response, str) else None
         metadata = replace(last.metadata, usage=usage, response_id=name)
-        self.entries[at] = self.entries[at]._replace(message=replace(last, metadata=metadata))
+        self.entries[at] = replace(self.entries[at], message=replace(last, metadata=metadata))
 
     def _read(self, lines: list[Line]) -> None:
         items = [line.value["payload"] for line in lines]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
@@ -102,7 +103,7 @@ class _Rollout:
                 history.take(line)
         history.end_answer()
         if end is not None:  # the lines of another file are copied, never changed
-            history.entries = [entry._replace(lines=[]) for entry in history.entries]
+            history.entries = [replace(entry, lines=[]) for entry in history.entries]
         return history
 
     def _beginning(self) -> History:

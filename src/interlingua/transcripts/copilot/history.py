@@ -82,7 +82,7 @@ class History:
         if self._goes_on(data):
             last = self.entries[-1]
             joined = replace(last.message, content=last.message.content + content)
-            self.entries[-1] = last._replace(message=joined, lines=[*last.lines, line])
+            self.entries[-1] = replace(last, message=joined, lines=[*last.lines, line])
             return
         used = self._used.pop(_text(data.get("apiCallId")), None) or self._used.pop(None, {})
         metadata = _metadata(data, used, any(isinstance(each, ToolUseBlock) for each in content))

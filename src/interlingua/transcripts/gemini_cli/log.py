@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY
@@ -14,7 +16,7 @@ _REMEMBERED = ("tokens", "model", "toolCalls", "thoughts")
 """What a list that replaces all leaves out, although the message had it."""
 
 
-class Record(NamedTuple):
+class Record(msgspec.Struct, frozen=True, eq=False, gc=False):
     value: dict[str, Any]
     line: Line
 
@@ -33,15 +35,15 @@ class Log:
 
     def take(self, line: Line) -> None:
         value = line.value
-        if "$rewindTo" in value and noted(value, COMPACTED):
+        if type(value.get("id")) is str and "$rewindTo" not in value and "$set" not in value:
+            self._put(Record(value, line))
+        elif "$rewindTo" in value and noted(value, COMPACTED):
             self.before += self.records.values()
             self.records = {}
         elif "$rewindTo" in value:
             self._rewind(str(value["$rewindTo"]))
         elif "$set" in value:
             self._set(value["$set"], line)
-        elif isinstance(value.get("id"), str):
-            self._put(Record(value, line))
         elif "sessionId" in value:
             self.about = {**value, **{k: v for k, v in self.about.items() if k == "startTime"}}
             for old in listed(value.get("messages")):  # one file of JSON, as older versions wrote
@@ -73,7 +75,8 @@ class Log:
         before = self._known.get(value["id"])
         if before is None:
             return Record(value, line)
-        if text_of(before.value) == text_of(value):
+        content = value.get("content")
+        if before.value.get("content") == content or text_of(before.value) == text_of(value):
             return before
         kept = {key: before.value[key] for key in _REMEMBERED if key in before.value}
         return Record({**kept, **value}, line)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from interlingua.dialects.gemini.contents import read_contents
@@ -66,7 +68,7 @@ def read(path: Path) -> Transcript:
     return _Session(log, report).transcript(file.origin(), path)
 
 
-class _Said(NamedTuple):
+class _Said(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A message, and the id of the record that it was read from."""
 
     entry: Entry
@@ -109,42 +111,46 @@ class _Session:
         found: list[_Said] = []
         answered: set[str] = set()
         for record in records:
-            if noted(record.value, AGAIN):
+            value = record.value
+            notes = value.get(KEY)
+            if notes is not None and noted(value, AGAIN):
                 continue
             try:
-                made = list(self._messages(record, answered))
+                made = self._messages(value, answered)
             except InterlinguaError as error:
                 self.report.add("dropped", f"line {record.line.number}", str(error), "error")
                 continue
-            notes = record.value.get(KEY)
-            for at, shown in enumerate(made):
-                note = notes.get(str(at)) if isinstance(notes, dict) else None
-                for message in recall(shown, note):
-                    entry = Entry(message, [record.line], is_summary(message))
-                    found.append(_Said(entry, record.value["id"]))
+            if type(notes) is dict:
+                shown = [(message, notes.get(str(at))) for at, message in enumerate(made)]
+                made = [message for each, note in shown for message in recall(each, note)]
+            for message in made:
+                entry = Entry(message, [record.line], is_summary(message))
+                found.append(_Said(entry, value["id"]))
         return found
 
-    def _messages(self, record: Record, answered: set[str]) -> Iterator[Message]:
-        value = record.value
+    def _messages(self, value: dict[str, Any], answered: set[str]) -> list[Message]:
         if _is_said(value, answered):
-            return
-        messages = list(read_record(value))
+            return []
+        messages = read_record(value)
         results = [result for message in messages for result in _results_in(message)]
-        if value.get("type") == "user" and results and answered.issuperset(results):
-            return  # said already, with the calls
-        answered |= set(results)
-        yield from messages
+        if results and value.get("type") == "user" and answered.issuperset(results):
+            return []  # said already, with the calls
+        answered.update(results)
         for call in listed(value.get("toolCalls")):
-            if isinstance(call, dict) and isinstance(call.get("agentId"), str):
+            if type(call) is dict and type(call.get("agentId")) is str:
                 self.agents[call["agentId"]] = _call_id(call)
+        return messages
 
     def _compactions(self, said: list[_Said]) -> tuple[Compaction, ...]:
         """Where summaries stand, and which messages are said again around them."""
+        marks = {at: Compaction(at) for at, each in enumerate(said) if each.entry.compaction}
+        if not marks:
+            return ()
         places: dict[str, list[int]] = {}
-        for at, (entry, name) in enumerate(said):
+        for at, each in enumerate(said):
+            entry, name = each.entry, each.record
             if entry.compaction or entry.message.role not in (Role.SYSTEM, Role.DEVELOPER):
                 places.setdefault(name, []).append(at)
-        marks = {at: Compaction(at) for at, each in enumerate(said) if each.entry.compaction}
         again: list[int] = []
         last: int | None = None
         for record in (*self.log.before, *self.log.records.values()):
@@ -173,27 +179,32 @@ class _Session:
         return tuple(helpers), tuple(files)
 
 
-def read_record(value: dict[str, Any]) -> Iterator[Message]:
+def read_record(value: dict[str, Any]) -> list[Message]:
     """The messages of one record: a prompt, results, or an answer with its calls' results."""
     kind = value.get("type")
+    if kind != "user" and kind != "gemini":
+        return []
+    time = from_iso(value.get("timestamp"))
     if kind == "user":
-        yield from (_placed(message, value) for message in _user(value))
-    elif kind == "gemini":
-        yield from (_placed(message, value) for message in _answer(value))
+        return [_placed(message, value.get("id"), time) for message in _user(value)]
+    return _answer(value, value.get("id"), time)
 
 
-def _placed(message: Message, value: dict[str, Any]) -> Message:
-    name = value.get("id") if message.role is not Role.TOOL else None
-    return replace(message, id=name, created_at=from_iso(value.get("timestamp")))
+def _placed(message: Message, id: str | None, time: datetime | None) -> Message:
+    """A message that a dialect read, in its place; context is none that a person wrote."""
+    role, name = message.role, message.name
+    if role is Role.USER and message.text.startswith(_CONTEXT):
+        role, name = Role.SYSTEM, NAME
+    id = id if role is not Role.TOOL else None
+    metadata = message.metadata
+    return Message(role, message.content, name, id, metadata=metadata, created_at=time)
 
 
-def _user(value: dict[str, Any]) -> Iterator[Message]:
+def _user(value: dict[str, Any]) -> list[Message]:
     parts = value.get("content")
-    parts = [{"text": parts}] if isinstance(parts, str) else listed(parts)
-    for message in _from_parts("user", [_own_id(part) for part in parts]):
-        if message.role is Role.USER and message.text.startswith(_CONTEXT):
-            message = replace(message, role=Role.SYSTEM, name=NAME)
-        yield message
+    if type(parts) is str:
+        return [Message(Role.USER, (TextBlock(parts),))]
+    return _from_parts("user", [_own_id(part) for part in listed(parts)])
 
 
 def _from_parts(role: str, parts: list[Any]) -> list[Message]:
@@ -212,15 +223,16 @@ def common_turn(parts: list[Any]) -> Message | None:
     """Texts alone, or one result that is a text: what the dialect's reader gives for them, without
     looking around; None for all else."""
     if len(parts) == 1 and type(parts[0]) is dict and "functionResponse" in parts[0]:
-        return _common_result(parts[0])
+        block = _common_result(parts[0])
+        return Message.of_result(block) if block is not None else None
     texts = [part.get("text") if type(part) is dict and len(part) == 1 else None for part in parts]
     if not all(type(text) is str for text in texts):
         return None
     return Message(Role.USER, tuple([TextBlock(text) for text in texts]))  # type: ignore[arg-type]  # all are texts
 
 
-def _common_result(part: dict[str, Any]) -> Message | None:
-    told = part["functionResponse"]
+def _common_result(part: dict[str, Any], own_ids: bool = False) -> ToolResultBlock | None:
+    told = part.get("functionResponse")
     if len(part) != 1 or type(told) is not dict or len(told) != 3:
         return None
     id, name, response = told.get("id"), told.get("name"), told.get("response")
@@ -229,7 +241,8 @@ def _common_result(part: dict[str, Any]) -> Message | None:
     output = response.get("output")
     if len(response) != 1 or type(output) is not str or not output:
         return None
-    return Message.of_result(ToolResultBlock(id, (TextBlock(output),), tool_name=name))
+    id = _call_id(told) if own_ids else id
+    return ToolResultBlock(id, (TextBlock(output),), tool_name=name)
 
 
 def _own_id(part: Any) -> Any:
@@ -245,12 +258,12 @@ def _call_id(call: dict[str, Any]) -> str:
     return str(call.get("id") or "").removeprefix(f"{call.get('name')}__")
 
 
-def _answer(value: dict[str, Any]) -> Iterator[Message]:
-    calls = [call for call in listed(value.get("toolCalls")) if isinstance(call, dict)]
+def _answer(value: dict[str, Any], id: str | None, time: datetime | None) -> list[Message]:
+    calls = [call for call in listed(value.get("toolCalls")) if type(call) is dict]
     blocks: list[Block] = [*_thoughts(value), *_said(value, bool(calls))]
     blocks += [_call(call) for call in calls]
     model = value.get("model")
-    called = any(isinstance(block, ToolUseBlock) for block in blocks)
+    called = any(type(block) is ToolUseBlock for block in blocks)
     metadata = MessageMetadata(
         model=f"gemini:{model}" if isinstance(model, str) else None,
         provider="gemini",
@@ -259,16 +272,15 @@ def _answer(value: dict[str, Any]) -> Iterator[Message]:
         usage=read_usage(value),
         stop_reason=StopReason.TOOL_USE if called else StopReason.END_TURN,
     )
-    yield Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
-    for call in calls:
-        yield from _results(call)
+    answer = Message(Role.ASSISTANT, tuple(blocks), id=id, metadata=metadata, created_at=time)
+    return [answer, *(result for call in calls for result in _results(call, time))]
 
 
 def _thoughts(value: dict[str, Any]) -> Iterator[Block]:
     for thought in listed(value.get("thoughts")):
-        if isinstance(thought, dict):
+        if type(thought) is dict:
             lines = (thought.get("subject"), thought.get("description"))
-            yield ThinkingBlock("\n".join(line for line in lines if isinstance(line, str) and line))
+            yield ThinkingBlock("\n".join([line for line in lines if type(line) is str and line]))
 
 
 def _said(value: dict[str, Any], calls_apart: bool) -> Iterator[Block]:
@@ -291,17 +303,26 @@ def _call(call: dict[str, Any]) -> ToolUseBlock:
     )
 
 
-def _results(call: dict[str, Any]) -> Iterator[Message]:
+def _results(call: dict[str, Any], time: datetime | None) -> Iterator[Message]:
     """One result for each call; pictures that stand beside it are a part of it."""
-    parts = [_own_id(part) for part in listed(call.get("result")) if isinstance(part, dict)]
-    blocks = [block for message in _from_parts("user", parts) for block in message.content]
+    blocks = _result_blocks([part for part in listed(call.get("result")) if type(part) is dict])
     failed = call.get("status") in ("error", "cancelled")
-    beside: Any = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
+    beside: Any = tuple([block for block in blocks if not isinstance(block, ToolResultBlock)])
     for block in blocks:
         if isinstance(block, ToolResultBlock):
-            content, beside = block.content + beside, ()
-            failed = block.is_error or failed
-            yield Message.of_result(replace(block, content=content, is_error=failed))
+            if beside or failed != block.is_error:
+                failed = block.is_error or failed
+                block = replace(block, content=block.content + beside, is_error=failed)
+                beside = ()
+            metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id)
+            yield Message(Role.TOOL, (block,), metadata=metadata, created_at=time)
+
+
+def _result_blocks(parts: list[dict[str, Any]]) -> list[Block]:
+    if len(parts) == 1 and (common := _common_result(parts[0], own_ids=True)) is not None:
+        return [common]
+    messages = _from_parts("user", [_own_id(part) for part in parts])
+    return [block for message in messages for block in message.content]
 
 
 def _is_said(value: dict[str, Any], answered: set[str]) -> bool:
@@ -322,14 +343,18 @@ def read_usage(value: dict[str, Any]) -> Usage | None:
     tokens = value.get("tokens")
     if not isinstance(tokens, dict):
         return None
-    counts = {key: count for key, count in tokens.items() if type(count) is int and count >= 0}
-    cached, thoughts = counts.get("cached", 0), counts.get("thoughts", 0)
+    cached, thoughts = _count(tokens.get("cached")), _count(tokens.get("thoughts"))
+    prompt = _count(tokens.get("input")) + _count(tokens.get("tool"))
     return Usage(
-        input_tokens=max(counts.get("input", 0) + counts.get("tool", 0) - cached, 0),
-        output_tokens=counts.get("output", 0) + thoughts,
+        input_tokens=max(prompt - cached, 0),
+        output_tokens=_count(tokens.get("output")) + thoughts,
         cached_input_tokens=cached,
         reasoning_tokens=thoughts,
     )
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
 
 
 def _folder(about: dict[str, Any]) -> str | None:

@@ -22,7 +22,7 @@ from interlingua.transcripts.pi.blocks import call_id, read_blocks, sections
 from interlingua.transcripts.pi.tables import APIS, STOPS
 from interlingua.transcripts.summary import is_summary, summary_message
 from interlingua.transcripts.times import from_iso
-from interlingua.transcripts.totals import model_changes, models_of, usage_of
+from interlingua.transcripts.totals import model_changes, models_of
 from interlingua.transcripts.transcript import Compaction, Origin, OriginFile, Transcript
 from interlingua.transcripts.tree import Entry, Node, Ways, mark_continued, way_to
 
@@ -74,7 +74,7 @@ class _Session:
             created_at=from_iso(self.header.get("timestamp")),
             updated_at=from_iso(self.lines[-1].value.get("timestamp")) if self.lines else None,
             models=models_of(messages),
-            usage=usage_of(e.message for node in self.nodes for e in ways.of(node)),
+            usage=ways.usage(self.nodes),
             branches=branches,
             compactions=self._compactions(entries),
             model_changes=model_changes(messages),
@@ -85,19 +85,22 @@ class _Session:
 
     def _entries(self, node: Node) -> list[Entry]:
         line = node.lines[0]
+        value = line.value
         try:
-            shown = _message(line.value)
+            shown = _message(value)
         except InterlinguaError as error:
             self.report.add("dropped", f"line {line.number}", str(error), "error")
             return []
         if shown is None:
             return []
-        note = line.value.get(KEY)
+        note = value.get(KEY)
         if note is None:
             return [Entry(shown, node.lines, is_summary(shown))]
         return [Entry(each, node.lines, is_summary(each)) for each in recall(shown, note)]
 
     def _compactions(self, entries: list[Entry]) -> tuple[Compaction, ...]:
+        if not any(entry.compaction for entry in entries):
+            return ()
         names = (_text(entry.lines[0].value.get("id")) for entry in entries)
         places = {name: at for at, name in enumerate(names)}
         marks = []
@@ -140,19 +143,25 @@ class _Session:
 
 def _nodes(lines: list[Line]) -> list[Node]:
     """Entries with their parents; in files without ids (version 1) each follows the one before."""
-    nodes = [Node([line], spoken=line.value.get("type") == "message") for line in lines]
-    names = (_text(line.value.get("id")) for line in lines)
-    by_id = {name: node for name, node in zip(names, nodes, strict=True) if name is not None}
+    nodes = [Node([line], line.value.get("type") == "message") for line in lines]
+    names = [line.value.get("id") for line in lines]
+    by_id = {name: at for name, at in zip(names, nodes, strict=True) if type(name) is str and name}
     before: Node | None = None
     for node in nodes:
         value = node.lines[0].value
-        node.parent = by_id.get(_text(value.get("parentId")) or "") if "id" in value else before
+        above = value.get("parentId")
+        if "id" not in value:
+            node.parent = before
+        elif type(above) is str:
+            node.parent = by_id.get(above)
         before = node
     mark_continued(nodes)
     return nodes
 
 
 def _last_spoken(tip: Node | None) -> Node | None:
+    if tip is None or tip.spoken:
+        return tip
     return next((node for node in reversed(way_to(tip)) if node.spoken), None)
 
 
@@ -163,9 +172,10 @@ def _said(value: dict[str, Any]) -> dict[str, Any]:
 
 def _message(value: dict[str, Any]) -> Message | None:
     """The message of an entry; None for those that say nothing to the model."""
-    match value.get("type"):
-        case "message":
-            return _spoken(_said(value), _text(value.get("id")), from_iso(value.get("timestamp")))
+    kind = value.get("type")
+    if kind == "message":
+        return _spoken(_said(value), _text(value.get("id")), from_iso(value.get("timestamp")))
+    match kind:
         case "compaction":
             message = summary_message(_text(value.get("summary")) or "")
         case "branch_summary":
