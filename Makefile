@@ -77,9 +77,10 @@ screenshots: $(DEV)
 
 # What the formats' own packages say of the transcripts that we write; node is needed for one.
 judges: $(DEV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ag-ui-protocol atif datasets
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ag-ui-protocol atif datasets \
+		opentelemetry-util-genai
 	-npm install --silent --no-audit --no-fund --prefix $(VENV)/judges ai@7 zod @ag-ui/client@1
-	$(BIN)/python -m pytest -q -rs tests/transcripts/test_judges.py
+	$(BIN)/python -m pytest -q -rs tests/transcripts/test_judges.py tests/transcripts/test_judges_otel.py
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements

@@ -36,8 +36,8 @@ TOLD_BY_SPANS = ASKED_OF_SPANS | {
     "gen_ai.response.finish_reasons",
     "gen_ai.response.id",
     "gen_ai.response.model",
-    "gen_ai.usage.cache_creation.input_tokens",
     "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.output_tokens",
     "gen_ai.usage.reasoning.output_tokens",
@@ -109,6 +109,13 @@ def test_the_history_is_said_again_and_counted_once(tmp_path: Path) -> None:
     assert (arrived.usage.input_tokens, arrived.usage.output_tokens) == (10, 4)
     assert len(arrived.branches) == 1
     assert arrived.messages[1].metadata.usage is not None
+
+
+@pytest.mark.parametrize("name", ["cache_write", "cache_creation"])
+def test_tokens_written_to_a_cache_are_no_fresh_ones(name: str, tmp_path: Path) -> None:
+    counts = {f"gen_ai.usage.{name}.input_tokens": 2}
+    usage = read(tmp_path, exported(span(1, chat([HI], [HO], **counts)))).usage
+    assert (usage.input_tokens, usage.cache_creation_input_tokens) == (3, 2)
 
 
 def test_answers_of_the_same_request_are_branches(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ AGENT = "gen_ai.agent.id"
 PROMPT_TOKENS = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 CACHED = "gen_ai.usage.cache_read.input_tokens"
-WRITTEN = "gen_ai.usage.cache_creation.input_tokens"
+WRITTEN = "gen_ai.usage.cache_write.input_tokens"
 REASONED = "gen_ai.usage.reasoning.output_tokens"
 COST = "operation.cost"
 """In US dollars; a word of pydantic-ai, not of the conventions."""
@@ -29,7 +29,10 @@ OLDER = {
     PROVIDER: ("gen_ai.system",),
     PROMPT_TOKENS: ("gen_ai.usage.prompt_tokens",),
     OUTPUT_TOKENS: ("gen_ai.usage.completion_tokens",),
-    WRITTEN: ("gen_ai.usage.details.cache_creation_input_tokens",),
+    WRITTEN: (
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.details.cache_creation_input_tokens",
+    ),
     REASONED: ("gen_ai.usage.details.reasoning_tokens",),
 }
 """Other names of attributes, of earlier versions and of pydantic-ai."""
