@@ -4,13 +4,15 @@ from pathlib import Path
 
 import interlingua as il
 from interlingua.dialects import describe
-from interlingua.models.describe import page
+from interlingua.models import describe as models
 from interlingua.models.reading import compiled_rules
 from interlingua.transcripts import describe as transcripts
+from interlingua.transcripts import format_of, formats
 
 FOLDER = Path(__file__).with_name("dialects")
 MODELS = Path(__file__).with_name("models.md")
-TRANSCRIPTS = Path(__file__).with_name("transcripts-matrix.md")
+TRANSCRIPTS = Path(__file__).with_name("transcripts")
+TRANSCRIPTS_MATRIX = Path(__file__).with_name("transcripts-matrix.md")
 RULES = Path(il.__file__).with_name("models") / "data" / "profiles.toml"
 
 
@@ -19,8 +21,11 @@ def main() -> None:
     for name in il.dialects():
         (FOLDER / f"{name}.md").write_text(describe.page(il.dialect(name)), encoding="utf-8")
     (FOLDER / "matrix.md").write_text(describe.matrix(), encoding="utf-8")
-    TRANSCRIPTS.write_text(transcripts.matrix(), encoding="utf-8")
-    MODELS.write_text(page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
+    TRANSCRIPTS_MATRIX.write_text(transcripts.matrix(), encoding="utf-8")
+    for format in map(format_of, formats()):
+        page = TRANSCRIPTS / f"{format.name}.md"
+        page.write_text(transcripts.page(page.read_text(encoding="utf-8"), format), "utf-8")
+    MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))
 
 

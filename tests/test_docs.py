@@ -11,7 +11,7 @@ import interlingua as il
 from interlingua.dialects import describe
 from interlingua.models import describe as models
 from interlingua.transcripts import describe as transcripts
-from interlingua.transcripts import formats
+from interlingua.transcripts import format_of, formats
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,12 +33,13 @@ def test_the_matrix_of_transcripts_is_what_happens() -> None:
     assert page == transcripts.matrix(), "run make docs"
 
 
-def test_every_format_of_transcripts_has_a_section_that_says_when_it_was_seen() -> None:
-    page = (DOCS / "transcripts.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"(?ms)^### `([a-z-]+)`\n(.*?)(?=^##|\Z)", page))
-    assert sorted(sections) == sorted(formats())
-    for name, section in sections.items():
-        assert re.search(r"Seen: [^#]*\d{4}-\d\d-\d\d", section), name
+@pytest.mark.parametrize("name", formats())
+def test_every_format_of_transcripts_has_a_page_with_its_facts(name: str) -> None:
+    page = (DOCS / "transcripts" / f"{name}.md").read_text(encoding="utf-8")
+    assert page == transcripts.page(page, format_of(name)), "run make docs"
+    assert re.search(r"^\| seen \| .*\d{4}-\d\d-\d\d", page, re.MULTILINE)
+    assert re.search(r"^Provenance: \w", page, re.MULTILINE)
+    assert f"(transcripts/{name}.md)" in (DOCS / "transcripts.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_models_shows_the_rules_as_they_are() -> None:

@@ -1,4 +1,5 @@
-"""The formats and what survives between them as Markdown: `docs/transcripts-matrix.md`."""
+"""The formats and what survives between them as Markdown: `docs/transcripts-matrix.md`, and
+the facts on each format's own page in `docs/transcripts/`."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from interlingua.dialects.describe import grid
 from interlingua.transcripts.format import Format, all_formats
 from interlingua.transcripts.probes import PROBES, fate, own_fate, writable
 
+BEGIN, END = "<!-- printed by make docs -->", "<!-- end -->"
+"""The facts stand between these on the page of a format."""
 _MARKS = {"shown": "yes", "kept": "kept", "partly": "~", "lost": "no", "-": " "}
 
 
@@ -17,7 +20,8 @@ def matrix() -> str:
         "# What survives between transcripts",
         "This page is printed by `make docs`, which writes a made-up session with one of each "
         "thing in every format, reads it again, and writes what that format says itself in every "
-        "other. What the formats are is told in [transcripts.md](transcripts.md).",
+        "other. What the formats are is told in [transcripts.md](transcripts.md), which has a page "
+        "for each.",
         "`yes`: the file says it in its own words. `kept`: it has no words for it; it is kept "
         "beside, where the format's tool does not look, and comes back when we read the file. "
         "`~`: some of it arrives. `no`: it does not arrive. What does not arrive is in the report, "
@@ -35,6 +39,33 @@ def matrix() -> str:
     for source in names:
         parts += [f"### From `{source}`", _from(source, names)]
     return "\n\n".join(parts) + "\n"
+
+
+def page(text: str, of: Format) -> str:
+    """The page of a format with its facts printed anew."""
+    head, _, rest = text.partition(BEGIN)
+    body = rest.partition(END)[2]
+    return head + "\n".join([BEGIN, _facts(of), END]) + body
+
+
+def _facts(of: Format) -> str:
+    facts: list[tuple[str, str | None]] = [
+        ("is", of.title),
+        ("can be", _row(of)[2]),
+        ("seen", of.seen),
+        ("newest version that a file says of itself", of.file_version),
+        ("goes on with what is written here", of.newest and f"{of.title} {of.newest}"),
+    ]
+    told = [[name, value] for name, value in facts if value]
+    if of.name not in writable():
+        return grid(["", ""], told)
+    held = [[probe.name, _MARKS[own_fate(probe, of.name)]] for probe in PROBES]
+    about = (
+        "What it can hold (`yes`: in its own words, `kept`: beside them, `~`: some of it, `no`: it "
+        "does not arrive, which the report says; [from each format to each]"
+        "(../transcripts-matrix.md)):"
+    )
+    return "\n\n".join([grid(["", ""], told), about, grid(["said", ""], held)])
 
 
 def _row(each: Format) -> list[str]:
