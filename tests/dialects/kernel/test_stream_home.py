@@ -130,6 +130,19 @@ def test_a_frame_of_which_an_event_is_missing_is_said_anew() -> None:
     assert folded(frames).message.text == "Hello"
 
 
+def test_a_stream_of_which_a_frame_is_missing_is_said_anew_from_there() -> None:
+    told = [e for e in events() if e.frame is None or e.frame.number != 1]
+    frames = written(told)
+    assert frames[0] == FRAMES[0]
+    assert not set(frames) & set(FRAMES[1:])
+    assert folded(frames).message.text == "lo"
+
+
+def test_a_frame_that_says_nothing_may_be_left_out() -> None:
+    told = [e for e in events() if not isinstance(e, Other)]
+    assert written(told) == [*FRAMES[:2], *FRAMES[3:]]
+
+
 def test_an_event_that_is_put_in_is_said() -> None:
     told = events()
     place = next(number for number, event in enumerate(told) if isinstance(event, TextDelta))

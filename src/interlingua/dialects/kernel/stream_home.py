@@ -2,9 +2,9 @@
 its events say what it said.
 
 Reading, `MarkedReader` puts the frame on the first of its events, with the count of them and what
-they say. Writing, `Home` waits for that many and gives the frame, unless one of them is missing or
-was changed: from there on the stream is written like one of others. Readers and writers of dialects
-know nothing of this."""
+they say. Writing, `Home` waits for that many and gives the frame, unless one of them, or all of the
+frame before, is missing or was changed: from there on the stream is written like one of others. A
+frame that says nothing may be left out. Readers and writers of dialects know nothing of this."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from interlingua.model.events import (
     Event,
     FrameMark,
     MessageComplete,
+    Other,
     Stop,
     StreamError,
     TextDelta,
@@ -90,6 +91,8 @@ class MarkedReader:
         self._number = -1
         self._waiting: list[list[str | None]] = []
         """Frames whose events are still to come."""
+        self._said = -1
+        """The last frame that said something."""
 
     @property
     def marks(self) -> bool:
@@ -119,6 +122,10 @@ class MarkedReader:
 
     def _marked(self, events: list[Event]) -> list[Event]:
         kept: Wire = {"frames": self._waiting, "said": said_by(events)}
+        if self._said != self._number - len(self._waiting):
+            kept["after"] = self._said
+        if not _is_silent(events):
+            self._said = self._number
         self._waiting = []
         mark = FrameMark(self._number, {self._name: kept})
         if len(events) == 1:
@@ -128,6 +135,10 @@ class MarkedReader:
         return [
             replace(event, frame=plain if index else mark) for index, event in enumerate(events)
         ]
+
+
+def _is_silent(events: list[Event]) -> bool:
+    return type(events[0]) is Other and len(events) == 1
 
 
 class _Agreement:
@@ -203,6 +214,7 @@ class Home:
         self._report = report
         self._held: list[Event] = []
         self._instead: list[Frame] = []
+        self._said = -1
         self._agreement = _Agreement()
         self._is_changed = False
         self.steps: Steps = dict.fromkeys(others, self._step)
@@ -223,16 +235,23 @@ class Home:
             return []
         if kept.get("said") != said_by(held):
             return self._change()
+        if held[0].frame is not None and not _is_silent(held):
+            self._said = held[0].frame.number
         self._held, self._instead = [], []
         return [Frame(*each) for each in kept["frames"]]
 
     def _belongs(self, mark: FrameMark | None) -> bool:
-        """Whether an event is of the frame that is held, or the first one of another frame where
+        """Whether an event is of the frame that is held, or the first one of the next frame where
         none is held."""
+        if mark is None:
+            return False
         first = self._held[0].frame if self._held else None
-        if first is None or mark is None:
-            return first is None and is_marked(mark, self._name)
-        return mark.number == first.number
+        if first is not None:
+            return mark.number == first.number
+        kept = kept_in(mark, self._name)
+        if "frames" not in kept:
+            return False
+        return self._said == kept.get("after", mark.number - len(kept["frames"]))
 
     def _change(self) -> list[Frame]:
         """From here on it is a stream of others; of the frame that is held, too."""
