@@ -7,7 +7,14 @@ from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
 from interlingua.dialects.bedrock.shape import form_of, put_back, spare
-from interlingua.dialects.bedrock.tables import ERRORS, HINTS, NAME, NEAR_ERRORS
+from interlingua.dialects.bedrock.tables import (
+    ERRORS,
+    HINTS,
+    NAME,
+    NEAR_ERRORS,
+    NEAR_STREAM_ERRORS,
+    STREAM_ERRORS,
+)
 from interlingua.dialects.shape import ShapeError
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -104,3 +111,28 @@ def _put_type(out: Wire, error: ProviderError, own: Any, scribe: Scribe) -> None
         scribe.lost(error, "code", f"said as {word}", kind="approximated")
     if not _kind_is(error, word):
         scribe.lost(error, "kind", f"said as {word}", kind="approximated")
+
+
+# -- errors in mid-stream -------------------------------------------------------------------------
+
+
+def write_exception(response: Response, scribe: Scribe) -> tuple[str, Wire]:
+    """An error as the frame of an exception, of which a stream knows a few: name and data."""
+    error = response.error
+    assert error is not None
+    code = error.code
+    if code not in STREAM_ERRORS or kind_of(code, error.message) is not error.kind:
+        code = NEAR_STREAM_ERRORS.get(error.kind, "InternalServerException")
+    out: Wire = {form_of(error.raw).get("message") or "message": error.message}
+    if error.status is not None:
+        scribe.lost(error, "status", "said by the HTTP status", severity="info")
+    report_answer(response, scribe)
+    if response.raw is not None:
+        put_back(out, response, scribe, response.raw)
+    if error.raw is not None:
+        put_back(out, error, scribe, error.raw)
+    if error.code not in (None, code):
+        scribe.lost(error, "code", f"said as {code}", kind="approximated")
+    if kind_of(code, error.message) is not error.kind:
+        scribe.lost(error, "kind", f"said as {code}", kind="approximated")
+    return code[:1].lower() + code[1:], out

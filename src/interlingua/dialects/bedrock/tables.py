@@ -211,6 +211,19 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.NETWORK: "ServiceUnavailableException",
 }
 """Written before `ERRORS` is asked; a kind in neither is an `InternalServerException`."""
+STREAM_ERRORS = frozenset(
+    {"InternalServerException", "ModelStreamErrorException", "ValidationException"}
+    | {"ThrottlingException", "ServiceUnavailableException"}
+)
+"""The errors that a stream knows."""
+NEAR_STREAM_ERRORS: dict[ErrorKind, str] = {
+    ErrorKind.RATE_LIMIT: "ThrottlingException",
+    ErrorKind.INVALID_REQUEST: "ValidationException",
+    ErrorKind.CONTEXT_OVERFLOW: "ValidationException",
+    ErrorKind.AUTH: "ValidationException",
+    ErrorKind.NETWORK: "ServiceUnavailableException",
+}
+"""What is said for a kind of error; for one that is not here, `InternalServerException`."""
 HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
     (
         re.compile(r"input is too long|tokens? exceed|exceeds? .*(context|maximum length)", re.I),
@@ -252,3 +265,20 @@ TWINS: dict[str, str] = {
     "cacheWriteInputTokenCount": "cacheWriteInputTokens",
 }
 """Keys by which the service says some counts twice."""
+
+BEGIN, END, METADATA = "messageStart", "messageStop", "metadata"
+START, DELTA, STOP = "contentBlockStart", "contentBlockDelta", "contentBlockStop"
+FRAMES = frozenset({BEGIN, START, DELTA, STOP, END, METADATA})
+"""The names of a stream's frames."""
+EXCEPTION = "Exception"
+"""What the names of frames end with that tell of an error."""
+FRAME_KEYS = (
+    ("delta", DELTA),
+    ("start", START),
+    ("contentBlockIndex", STOP),
+    ("stopReason", END),
+    ("usage", METADATA),
+    ("metrics", METADATA),
+    ("role", BEGIN),
+)
+"""What a frame without a name is, by its keys."""

@@ -1,0 +1,509 @@
+"""Reading a stream: frames in, events out.
+
+Calls, results and images have a start; text and reasoning begin with their first piece. A message
+is over with its `metadata`, which comes after `messageStop`, or where the stream ends after it. Its
+answer is put together as the wire would have it whole, and read as such, so that both ways give the
+same value."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.bedrock.cited import read_citation
+from interlingua.dialects.bedrock.failure import read_error
+from interlingua.dialects.bedrock.parts import READERS, read_part
+from interlingua.dialects.bedrock.response import read_response, read_word
+from interlingua.dialects.bedrock.tables import (
+    BEGIN,
+    DELTA,
+    END,
+    EXCEPTION,
+    FRAME_KEYS,
+    FRAMES,
+    METADATA,
+    NAME,
+    START,
+    STOP,
+)
+from interlingua.dialects.bedrock.usage import read_usage
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, take, want
+from interlingua.dialects.kernel.stream_reader import (
+    BROKEN_OFF,
+    failed,
+    finish_call,
+    start_of_block,
+)
+from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.model.blocks import (
+    Block,
+    ImageBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import Diagnostic
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+WHAT = f"{NAME} stream"
+
+
+# -- the usual piece ------------------------------------------------------------------------------
+
+_Unset = msgspec.UnsetType
+_UNSET = msgspec.UNSET
+
+
+class _Input(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    text: str = msgspec.field(name="input")
+
+
+class _Thought(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    text: str
+
+
+class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    text: str | _Unset = _UNSET
+    thought: _Thought | _Unset = msgspec.field(name="reasoningContent", default=_UNSET)
+    input: _Input | _Unset = msgspec.field(name="toolUse", default=_UNSET)
+
+
+class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The frame that there are most of, with nothing unusual in it; `p` hides its length."""
+
+    index: int = msgspec.field(name="contentBlockIndex")
+    delta: _Delta
+    p: str | _Unset = _UNSET
+
+    def text_for(self, kind: type[Block]) -> str | None:
+        """The piece, if it is one of this kind of block and nothing else."""
+        text, thought, given = self.delta.text, self.delta.thought, self.delta.input
+        if kind is TextBlock and thought is _UNSET and given is _UNSET and text is not _UNSET:
+            return text
+        if kind is ThinkingBlock and text is _UNSET and given is _UNSET and thought is not _UNSET:
+            return thought.text
+        if kind is ToolUseBlock and text is _UNSET and thought is _UNSET and given is not _UNSET:
+            return given.text
+        return None
+
+
+_decode_plain = msgspec.json.Decoder(_PlainDelta).decode
+
+
+# -- an answer while a stream tells it ------------------------------------------------------------
+
+_PIECES: dict[type[Block], Any] = {
+    TextBlock: TextDelta,
+    ThinkingBlock: ThinkingDelta,
+    ToolUseBlock: ToolUseInputDelta,
+}
+"""The event that tells a piece of a block."""
+
+
+class _Part:
+    """A block that is being told: how it began, and what came since."""
+
+    def __init__(self, index: int, at: int, block: Block, wire: Wire | None = None) -> None:
+        self.index = index
+        self.at = at
+        """Its number on the wire."""
+        self.block = block
+        self.kind = type(block)
+        self.wire = wire or {}
+        self.event = _PIECES.get(self.kind)
+        self.pieces: list[str] = []
+        self.citations: list[Wire] = []
+        self.items: list[Any] = []
+        self.blobs: list[str] = []
+        self.signature: str | None = None
+
+    def finish(self) -> tuple[Block, Diagnostic | None]:
+        """The block as reading a whole answer gives it."""
+        if type(self.block) is ToolUseBlock:
+            return finish_call(self.block, self.pieces)
+        if self.kind is UnknownBlock:
+            return self.block, None
+        if self.kind is TextBlock and not self.citations:
+            return TextBlock("".join(self.pieces)), None
+        wire = self._whole()
+        try:
+            return read_part(wire, READERS), None
+        except ShapeError:  # such as an image that could not be made
+            return UnknownBlock({NAME: wire}), None
+
+    def _whole(self) -> Wire:
+        text = "".join(self.pieces)
+        if self.kind is TextBlock:
+            said = {"content": [{"text": text}]} if self.pieces else {}
+            return {"citationsContent": {"citations": self.citations, **said}}
+        if self.kind is ThinkingBlock:
+            signed = {} if self.signature is None else {"signature": self.signature}
+            return {"reasoningContent": {"reasoningText": {"text": text, **signed}}}
+        if self.kind is RedactedThinkingBlock:
+            return {"reasoningContent": {"redactedContent": _joined(self.blobs)}}
+        ((key, inner),) = self.wire.items()
+        if key == "toolResult":
+            return {key: {**inner, "content": self.items}}
+        whole = dict(inner)
+        for item in self.items:
+            whole.update(item)
+        if self.blobs:
+            whole["source"] = {**whole.get("source", {}), "bytes": _joined(self.blobs)}
+        return {key: whole}
+
+
+def _joined(blobs: list[str]) -> str:
+    """Pieces of one blob, each in base64."""
+    if len(blobs) == 1:
+        return blobs[0]
+    try:
+        return base64.b64encode(b"".join(map(base64.b64decode, blobs))).decode()
+    except (binascii.Error, ValueError):
+        return "".join(blobs)
+
+
+class _Answer:
+    """The message of a stream, so far."""
+
+    def __init__(self, message: Wire | None = None) -> None:
+        self.wire: Wire = {}
+        self.message = message or {}
+        self.open: dict[int, _Part] = {}
+        self._count = 0
+        self._blocks: dict[int, Block] = {}
+        self._found: list[Diagnostic] = []
+
+    def begin(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
+        """A block that begins; one that has its number ends with that."""
+        events = [self.end(self.open[at])] if at in self.open else []
+        part = self.open[at] = _Part(self._count, at, block, wire)
+        self._count += 1
+        return [*events, start_of_block(part.index, block)]
+
+    def end(self, part: _Part) -> Event:
+        del self.open[part.at]
+        block, found = part.finish()
+        self._blocks[part.index] = block
+        if found is not None:
+            self._found.append(found)
+        if type(block) is not ToolUseBlock:
+            return BlockEnd(part.index, block)
+        return ToolUseEnd(part.index, block.input, block.raw_arguments, raw=block.raw)
+
+    def end_all(self) -> list[Event]:
+        """The ends of blocks that nothing has closed."""
+        return [self.end(part) for part in list(self.open.values())]
+
+    def say(self, wire: Wire) -> None:
+        """What a whole answer has beside its message. Padding is of the frame alone."""
+        for key, value in wire.items():
+            if key != "p" and (value is not None or key not in self.wire):
+                self.wire[key] = value
+
+    def response(self) -> Response:
+        """What reading the whole answer gives."""
+        output = {"message": {"role": "assistant", **self.message, "content": []}}
+        response = read_response({"output": output, **self.wire})
+        message, told = response.message, response.message.metadata
+        content = tuple([block for _, block in sorted(self._blocks.items())])
+        if self._found:
+            told = told.replace(diagnostics=(*told.diagnostics, *self._found))
+        return response.replace(message=message.replace(content=content, metadata=told))
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        for part in self.open.values():
+            self._blocks[part.index], _ = part.finish()
+        return failed(self.response().message, error)
+
+
+# -- frames ---------------------------------------------------------------------------------------
+
+
+class StreamReader:
+    """One stream of Converse. Several messages may follow each other in it. A step gives no events
+    for a frame that says nothing."""
+
+    def __init__(self) -> None:
+        self._answer: _Answer | None = None
+        self._open: dict[int, _Part] = {}
+        self._stopped = False
+        self._complete = False
+        self._failed = False
+
+    def feed(self, frame: Frame) -> list[Event]:
+        if frame.event != DELTA:
+            return self._feed(frame)
+        try:
+            wire = _decode_plain(frame.data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return self._feed(frame)
+        part = self._open.get(wire.index)
+        text = wire.text_for(part.kind) if part is not None else None
+        if part is None or text is None:
+            return self._feed(frame)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
+        return [part.event(part.index, text)]  # type: ignore[misc]  # it is told in pieces
+
+    def close(self) -> list[Event]:
+        """The stream has ended; a message that has not is broken off."""
+        if self._failed or self._is_over():
+            return []
+        if self._stopped and self._answer is not None:
+            return self._finish(self._answer)
+        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
+
+    def _is_over(self) -> bool:
+        return self._complete and self._answer is None
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        if self._failed:
+            return []
+        kind, wire = _unwrapped(frame.event, parse(frame.data, WHAT))
+        if self._is_over() and kind != BEGIN:
+            return []  # nothing comes after the end but another message
+        events = read_whole(WHAT, self._step, wire, kind) if type(wire) is dict else []
+        return events or [Other()]
+
+    def _step(self, wire: Wire, kind: str | None) -> list[Event]:
+        step = _STEPS.get(kind or "")
+        return self._error(wire, kind) if step is None else step(self, wire)
+
+    def _begun(self) -> tuple[_Answer, list[Event]]:
+        """The message, also if it began without saying so."""
+        if self._answer is not None:
+            return self._answer, []
+        return self._begin(_Answer()), [MessageStart()]
+
+    def _begin(self, answer: _Answer) -> _Answer:
+        self._answer, self._open, self._stopped = answer, answer.open, False
+        return answer
+
+    def _start(self, wire: Wire) -> list[Event]:
+        if wire.get("role") is not None:
+            take(wire, "role", str)
+        if self._answer is not None and not self._stopped:
+            return []
+        events = [] if self._answer is None else self._finish(self._answer)
+        unsaid = ("p", "content", *(("role",) if wire.get("role") is None else ()))
+        self._begin(_Answer({key: item for key, item in wire.items() if key not in unsaid}))
+        return [*events, MessageStart()]
+
+    def _stop(self, wire: Wire) -> list[Event]:
+        word = wire.get("stopReason")
+        if type(word) is dict or type(word) is list:
+            raise ShapeError(".stopReason", "a string", word)
+        answer, events = self._begun()
+        events += answer.end_all()
+        self._stopped = True
+        answer.say(wire)
+        return events if word is None else [*events, Stop(read_word(word), word)]
+
+    def _metadata(self, wire: Wire) -> list[Event]:
+        fields: Wire = {}
+        read_usage(wire, fields, {})
+        answer, events = self._begun()
+        answer.say(wire)
+        if "usage" in fields:
+            events.append(UsageUpdate(fields["usage"]))
+        return [*events, *self._finish(answer)] if self._stopped else events
+
+    def _finish(self, answer: _Answer) -> list[Event]:
+        events = answer.end_all()
+        self._answer, self._open, self._stopped, self._complete = None, {}, False, True
+        return [*events, MessageComplete(answer.response())]
+
+    def _error(self, wire: Wire, kind: str | None) -> list[Event]:
+        """An exception, whose type is the name of its frame; or a body without a name."""
+        if kind is None and not ("message" in wire or "__type" in wire):
+            return []
+        code = {} if kind is None else {"__type": kind[:1].upper() + kind[1:]}
+        error = read_error({**code, **wire}).error
+        return [] if error is None else [self._break_off(error)]
+
+    def _break_off(self, error: ProviderError) -> StreamError:
+        partial = None if self._answer is None else self._answer.partial(error)
+        self._failed, self._open = True, {}
+        return StreamError(error, partial)
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def _block_start(self, wire: Wire) -> list[Event]:
+        at, given = take(wire, "contentBlockIndex", int), take(wire, "start", dict)
+        if not given:
+            return []  # a text is to come, or not
+        try:
+            block = _first_state(given)
+        except ShapeError as error:
+            raise error.inside(".start") from None
+        answer, events = self._begun()
+        return events + answer.begin(at, block, given)
+
+    def _block_delta(self, wire: Wire) -> list[Event]:
+        at, delta = take(wire, "contentBlockIndex", int), take(wire, "delta", dict)
+        key = next((each for each in delta if each in _DELTAS), None)
+        if key is None:
+            return []
+        try:
+            return _DELTAS[key](self, at, delta[key])
+        except ShapeError as error:
+            raise error.inside(f".delta.{key}") from None
+
+    def _block_stop(self, wire: Wire) -> list[Event]:
+        part = self._open.get(take(wire, "contentBlockIndex", int))
+        return [] if part is None or self._answer is None else [self._answer.end(part)]
+
+    def _part(self, at: int, kind: type[Block]) -> _Part | None:
+        """The open block of this number, if it is of this kind."""
+        part = self._open.get(at)
+        return part if part is not None and part.kind is kind else None
+
+    def _fitting(self, at: int, block: Block) -> tuple[_Part, list[Event]]:
+        """The open block, if it is of this kind; else a new one."""
+        part = self._part(at, type(block))
+        if part is not None:
+            return part, []
+        answer, events = self._begun()
+        events += answer.begin(at, block)
+        return answer.open[at], events
+
+    def _text(self, at: int, text: Any) -> list[Event]:
+        if not want(text, str) and self._part(at, TextBlock) is None:
+            return []
+        part, events = self._fitting(at, TextBlock(""))
+        part.pieces.append(text)
+        return [*events, TextDelta(part.index, text)]
+
+    def _input(self, at: int, given: Any) -> list[Event]:
+        text, part = take(want(given, dict), "input", str), self._part(at, ToolUseBlock)
+        if part is None:
+            return []
+        part.pieces.append(text)
+        return [ToolUseInputDelta(part.index, text)]
+
+    def _reasoning(self, at: int, given: Any) -> list[Event]:
+        want(given, dict)
+        text, signature = _may_take(given, "text"), _may_take(given, "signature")
+        if type(given.get("redactedContent")) is str:
+            return self._redacted(at, given["redactedContent"])
+        is_open = self._part(at, ThinkingBlock) is not None
+        if (text is None and signature is None) or not (text or signature or is_open):
+            return []
+        part, events = self._fitting(at, ThinkingBlock(""))
+        if text is not None:
+            part.pieces.append(text)
+            events.append(ThinkingDelta(part.index, text))
+        if signature is not None:
+            part.signature = (part.signature or "") + signature
+            events.append(BlockDelta(part.index, "signature", part.signature))
+        return events
+
+    def _redacted(self, at: int, blob: str) -> list[Event]:
+        block: Any = read_part({"reasoningContent": {"redactedContent": blob}}, READERS)
+        part, events = self._fitting(at, block)
+        part.blobs.append(blob)
+        return events or [BlockDelta(part.index, "data", block.data)]
+
+    def _citation(self, at: int, given: Any) -> list[Event]:
+        citation = read_citation(given)
+        part, events = self._fitting(at, TextBlock(""))
+        part.citations.append(given)
+        return [*events, BlockDelta(part.index, "citations", citation)]
+
+    def _result(self, at: int, given: Any) -> list[Event]:
+        """The end of a result tells all of it."""
+        part = self._part(at, ToolResultBlock)
+        if part is not None:
+            part.items += want(given, list)
+        return []
+
+    def _image(self, at: int, given: Any) -> list[Event]:
+        part = self._part(at, ImageBlock)
+        if part is not None:
+            source = want(given, dict).get("source")
+            if type(source) is dict and type(source.get("bytes")) is str:
+                part.blobs.append(source["bytes"])
+            else:
+                part.items.append(given)
+        return []
+
+
+_STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {
+    BEGIN: StreamReader._start,
+    START: StreamReader._block_start,
+    DELTA: StreamReader._block_delta,
+    STOP: StreamReader._block_stop,
+    END: StreamReader._stop,
+    METADATA: StreamReader._metadata,
+}
+_DELTAS: dict[str, Callable[[StreamReader, int, Any], list[Event]]] = {
+    "text": StreamReader._text,
+    "toolUse": StreamReader._input,
+    "reasoningContent": StreamReader._reasoning,
+    "citation": StreamReader._citation,
+    "toolResult": StreamReader._result,
+    "image": StreamReader._image,
+}
+
+
+def _unwrapped(name: str | None, wire: Any) -> tuple[str | None, Any]:
+    """What a frame is, and its data. Programs that take streams apart say it by a key around the
+    data; a frame without a name is told by its keys."""
+    if name is not None and _is_kind(name):
+        return name, wire
+    if type(wire) is not dict:
+        return None, wire
+    if len(wire) == 1:
+        ((key, inner),) = wire.items()
+        if type(inner) is dict and _is_kind(key):
+            return key, inner
+    return next((kind for key, kind in FRAME_KEYS if key in wire), None), wire
+
+
+def _is_kind(name: str) -> bool:
+    return name in FRAMES or name.endswith(EXCEPTION)
+
+
+def _may_take(given: Wire, key: str) -> str | None:
+    return None if given.get(key) is None else take(given, key, str)
+
+
+def _first_state(given: Wire) -> Block:
+    """A block as its start tells it."""
+    if len(given) == 1:
+        ((key, inner),) = given.items()
+        if key == "toolUse" and type(inner) is dict:
+            return read_part({key: {"input": {}, **inner}}, READERS)
+        if key == "toolResult" and type(inner) is dict:
+            return read_part({key: {**inner, "content": []}}, READERS)
+        if key == "image" and type(inner) is dict:
+            return read_part({key: {**inner, "source": {"bytes": ""}}}, READERS)
+    return UnknownBlock({NAME: given})
