@@ -251,7 +251,8 @@ class Home:
         kept = kept_in(mark, self._name)
         if "frames" not in kept:
             return False
-        return self._said == kept.get("after", mark.number - len(kept["frames"]))
+        after: int = kept.get("after", mark.number - len(kept["frames"]))
+        return self._said == after
 
     def _change(self) -> list[Frame]:
         """From here on it is a stream of others; of the frame that is held, too."""
