@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.kernel.stream_home import is_marked
+from interlingua.dialects.kernel.stream_home import MarkedReader, is_marked
 from interlingua.model.events import (
     Event,
     MessageComplete,
@@ -187,3 +187,32 @@ def test_several_messages_and_silence_between_them_go_home() -> None:
     assert written(told) == frames
     assert sum(isinstance(event, MessageComplete) for event in told) == 2
     assert sum(isinstance(event, Other) for event in told) == 2
+
+
+class _Waiting:
+    """A reader for whose host a complete message may not be all."""
+
+    def __init__(self) -> None:
+        self._reader: Any = DIALECT.stream_reader()
+        self._reader.marks = False
+        self.waits = False
+
+    def feed(self, frame: Frame) -> list[Event]:
+        told: list[Event] = self._reader.feed(frame) if frame.data[0] == "{" else []
+        self.waits = any(isinstance(event, MessageComplete) for event in told)
+        return told
+
+    def close(self) -> list[Event]:
+        closed: list[Event] = self._reader.close()
+        return closed
+
+
+def test_the_end_of_a_message_waits_for_what_a_host_sends_after_it() -> None:
+    reader = MarkedReader("ollama", _Waiting())
+    frames = [*FRAMES, Frame(None, "[DONE]"), *FRAMES, Frame(None, "[DONE]")]
+    told = [event for frame in frames for event in reader.feed(frame)]
+    ends = [event for event in told if isinstance(event, MessageComplete)]
+    assert len(ends) == 1
+    told += reader.close()
+    assert isinstance(told[-1], MessageComplete)
+    assert written(told) == frames

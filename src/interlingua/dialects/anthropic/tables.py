@@ -117,6 +117,8 @@ TEXT_SCHEMA: dict[str, Any] = {
 }
 """What a tool that takes free text takes here."""
 DEFAULT_ID = "msg_unknown"
+OWN_IDS = "msg_"
+"""How the ids of Anthropic's own messages begin (`msg_vrtx_`, `msg_bdrk_` too)."""
 DEFAULT_MODEL = "unknown"
 
 CLIENT_TOOLS = re.compile(
@@ -224,3 +226,17 @@ SAID_USAGE = frozenset(
     {"input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens"}
     | {"reasoning_tokens", "raw"}
 )
+
+BLOCK_START, BLOCK_DELTA, BLOCK_STOP = (
+    f"content_block_{step}" for step in ("start", "delta", "stop")
+)
+"""The frames of a block."""
+
+PIECES: dict[str, tuple[str, str]] = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "compaction": ("compaction_delta", "content"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+"""How a part goes on in a stream: the type of a delta, and its key. Calls go on alike, whoever runs
+them; all that are not in it come whole."""

@@ -55,7 +55,8 @@ class Way(Protocol):
 
 class Reader(Protocol):
     """A dialect's own reader. A frame that says nothing is one `Other`; no event at all is for a
-    frame whose events come later, and for what follows the end."""
+    frame whose events come later, and for what follows the end. One that has `waits` says by it
+    whether more frames may follow a message that is complete: its end then waits for them."""
 
     def feed(self, frame: Frame) -> list[Event]: ...
     def close(self) -> list[Event]: ...
@@ -93,6 +94,8 @@ class MarkedReader:
         """Frames whose events are still to come."""
         self._said = -1
         """The last frame that said something."""
+        self._held: list[Event] = []
+        """The end of a message, while frames may follow it."""
 
     @property
     def marks(self) -> bool:
@@ -108,17 +111,26 @@ class MarkedReader:
             self.__dict__.update(feed=self._reader.feed, close=self._reader.close)
 
     def feed(self, frame: Frame) -> list[Event]:
-        self._number += 1
         events = self._reader.feed(frame)
+        last = self._let_go() if events and self._held else []
+        self._number += 1
         self._waiting.append([frame.event, frame.data])
-        return self._marked(events) if events else []
+        if events and getattr(self._reader, "waits", False):
+            self._held = events
+            return last
+        return [*last, *self._marked(events)] if events else last
 
     def close(self) -> list[Event]:
         """A stream that broke off ends with an error that no frame said: that one has no mark, so
         that whoever listens is told."""
+        last = self._let_go() if self._held else []
         events = self._reader.close()
         told = not self._waiting and any(type(event) is StreamError for event in events)
-        return events if told or not events else self._marked(events)
+        return [*last, *(events if told or not events else self._marked(events))]
+
+    def _let_go(self) -> list[Event]:
+        held, self._held = self._held, []
+        return self._marked(held)
 
     def _marked(self, events: list[Event]) -> list[Event]:
         kept: Wire = {"frames": self._waiting, "said": said_by(events)}

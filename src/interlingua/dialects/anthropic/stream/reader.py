@@ -1,0 +1,456 @@
+"""Reading a stream: frames in, events out.
+
+The wire has explicit starts and ends, so that a frame is one event as a rule. An answer is put
+together as the wire would have it whole, and read as such, so that both ways give the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from interlingua.dialects.anthropic.failure import is_failure
+from interlingua.dialects.anthropic.parts import ANSWER, read_part
+from interlingua.dialects.anthropic.response import read_response
+from interlingua.dialects.anthropic.tables import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    NAME,
+    OWN_IDS,
+    PIECES,
+    STOP_REASONS,
+)
+from interlingua.dialects.anthropic.text import read_citations
+from interlingua.dialects.anthropic.usage import read_usage
+from interlingua.dialects.kernel.errors import ShapeError, may_take, take
+from interlingua.dialects.kernel.stream_reader import (
+    BROKEN_OFF,
+    failed,
+    finish_call,
+    start_of_block,
+)
+from interlingua.dialects.kernel.wire import Wire, encode, parse
+from interlingua.errors import ReadError
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.message import Message
+from interlingua.model.metadata import Diagnostic
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+WHAT = f"{NAME} stream"
+
+_FIXED = frozenset({"id", "type", "role", "model", "content", "usage"})
+"""What later frames do not change; usage is merged."""
+_CHANGED = frozenset({"type", "delta", "usage"})
+_UNOPENED: dict[str, tuple[Wire, Block]] = {
+    "text": ({"type": "text", "text": ""}, TextBlock("")),
+    "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, ThinkingBlock("")),
+}
+"""How a block begins whose first piece comes without a start, by the piece's key."""
+_TEXT, _THINKING, _COMPACTION, _INPUT = PIECES.values()
+
+
+# -- the frame that there are most of -------------------------------------------------------------
+
+
+class _PlainText(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True, gc=False):
+    text: str
+
+
+class _PlainThinking(msgspec.Struct, tag="thinking_delta", forbid_unknown_fields=True, gc=False):
+    text: str = msgspec.field(name="thinking")
+
+
+class _PlainInput(msgspec.Struct, tag="input_json_delta", forbid_unknown_fields=True, gc=False):
+    text: str = msgspec.field(name="partial_json")
+
+
+class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A piece with nothing unusual in it."""
+
+    type: Literal["content_block_delta"]
+    index: int
+    delta: _PlainText | _PlainThinking | _PlainInput
+
+
+_decode_plain = msgspec.json.Decoder(_PlainDelta).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+
+# -- what is put together on the way --------------------------------------------------------------
+
+
+def _told_anew(index: int, text: str) -> BlockDelta:
+    return BlockDelta(index, "text", text)
+
+
+_TAKES: dict[Any, tuple[type | None, Any]] = {
+    _TEXT: (_PlainText, TextDelta),
+    _THINKING: (_PlainThinking, ThinkingDelta),
+    _INPUT: (_PlainInput, ToolUseInputDelta),
+    _COMPACTION: (None, _told_anew),
+    None: (None, None),
+}
+"""The plain frame that tells a piece, and the event of it."""
+
+
+class Part:
+    """A block that is being told: how it began, and what came since."""
+
+    __slots__ = ("block", "citations", "event", "index", "piece", "pieces", "takes", "wire")
+
+    def __init__(self, index: int, wire: Wire, block: Block) -> None:
+        kind = wire.get("type")
+        self.index = index
+        self.wire = dict(wire)
+        self.block = block
+        self.pieces: list[str] = []
+        self.citations: list[Wire] = []
+        self.piece = PIECES.get(kind) if type(kind) is str else None
+        if type(block) is ToolUseBlock:
+            self.piece = _INPUT
+        self.takes, self.event = _TAKES[self.piece]
+
+    def finish(self) -> tuple[Block, Diagnostic | None]:
+        """The block as reading a whole answer gives it."""
+        if type(self.block) is ToolUseBlock:
+            return finish_call(self.block, self.pieces)
+        wire = self.wire
+        if self.piece is not None and self.pieces:
+            _, key = self.piece
+            wire[key] = (wire.get(key) or "") + "".join(self.pieces)
+            self.pieces = []
+        if self.citations:
+            wire["citations"] = [*(wire.get("citations") or ()), *self.citations]
+            self.citations = []
+        return read_part(wire, ANSWER), None
+
+    def end(self, block: Block) -> list[Event]:
+        """The events of its end. A call that came whole is told in one piece by then."""
+        if type(block) is not ToolUseBlock:
+            return [BlockEnd(self.index, block)]
+        end = ToolUseEnd(self.index, block.input, block.raw_arguments, block.signature, block.raw)
+        if not block.input or any(self.pieces):
+            return [end]
+        return [ToolUseInputDelta(self.index, encode(block.input).decode()), end]
+
+    def tell(self, delta: Wire) -> Event | None:
+        """What a delta says; None for nothing."""
+        kind = delta.get("type")
+        if self.piece is not None and kind == self.piece[0]:
+            is_said = self.piece is not _COMPACTION or self._begin_anew(delta)
+            return self.tell_text(self.piece[1], delta) if is_said else None
+        if kind == "citations_delta" and self.piece is _TEXT:
+            (citation,) = read_citations([take(delta, "citation", dict)])
+            self.citations.append(delta["citation"])
+            return BlockDelta(self.index, "citations", citation)
+        if kind == "signature_delta" and self.piece is _THINKING:
+            self.wire["signature"] = signature = take(delta, "signature", str)
+            return BlockDelta(self.index, "signature", signature)
+        return None
+
+    def tell_text(self, key: str, delta: Wire) -> Event:
+        text = take(delta, key, str)
+        self.pieces.append(text)
+        event: Event = self.event(self.index, text)
+        return event
+
+    def _begin_anew(self, delta: Wire) -> bool:
+        """Compaction is told anew by each delta; False for one without text."""
+        text = may_take(delta, "content", str, {})
+        self.pieces.clear()
+        self.wire.update({key: item for key, item in delta.items() if key != "type"})
+        self.wire["content"] = None
+        return text is not None
+
+
+class Answer:
+    """The message of a stream, so far."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = {**wire, "content": []}
+        self.usage: Wire = dict(wire.get("usage") or ())
+        self.open: dict[int, Part] = {}
+        self._count = 0
+        self._blocks: dict[int, Block] = {}
+        self._found: list[Diagnostic] = []
+
+    def add(self, wire: Wire, block: Block) -> Part:
+        """A block that begins. The model that took over is the one that a whole answer names."""
+        part = Part(self._count, wire, block)
+        self._count += 1
+        to = wire.get("to") if wire.get("type") == "fallback" else None
+        if type(to) is dict and type(to.get("model")) is str:
+            self.wire["model"] = to["model"]
+        return part
+
+    def close(self, part: Part) -> list[Event]:
+        block, found = part.finish()
+        self._blocks[part.index] = block
+        if found is not None:
+            self._found.append(found)
+        return part.end(block)
+
+    def change(self, changes: Wire) -> None:
+        """A null does not undo what was said before."""
+        for key, value in changes.items():
+            if key not in _FIXED and (value is not None or key not in self.wire):
+                self.wire[key] = value
+
+    def count_tokens(self, counts: Wire) -> None:
+        """Counts are of all so far, so the later ones stand; a null keeps what was there."""
+        for key, value in counts.items():
+            if value is not None or key not in self.usage:
+                self.usage[key] = value
+
+    def response(self) -> Response:
+        """What reading the whole answer gives."""
+        wire = {**self.wire, "usage": self.usage} if self.usage else self.wire
+        response = read_response(wire)
+        message = response.message
+        content = tuple([block for _, block in sorted(self._blocks.items())])
+        metadata = message.metadata
+        if self._found:
+            metadata = metadata.replace(diagnostics=(*metadata.diagnostics, *self._found))
+        return response.replace(message=message.replace(content=content, metadata=metadata))
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        for part in self.open.values():
+            self._blocks[part.index], _ = part.finish()
+        return failed(self.response().message, error)
+
+
+# -- the stream -----------------------------------------------------------------------------------
+
+
+class StreamReader:
+    """One stream of the Messages API. Several messages may follow each other in it."""
+
+    def __init__(self) -> None:
+        self.waits = False
+        """Anthropic's last frame is the last. Other hosts, whose messages have other ids, may send
+        more after it, as OpenRouter's `[DONE]` (seen 2026-11)."""
+        self._answer: Answer | None = None
+        self._open: dict[int, Part] = {}
+        self._complete = False
+        self._failed = False
+        self._live: Part | None = None
+        """The part whose pieces came last; `_like` is how they are spelled."""
+        self._like: tuple[str, str, str | None, int, int] = ("", "", None, 0, 0)
+
+    def feed(self, frame: Frame) -> list[Event]:
+        event, data = frame
+        part = self._live
+        if part is not None:
+            head, tail, name, start, end = self._like
+            if data.startswith(head) and data.endswith(tail) and event == name:
+                try:
+                    text = _decode_text(data[start:end])
+                except _UNREADABLE:
+                    return self._plain(frame)
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
+                return [part.event(part.index, text)]
+        return self._plain(frame)
+
+    def _plain(self, frame: Frame) -> list[Event]:
+        """A piece with nothing unusual in it; the first of many, as a rule."""
+        try:
+            wire = _decode_plain(frame.data)
+        except _UNREADABLE:
+            return self._feed(frame)
+        part = self._open.get(wire.index)
+        delta = wire.delta
+        if part is None or type(delta) is not part.takes or frame.event not in (BLOCK_DELTA, None):
+            return self._feed(frame)
+        if part is not self._live:
+            self._learn(part, frame)
+        text = delta.text
+        part.pieces.append(text)
+        return [part.event(part.index, text)]
+
+    def _learn(self, part: Part, frame: Frame) -> None:
+        """How the pieces of a part are spelled: all but the text, which is then read alone. It is
+        right if the rest is the same piece with an empty text."""
+        key = part.piece[1] if part.piece is not None else ""
+        found = re.search(f'"{key}"{_STRING}', frame.data)
+        if found is None:
+            return
+        head, tail = frame.data[: found.start(1)], frame.data[found.end(1) :]
+        try:
+            blank = _decode_plain(f'{head}""{tail}')
+        except _UNREADABLE:
+            return
+        if type(blank.delta) is part.takes and not blank.delta.text:
+            self._live = part
+            self._like = (head, tail, frame.event, len(head), -len(tail))
+
+    def close(self) -> list[Event]:
+        """The stream has ended; a message that has not is broken off."""
+        if self._failed or self._is_over():
+            return []
+        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
+
+    def _is_over(self) -> bool:
+        return self._complete and self._answer is None
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        self._live = None
+        if self._failed:
+            return []
+        wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
+        # What is no object comes from servers that speak more than one dialect.
+        kind = wire.get("type") if type(wire) is dict else None
+        if self._is_over() and kind != "message_start":
+            return []
+        step = _STEPS.get(kind) if type(kind) is str else None
+        if kind is None and type(wire) is dict and is_failure(wire):
+            step = StreamReader._error
+        try:
+            return (step(self, wire) if step is not None else None) or [Other()]
+        except ShapeError as odd:
+            raise odd.error(WHAT) from None
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, wire: Wire) -> list[Event] | None:
+        if self._answer is not None:
+            return None
+        message = take(wire, "message", dict)
+        try:
+            response = read_response(message)
+        except ReadError as odd:
+            raise ReadError(WHAT, f"$.message{odd.path[1:]}", odd.expected, odd.found) from None
+        answer = self._begin(message)
+        told = response.message.metadata
+        events: list[Event] = [MessageStart(told.response_model, told.response_id)]
+        if told.usage is not None:
+            events.append(UsageUpdate(told.usage))
+        if told.stop_reason is not None:
+            events.append(Stop(told.stop_reason, told.raw_stop_reason))
+        for given, block in zip(message["content"], response.message.content, strict=True):
+            part = answer.add(given, block)
+            events += [start_of_block(part.index, block), *answer.close(part)]
+        return events
+
+    def _begin(self, message: Wire) -> Answer:
+        self._answer = answer = Answer(message)
+        self._open, self.waits = answer.open, False
+        return answer
+
+    def _begun(self) -> tuple[Answer, list[Event]]:
+        """The message, also if it began without saying so."""
+        if self._answer is not None:
+            return self._answer, []
+        return self._begin({}), [MessageStart()]
+
+    def _change(self, wire: Wire) -> list[Event] | None:
+        changes = may_take(wire, "delta", dict, {}) or {}
+        counts = may_take(wire, "usage", dict, {})
+        word = changes.get("stop_reason")
+        if type(word) is dict or type(word) is list:
+            raise ShapeError(".delta.stop_reason", "a string", word)
+        answer, events = self._begun()
+        answer.change({key: item for key, item in wire.items() if key not in _CHANGED})
+        answer.change(changes)
+        if word is not None:
+            events.append(Stop(STOP_REASONS.read(word), word))
+        if counts is not None:
+            answer.count_tokens(counts)
+            usage = read_usage(answer.usage)[0]
+            events += [] if usage is None else [UsageUpdate(usage)]
+        return events
+
+    def _stop(self, wire: Wire) -> list[Event] | None:
+        answer = self._answer
+        if answer is None:
+            return None
+        events: list[Event] = []
+        for part in self._open.values():
+            events += answer.close(part)
+        self._answer, self._open, self._complete = None, {}, True
+        response = answer.response()
+        self.waits = not (response.message.metadata.response_id or "").startswith(OWN_IDS)
+        return [*events, MessageComplete(response)]
+
+    def _error(self, wire: Wire) -> list[Event] | None:
+        response = read_response(wire)
+        return None if response.error is None else [self._break_off(response.error)]
+
+    def _break_off(self, error: ProviderError) -> StreamError:
+        partial = None if self._answer is None else self._answer.partial(error)
+        self._failed, self._open = True, {}
+        return StreamError(error, partial)
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def _block_start(self, wire: Wire) -> list[Event]:
+        index, given = take(wire, "index", int), take(wire, "content_block", dict)
+        try:
+            block = read_part(given, ANSWER)
+        except ShapeError as odd:
+            raise odd.inside(".content_block") from None
+        answer, events = self._begun()
+        if index in self._open:
+            events += answer.close(self._open.pop(index))
+        part = self._open[index] = answer.add(given, block)
+        return [*events, start_of_block(part.index, block)]
+
+    def _block_delta(self, wire: Wire) -> list[Event] | None:
+        index, delta = take(wire, "index", int), take(wire, "delta", dict)
+        part = self._open.get(index)
+        try:
+            if part is not None:
+                told = part.tell(delta)
+                return None if told is None else [told]
+            for key, (given, block) in _UNOPENED.items():
+                if delta.get("type") == f"{key}_delta" and take(delta, key, str):
+                    answer, events = self._begun()
+                    part = self._open[index] = answer.add(given, block)
+                    start = start_of_block(part.index, block)
+                    return [*events, start, part.tell_text(key, delta)]
+        except ShapeError as odd:
+            raise odd.inside(".delta") from None
+        return None
+
+    def _block_stop(self, wire: Wire) -> list[Event] | None:
+        part = self._open.pop(take(wire, "index", int), None)
+        return None if part is None or self._answer is None else self._answer.close(part)
+
+
+_STEPS: dict[str, Callable[[StreamReader, Any], list[Event] | None]] = {
+    "message_start": StreamReader._start,
+    BLOCK_START: StreamReader._block_start,
+    BLOCK_DELTA: StreamReader._block_delta,
+    BLOCK_STOP: StreamReader._block_stop,
+    "message_delta": StreamReader._change,
+    "message_stop": StreamReader._stop,
+    "error": StreamReader._error,
+}
+"""By the type of the frame; None for one that said nothing."""
