@@ -87,6 +87,7 @@ requirements: $(DEV)
 
 laws: $(DEV)
 	$(BIN)/python -m tests.laws.run
+	$(BIN)/python -m tests.laws.parquet
 
 # Every recorded stream, cut at every byte.
 cuts: $(DEV)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from bench import (
+    bulk,
     canonical,
     cli,
     client,
@@ -31,6 +32,7 @@ SECTIONS = {
     "gateway": gateway.rows,
     "cli": cli.rows,
     "transcripts": transcripts.rows,
+    "bulk": bulk.rows,
 }
 LINE = "{:<40} {:>26} {:>14} {:>8}  {}"
 

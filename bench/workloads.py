@@ -87,10 +87,10 @@ class Step(NamedTuple):
 
 def transcript(count: int, thinking: int = 800, result: int = 4000) -> Iterator[Step]:
     """A question, then calls and their results, and now and then an answer and a new question."""
-    return islice(_endless(random.Random(SEED), thinking, result), count)
+    return islice(steps(random.Random(SEED), thinking, result), count)
 
 
-def _endless(rng: random.Random, thinking: int, result: int) -> Iterator[Step]:
+def steps(rng: random.Random, thinking: int, result: int) -> Iterator[Step]:
     number = 0
     while True:
         yield Step("user", prose(rng, 300))

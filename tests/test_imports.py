@@ -37,6 +37,7 @@ NOT_AT_START = {
     "opentelemetry",
     "prompt_toolkit",
     "psycopg",
+    "pyarrow",
     "pydantic",
     "requests",
     "rich",
@@ -45,6 +46,7 @@ NOT_AT_START = {
     "starlette",
     "uvicorn",
     "xllamacpp",
+    "zstandard",
 }
 
 EMPTY_NAMES = {"util", "utils", "helper", "helpers"}
@@ -55,6 +57,7 @@ MODEL_AND_ERRORS = {"model", "errors", "losses", "arguments", "ids"}
 INSIDE: dict[str, set[str]] = {
     "model": INSIDE_MODEL,
     "views": INSIDE_VIEWS,
+    "arrow": MODEL_AND_ERRORS | {"store", "transcripts"},
     "bus": MODEL_AND_ERRORS,
     "models": MODEL_AND_ERRORS | {"config", "prices"},
     "prices": MODEL_AND_ERRORS | {"config", "models"},

@@ -128,6 +128,14 @@ def require_json(plain: Any, what: str) -> None:
         raise _malformed(odd, STORED_DEPTH, b"", what, plain) from None
 
 
+def require_writable(value: Any) -> None:
+    """Refuse a value that `dumps` would refuse: a number that is none, nesting without end."""
+    try:
+        _Survey(STORED_DEPTH, writing=True).look(value, 0)
+    except (_OddError, RecursionError) as odd:
+        raise _write_error(value, odd) from None
+
+
 def _require_unicode(plain: Any) -> None:
     """Other parsers than ours let lone surrogates through."""
     try:
