@@ -78,7 +78,7 @@ INSIDE: dict[str, set[str]] = {
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
     "client": MODEL_AND_ERRORS
     | {"dialects", "estimate", "fitting", "local", "models", "providers", "say", "streams"}
-    | {"tools"},
+    | {"telemetry", "tools"},
     "fitting": MODEL_AND_ERRORS
     | {"dialects", "estimate", "models", "retelling", "schemas", "streams"},
     "tasks": MODEL_AND_ERRORS

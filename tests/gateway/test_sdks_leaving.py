@@ -18,7 +18,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.state import Exchange, NoTrace
 from interlingua.model.exchange import ErrorKind
 from tests.gateway.clients import CLIENTS
 from tests.gateway.standing import Standing, standing
@@ -34,7 +34,7 @@ AT_ONCE = 0.5
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 
-class Ended:
+class Ended(NoTrace):
     """A trace that counts."""
 
     def __init__(self) -> None:

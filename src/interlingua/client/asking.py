@@ -66,6 +66,10 @@ class Asker:
 
     async def prepare(self, call: Call, target: Target, clock: Clock) -> Prepared:
         """The request, ready to be sent; a server that is started on demand is started first."""
+        prepared = await self._prepared(call, target, clock)
+        return prepared.with_headers(call.headers) if call.headers else prepared
+
+    async def _prepared(self, call: Call, target: Target, clock: Clock) -> Prepared:
         await self.targets.start(target)
         if self._fetcher is None:
             return self.targets.prepare(call.request, target, call.stream)

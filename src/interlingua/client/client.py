@@ -175,6 +175,9 @@ class AsyncClient:
             return await self.layers.answer(call, answer)
         except CallError as odd:
             failed = self.failed(call, odd)
+        except BaseException:
+            self.layers.dropped(call)
+            raise
         finally:
             self.end(id)
         raise failed

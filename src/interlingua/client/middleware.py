@@ -6,7 +6,7 @@ it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from inspect import isawaitable
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     """Seconds for everything: tries, waits, and the answer."""
     profile: Profile | Literal[False] | None = None
     """What the first model takes, where it is not what the rules say; False: nothing is fitted."""
+    headers: Mapping[str, str] = {}
+    """Sent with every try, beside those that the provider asks for."""
 
     def replace(self, **changes: Any) -> Call:
         return msgspec.structs.replace(self, **changes)
@@ -55,6 +57,10 @@ class Middleware:
     def error(self, call: Call, error: CallError) -> CallError:
         """On the way out, for a call that failed; what it gives is raised."""
         return error
+
+    def dropped(self, call: Call) -> None:
+        """For a call that came to no end of its own: its task was cancelled, or there was nobody
+        to ask."""
 
 
 class Layers:
@@ -83,6 +89,10 @@ class Layers:
         for each in self._out:
             error = each.error(call, error)
         return error
+
+    def dropped(self, call: Call) -> None:
+        for each in self._out:
+            each.dropped(call)
 
     def event(self, call: Call, event: Event) -> Event | None:
         told: Event | None = event

@@ -81,6 +81,7 @@ class AsyncStream:
             failed = client.failed(self.call, odd)
         except BaseException:
             client.end(self._id)
+            client.layers.dropped(self.call)
             raise
         else:
             self.first_event_ms = self._clock.passed_ms()

@@ -95,6 +95,10 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     back: Back | None = None
     """How to read the answer, where the model had to be asked in another way."""
 
+    def with_headers(self, extra: Mapping[str, str]) -> Prepared:
+        http = msgspec.structs.replace(self.http, headers={**self.http.headers, **extra})
+        return msgspec.structs.replace(self, http=http)
+
 
 class Targets:
     """Finds targets, and addresses for them. Keys and places in the environment are looked up when

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,6 +20,7 @@ from interlingua.model.exchange import ErrorKind, ProviderError, Request, Respon
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.store.remembered import Place
+from interlingua.telemetry import trace_headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class Exchange:
     first_byte_ms: float | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     began: float = field(default_factory=time.perf_counter)
+    span: Any = None
+    """Its span, once somebody was asked, where spans are made."""
     reservation: Any = None
     asked: tuple[Message, ...] = ()
     """What was said before the answer, by which it is found again, as long as that may be."""
@@ -175,6 +178,9 @@ class Responses(Protocol):
 class Trace(Protocol):
     """Hears of every exchange once, when it is over."""
 
+    def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
+        """What tells the provider which trace the exchange belongs to."""
+
     def finished(self, exchange: Exchange) -> None: ...
 
 
@@ -215,6 +221,9 @@ class NoMemory:
 
 class NoTrace:
     """Nobody listens."""
+
+    def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
+        return trace_headers(incoming)
 
     def finished(self, exchange: Exchange) -> None:
         return None

@@ -85,11 +85,8 @@ async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Ta
         prepared = await translated(gateway, exchange, asked, target)
     exchange.target = prepared.target
     extra = forwarded(asked.headers, asked.front.dialect, prepared.target.dialect.name)
-    if not extra:
-        return prepared
-    http = prepared.http
-    headers = {**http.headers, **extra}
-    return msgspec.structs.replace(prepared, http=msgspec.structs.replace(http, headers=headers))
+    extra |= gateway.trace.headers(exchange, asked.headers)
+    return prepared.with_headers(extra) if extra else prepared
 
 
 def _may_need_fitting(asked: Asked, target: Target) -> bool:

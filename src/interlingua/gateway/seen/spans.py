@@ -7,53 +7,58 @@ from typing import Any
 
 from interlingua.errors import MissingExtraError
 from interlingua.gateway.state import Exchange
-from interlingua.transcripts.otel.tables import PROVIDER_WORDS
+from interlingua.telemetry import (
+    Tracing,
+    context_of,
+    headers_of,
+    known,
+    own_tracing,
+    provider_said,
+    usage_said,
+)
 
 
 class Spans:
-    """Makes spans when exchanges are over. Without a tracer of the caller's, spans go where the
-    usual `OTEL_…` variables say."""
+    """Makes spans of exchanges. Without a tracer of the caller's, spans go where the usual
+    `OTEL_…` variables say."""
 
     def __init__(self, tracer: Any = None) -> None:
-        self._close: Any = None
         try:
             from opentelemetry.trace import SpanKind, Status, StatusCode
-
-            if tracer is None:
-                tracer = self._usual()
         except ImportError:
             raise MissingExtraError("spans of the gateway", "otel") from None
-        self._tracer = tracer
+        usual = Tracing(tracer) if tracer is not None else own_tracing("interlingua.gateway")
+        self._tracer, self._close = usual
         self._kind = SpanKind.CLIENT
         self._error = Status(StatusCode.ERROR)
 
-    def _usual(self) -> Any:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    def begun(self, exchange: Exchange, incoming: dict[str, str]) -> dict[str, str]:
+        """Headers for the provider, which make what it does a part of this span; and the span a
+        part of the trace that the client tells of, if it does. Another try is the same span."""
+        if exchange.span is None:
+            self._begin(exchange, incoming)
+        return headers_of(exchange.span)
 
-        # A name in the usual variables comes before this one.
-        resource = Resource({"service.name": "interlingua"}).merge(Resource.create())
-        provider = TracerProvider(resource=resource)
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        self._close = provider.shutdown
-        return provider.get_tracer("interlingua.gateway")
-
-    def finished(self, exchange: Exchange, elapsed_ms: float) -> None:
-        target = exchange.target
-        if target is None:
-            return
-        began = int(exchange.at.timestamp() * 1e9)
-        span = self._tracer.start_span(
-            f"chat {target.name[:200]}",
+    def _begin(self, exchange: Exchange, incoming: dict[str, str] | None = None) -> None:
+        exchange.span = self._tracer.start_span(
+            _name(exchange),
+            context=context_of(incoming) if incoming else None,
             kind=self._kind,
-            start_time=began,
+            start_time=int(exchange.at.timestamp() * 1e9),
             attributes=attributes(exchange),
         )
+
+    def finished(self, exchange: Exchange, elapsed_ms: float) -> None:
+        if exchange.target is None:
+            return
+        if exchange.span is None:
+            self._begin(exchange)
+        span = exchange.span
+        span.update_name(_name(exchange))
+        span.set_attributes(attributes(exchange))
         if exchange.error is not None:
             span.set_status(self._error)
-        span.end(end_time=began + int(elapsed_ms * 1e6))
+        span.end(end_time=int(exchange.at.timestamp() * 1e9) + int(elapsed_ms * 1e6))
 
     def close(self) -> None:
         """Send what waits."""
@@ -61,13 +66,18 @@ class Spans:
             self._close()
 
 
+def _name(exchange: Exchange) -> str:
+    assert exchange.target is not None
+    return f"chat {exchange.target.name[:200]}"
+
+
 def attributes(exchange: Exchange) -> dict[str, Any]:
     """What a span says; nothing that is unknown."""
-    target, usage, principal = exchange.target, exchange.usage, exchange.principal
+    target, principal = exchange.target, exchange.principal
     assert target is not None
     said: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": PROVIDER_WORDS.get(target.provider.key, target.provider.key),
+        "gen_ai.provider.name": provider_said(target.provider.key),
         "gen_ai.request.model": target.name[:200],
         "gen_ai.request.stream": exchange.stream,
         "interlingua.request.id": exchange.id,
@@ -76,24 +86,12 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
         "interlingua.key.id": principal.key_id,
         "enduser.pseudo.id": principal.user_id,
         "http.response.status_code": exchange.status or None,
+        **usage_said(exchange.usage),
     }
-    if usage is not None:
-        said["gen_ai.usage.input_tokens"] = _whole_prompt(usage)
-        said["gen_ai.usage.output_tokens"] = usage.output_tokens
-        said["gen_ai.usage.cache_read.input_tokens"] = usage.cached_input_tokens
-        said["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_creation_input_tokens
     if exchange.stop_reason is not None:
         said["gen_ai.response.finish_reasons"] = (exchange.stop_reason.value,)
     if exchange.error is not None:
         said["error.type"] = exchange.error.value
     if exchange.report is not None:
         said["interlingua.losses"] = len(exchange.report.losses)
-    return {name: value for name, value in said.items() if value is not None}
-
-
-def _whole_prompt(usage: Any) -> int | None:
-    """The convention counts cached tokens as input too; ours are disjoint."""
-    if usage.input_tokens is None:
-        return None
-    cached = usage.cached_input_tokens or 0
-    return int(usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0))
+    return known(said)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -39,6 +39,7 @@ from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.request_rows import SESSIONS, RequestRow
 from interlingua.store.rows import EventRow
+from interlingua.telemetry import trace_headers
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +109,11 @@ class Tracer:
         self._told, self._refused = Minute(A_MINUTE), Minute(A_MINUTE)
         self.stored: Callable[[], None] = lambda: None
         """Called when requests were stored."""
+
+    def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
+        """The trace that the client tells of goes on; with spans, through one of ours."""
+        told = trace_headers(incoming) if b"traceparent" in incoming else {}
+        return told if self._spans is None else self._spans.begun(exchange, told)
 
     def finished(self, exchange: Exchange) -> None:
         if self.losses is not None and exchange.report is not None and exchange.report.losses:

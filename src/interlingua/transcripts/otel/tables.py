@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlingua.model.metadata import StopReason
+from interlingua.telemetry import PROVIDER_WORDS
 
 INPUT = "gen_ai.input.messages"
 OUTPUT = "gen_ai.output.messages"
@@ -71,13 +72,5 @@ STOPS = {
 }
 STOP_WORDS = {reason: word for word, reason in reversed(STOPS.items())}
 
-PROVIDERS = {
-    "azure.ai.openai": "azure",
-    "aws.bedrock": "bedrock",
-    "gcp.gemini": "gemini",
-    "mistral_ai": "mistral",
-    "gcp.vertex_ai": "vertex",
-    "x_ai": "xai",
-}
+PROVIDERS = {word: name for name, word in PROVIDER_WORDS.items()}
 """Names of the convention where they are not ours."""
-PROVIDER_WORDS = {name: word for word, name in PROVIDERS.items()}

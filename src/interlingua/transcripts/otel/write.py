@@ -16,6 +16,7 @@ from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
+from interlingua.telemetry import provider_said
 from interlingua.transcripts.bodies import model_of
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.memo import KEY, memo
@@ -38,7 +39,6 @@ from interlingua.transcripts.otel.tables import (
     OUTPUT_TOKENS,
     PROMPT_TOKENS,
     PROVIDER,
-    PROVIDER_WORDS,
     REASONED,
     RESPONSE,
     STOP_WORDS,
@@ -194,7 +194,7 @@ def _attributes(metadata: MessageMetadata, model: str | None) -> dict[str, Any]:
     provider = metadata.provider or "unknown"
     told = {
         OPERATION: "chat",
-        PROVIDER: PROVIDER_WORDS.get(provider, provider),
+        PROVIDER: provider_said(provider),
         MODEL: bare(metadata.model) or metadata.response_model or model,
         ANSWERED_BY: metadata.response_model,
         RESPONSE: metadata.response_id,

@@ -1,0 +1,124 @@
+"""One OpenTelemetry span per call, in the words of its GenAI conventions (status "development",
+read 2026-11). What was said is never in it: counts, names and times are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.client.answer import Answer
+from interlingua.client.errors import CallError
+from interlingua.client.middleware import Call, Middleware
+from interlingua.errors import MissingExtraError
+from interlingua.model.exchange import Options
+from interlingua.telemetry import (
+    Tracing,
+    headers_of,
+    known,
+    provider_said,
+    tracing_here,
+    usage_said,
+)
+
+CANCELLED = "cancelled"
+
+
+class Spans(Middleware):
+    """Give it to a client as its first middleware: `AsyncClient(middleware=[Spans()])`.
+
+    A span is a child of the one that is current where the call is made, and the provider is told
+    of it (`traceparent`). Without a `tracer`, spans go where the program has set up OpenTelemetry
+    to send them; where it has not, where the usual `OTEL_…` variables say. Needs the extra `otel`.
+    """
+
+    def __init__(self, tracer: Any = None) -> None:
+        try:
+            from opentelemetry.trace import SpanKind, Status, StatusCode
+        except ImportError:
+            raise MissingExtraError("spans of a client", "otel") from None
+        usual = Tracing(tracer) if tracer is not None else tracing_here("interlingua.client")
+        self._tracer, self._close = usual
+        self._kind = SpanKind.CLIENT
+        self._error = Status(StatusCode.ERROR)
+        self._open: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Send what waits, where that is not the program's own business. The end of the program
+        does it too."""
+        if self._close is not None:
+            self._close()
+
+    def request(self, call: Call) -> Call:
+        span = self._tracer.start_span(
+            f"chat {call.models[0][:200]}", kind=self._kind, attributes=asked(call)
+        )
+        self._open[call.id] = span
+        return call.replace(headers={**call.headers, **headers_of(span)})
+
+    def answer(self, call: Call, answer: Answer) -> Answer:
+        self._end(call, answer.model, answered(answer))
+        return answer
+
+    def error(self, call: Call, error: CallError) -> CallError:
+        said = {
+            "error.type": error.kind.value,
+            "http.response.status_code": error.status,
+            "interlingua.attempts": len(error.attempts) or None,
+        }
+        partial = error.partial
+        if partial is not None:
+            said |= usage_said(partial.message.metadata.usage)
+        self._end(call, error.model, said, failed=True)
+        return error
+
+    def dropped(self, call: Call) -> None:
+        self._end(call, None, {"error.type": CANCELLED}, failed=True)
+
+    def _end(
+        self, call: Call, model: str | None, said: dict[str, Any], failed: bool = False
+    ) -> None:
+        span = self._open.pop(call.id, None)
+        if span is None:
+            return
+        if model is not None:
+            provider, _, name = model.partition(":")
+            span.update_name(f"chat {name[:200]}")
+            said |= {"gen_ai.provider.name": provider_said(provider), "gen_ai.request.model": name}
+        span.set_attributes(known(said))
+        if failed:
+            span.set_status(self._error)
+        span.end()
+
+
+def asked(call: Call) -> dict[str, Any]:
+    """What a span says of a call before it is made."""
+    options: Options = call.request.options
+    return known(
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": call.models[0][:200],
+            "gen_ai.request.stream": call.stream,
+            "gen_ai.request.max_tokens": options.max_output_tokens,
+            "gen_ai.request.temperature": options.temperature,
+            "gen_ai.request.top_p": options.top_p,
+            "gen_ai.request.top_k": options.top_k,
+            "gen_ai.request.seed": options.seed,
+            "gen_ai.request.stop_sequences": options.stop or None,
+            "gen_ai.request.frequency_penalty": options.frequency_penalty,
+            "gen_ai.request.presence_penalty": options.presence_penalty,
+        }
+    )
+
+
+def answered(answer: Answer) -> dict[str, Any]:
+    """What a span says of an answer."""
+    metadata = answer.message.metadata
+    said: dict[str, Any] = {
+        "gen_ai.response.model": metadata.response_model,
+        "gen_ai.response.id": metadata.response_id,
+        "interlingua.attempts": len(answer.attempts),
+        "interlingua.losses": len(answer.report.losses),
+        **usage_said(metadata.usage),
+    }
+    if metadata.stop_reason is not None:
+        said["gen_ai.response.finish_reasons"] = (metadata.stop_reason.value,)
+    return said

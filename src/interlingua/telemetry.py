@@ -1,0 +1,117 @@
+"""OpenTelemetry, for the gateway and the client alike: where spans go, what they say of usage, and
+which trace a request belongs to. The packages of the extra `otel` are imported on first use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from interlingua.errors import MissingExtraError
+from interlingua.model.metadata import Usage
+
+SERVICE = "interlingua"
+"""What spans are of, where nobody gives the service a name of its own."""
+TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
+_LONGEST_STATE = 2048
+_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""W3C Trace Context, version 00; later versions may go on behind it (read 2026-11)."""
+
+PROVIDER_WORDS = {
+    "azure": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "vertex": "gcp.vertex_ai",
+    "xai": "x_ai",
+}
+"""Names of the GenAI conventions where they are not ours (read 2026-11)."""
+
+
+class Tracing(NamedTuple):
+    """A tracer, and what ends it if it is our own."""
+
+    tracer: Any
+    close: Any = None
+
+
+def own_tracing(name: str) -> Tracing:
+    """Spans go where the usual `OTEL_…` variables say, which may name the service too."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        raise MissingExtraError("spans", "otel") from None
+    usual = Resource.create({"service.name": SERVICE})
+    provider = TracerProvider(resource=usual.merge(OTELResourceDetector().detect()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return Tracing(provider.get_tracer(name), provider.shutdown)
+
+
+def tracing_here(name: str) -> Tracing:
+    """What the program has set up; where it has not, our own."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        raise MissingExtraError("spans", "otel") from None
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return own_tracing(name)
+    return Tracing(trace.get_tracer(name))
+
+
+def trace_headers(headers: Mapping[bytes, bytes]) -> dict[str, str]:
+    """Which trace a request says that it belongs to; nothing where that is no such thing."""
+    parent = headers.get(TRACEPARENT.encode(), b"").decode("latin-1")
+    found = _PARENT.match(parent)
+    if found is None or (parent.startswith("00") and found.end() != len(parent)):
+        return {}
+    if len(parent) > 2 * found.end() or not (parent.isascii() and parent.isprintable()):
+        return {}
+    state = headers.get(TRACESTATE.encode(), b"").decode("latin-1")
+    if state and len(state) <= _LONGEST_STATE and state.isascii() and state.isprintable():
+        return {TRACEPARENT: parent, TRACESTATE: state}
+    return {TRACEPARENT: parent}
+
+
+def context_of(headers: Mapping[str, str]) -> Any:
+    """The context that such headers tell of."""
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator().extract(headers)
+
+
+def headers_of(span: Any) -> dict[str, str]:
+    """How somebody who is asked is told of the span in which that happens."""
+    from opentelemetry.trace import set_span_in_context
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    told: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(told, set_span_in_context(span))
+    return told
+
+
+def usage_said(usage: Usage | None) -> dict[str, Any]:
+    """Tokens in the words of the conventions, which count cached ones as input too; ours are
+    disjoint."""
+    if usage is None:
+        return {}
+    return {
+        "gen_ai.usage.input_tokens": usage.prompt_tokens
+        if usage.input_tokens is not None
+        else None,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_input_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_creation_input_tokens,
+    }
+
+
+def provider_said(provider: str) -> str:
+    """A provider in the words of the conventions."""
+    return PROVIDER_WORDS.get(provider, provider)
+
+
+def known(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of what might be said."""
+    return {name: value for name, value in said.items() if value is not None}
