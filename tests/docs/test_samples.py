@@ -1,0 +1,69 @@
+"""Every Python and shell sample of the README and the docs runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.reader import Reader, told
+from tests.docs.samples import RUN, SHOWN, Page, not_run, pages
+from tests.docs.standin import StandIn
+
+PAGES = pages()
+MOST_NOT_RUN = 12
+"""Samples that cannot be run in a test; a new one has to be worth raising this."""
+
+
+@pytest.fixture(scope="module")
+def providers() -> Iterator[StandIn]:
+    with StandIn() as providers:
+        yield providers
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the samples are typed into bash")
+@pytest.mark.parametrize("page", [p for p in PAGES if p.typed()], ids=lambda page: page.name)
+def test_every_sample_of_a_page_runs(page: Page, providers: StandIn, tmp_path: Path) -> None:
+    reader = Reader(tmp_path, providers)
+    for done in reader.read(page):
+        if not done.is_right:
+            pytest.fail(f"{page.name}{told(done)}{reader.notes_beside()}", pytrace=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_says_what_it_is(page: Page) -> None:
+    for block in page.blocks():
+        where = f"{page.name}:{block.line}"
+        assert block.language in (*RUN, *SHOWN), f"{where}: a block of {block.language or 'what'}?"
+        if block.language == "text":
+            assert not re.search(r"(?m)^\$ ", block.text), f"{where}: a console hides here"
+        if block.language == "toml":
+            tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_sample_hides_in_an_indented_block(page: Page) -> None:
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.text)
+    before = ""
+    for paragraph in re.split(r"\n\s*\n", prose):
+        is_list = re.match(r"\s*([-*]|\d+\.) ", before) or before.startswith("    ")
+        assert is_list or not paragraph.startswith("    "), f"{page.name}: {paragraph}"
+        before = paragraph if not paragraph.startswith("  ") else before
+
+
+def test_few_samples_are_not_run_and_each_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    reasons = {
+        f"{page.name}:{block.line}": reason
+        for page in PAGES
+        for block in page.blocks()
+        if (reason := not_run(block)) is not None
+    }
+    with capsys.disabled():
+        for place, reason in reasons.items():
+            print(f"\n  not run: {place}: {reason}", end="")
+    assert all(reason.startswith("because ") for reason in reasons.values()), reasons
+    assert len(reasons) <= MOST_NOT_RUN
