@@ -29,8 +29,7 @@ _PIP = f"""#!{sys.executable}
 from tests.docs.pip import main
 main()
 """
-_READY = """for _ in $(seq 600); do
-  curl -fs -o /dev/null http://127.0.0.1:{port}/health/live && break
+_READY = """while kill -0 $! && ! curl -fs -o /dev/null http://127.0.0.1:{port}/health/live; do
   sleep 0.1
 done
 """
@@ -55,8 +54,11 @@ class Done(NamedTuple):
 
 
 class Reader:
-    def __init__(self, folder: Path, providers: StandIn) -> None:
+    """`weights` are those of the model in the box, for pages that speak of itself."""
+
+    def __init__(self, folder: Path, providers: StandIn, weights: Path | None = None) -> None:
         self.folder = folder
+        self.weights = weights
         self.home = folder / "home" / "me"
         self.notes = folder / "notes"
         self.home.mkdir(parents=True)
@@ -89,7 +91,8 @@ class Reader:
         command = f"python {place}" if typed.language == "python" else f". {place}"
         both = "2>&1" if typed.language == "console" else f"2> {place}.err"
         if typed.keeps_running:
-            return f"({command} > {place}.out 2>&1) &\n{_READY.format(port=self.port)}"
+            ready = _READY.format(port=self.port) if "interlingua serve" in typed.text else ""
+            return f"({command} > {place}.out 2>&1) &\n{ready}"
         strict = "set -e; " if typed.language == "sh" else ""
         note = f"trap 'echo $? > {place}.code' EXIT"
         judge = f"[ $code = {typed.exit_code} ] || exit"
@@ -121,6 +124,7 @@ class Reader:
         own.mkdir()
         (own / "pip").write_text(_PIP)
         (own / "pip").chmod(0o755)
+        is_local_here = "local model" in page.marks
         variables = {
             "PATH": f"{own}:{BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
@@ -128,8 +132,10 @@ class Reader:
             "COLUMNS": "120",
             "PYTHONPATH": str(ROOT),
             "NO_PROXY": "127.0.0.1,localhost",
-            **self.providers.variables("local model" in page.marks),
+            **self.providers.variables(is_local_here),
         }
+        if is_local_here and self.weights is not None:
+            variables["INTERLINGUA_LOCAL_WEIGHTS"] = str(self.weights)
         if "keys" in page.marks:
             variables |= dict.fromkeys(KEYS, "key-of-a-stand-in")
         return variables

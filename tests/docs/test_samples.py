@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interlingua import local
 from tests.docs.reader import Reader, told
 from tests.docs.samples import RUN, SHOWN, Page, not_run, pages
 from tests.docs.standin import StandIn
@@ -25,10 +26,25 @@ def providers() -> Iterator[StandIn]:
         yield providers
 
 
+def weights(request: pytest.FixtureRequest) -> Path:
+    """Those of the model in the box, kept between runs beside pytest's other notes."""
+    pytest.importorskip("xllamacpp", reason="needs the extra local")
+    cache = request.config.cache
+    if cache is None:
+        pytest.skip("needs pytest's cache, for the weights of the model")
+    try:
+        return local.weights_path(cache.mkdir("local"))
+    except local.WeightsError as missing:
+        pytest.skip(f"the weights cannot be had here: {missing}")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the samples are typed into bash")
 @pytest.mark.parametrize("page", [p for p in PAGES if p.typed()], ids=lambda page: page.name)
-def test_every_sample_of_a_page_runs(page: Page, providers: StandIn, tmp_path: Path) -> None:
-    reader = Reader(tmp_path, providers)
+def test_every_sample_of_a_page_runs(
+    page: Page, providers: StandIn, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    wants = "local model" in page.marks
+    reader = Reader(tmp_path, providers, weights(request) if wants else None)
     for done in reader.read(page):
         if not done.is_right:
             pytest.fail(f"{page.name}{told(done)}{reader.notes_beside()}", pytrace=False)
