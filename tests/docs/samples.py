@@ -17,13 +17,18 @@ A `text` block right below a sample is what it prints.
 
 from __future__ import annotations
 
+import ast
 import re
+from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 RUN = ("python", "sh", "console")
+HEAVY = {"daft", "datasets", "duckdb", "pandas", "polars", "pyarrow", "pyspark", "ray"}
+"""Packages that pages use and that tests can do without: their samples are skipped, with words,
+where they are not installed."""
 SHOWN = ("text", "json", "toml", "sql", "mermaid", "yaml", "ini", "dockerfile")
 
 _FENCE = re.compile(r"(?ms)^(?P<indent> *)```(?P<language>[a-z]*)\n(?P<text>.*?)^(?P=indent)```$")
@@ -93,12 +98,19 @@ class Page(NamedTuple):
             end = match.end()
         return found
 
+    def missing(self) -> set[str]:
+        """Packages of other projects that samples import and that are not installed here."""
+        programs = [block.text for block in self.blocks() if block.language == "python"]
+        return {name for text in programs for name in _imported(text) if _is_missing(name)}
+
     def typed(self) -> list[Typed]:
-        """All that is run, in order."""
+        """All that can be run here, in order."""
         steps: list[Typed] = []
         blocks = self.blocks()
         for block, below in zip_longest(blocks, blocks[1:]):
             if block.language not in RUN or not_run(block):
+                continue
+            if block.language == "python" and any(map(_is_missing, _imported(block.text))):
                 continue
             if block.language == "console":
                 steps += _commands(block)
@@ -119,6 +131,21 @@ def pages() -> list[Page]:
 def not_run(block: Block) -> str | None:
     """Why it is not run, if it is not."""
     return block.mark.removeprefix("not run, ") if block.mark.startswith("not run") else None
+
+
+def _imported(program: str) -> set[str]:
+    """The packages that a program imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def _is_missing(package: str) -> bool:
+    return package in HEAVY and find_spec(package) is None
 
 
 def _commands(block: Block) -> list[Typed]:
