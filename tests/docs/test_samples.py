@@ -16,6 +16,7 @@ from tests.docs.samples import RUN, SHOWN, Page, not_run, pages
 from tests.docs.standin import StandIn
 
 PAGES = pages()
+WITH_SAMPLES = [page for page in PAGES if page.typed() or page.missing()]
 MOST_NOT_RUN = 12
 """Samples that cannot be run in a test; a new one has to be worth raising this."""
 
