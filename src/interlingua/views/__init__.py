@@ -7,12 +7,20 @@ for is in the report.
 from __future__ import annotations
 
 from interlingua.errors import DetectError
-from interlingua.views import camel, flat, openai_ui, parts
+from interlingua.views import camel, flat, langchain, openai_ui, parts, pydantic_ai
 from interlingua.views.base import Written
 from interlingua.views.view import View
 
 VIEWS: dict[str, View] = {
-    each.name: each for each in (flat.VIEW, parts.VIEW, camel.VIEW, openai_ui.VIEW)
+    each.name: each
+    for each in (
+        flat.VIEW,
+        parts.VIEW,
+        camel.VIEW,
+        openai_ui.VIEW,
+        pydantic_ai.VIEW,
+        langchain.VIEW,
+    )
 }
 
 

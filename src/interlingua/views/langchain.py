@@ -1,0 +1,513 @@
+"""The langchain view: messages of LangChain, as `messages_to_dict` writes them.
+
+What `dumpd` and `model_dump` write is read as well. (langchain-core 1.7.2, read 2026-11-17.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from interlingua.arguments import recover
+from interlingua.model.base import JsonObject, same
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason, Usage
+from interlingua.views.account import Account
+from interlingua.views.base import Written, form_of, own_raw, present, with_rest
+from interlingua.views.calls import read_arguments, write_arguments
+from interlingua.views.langchain_blocks import (
+    MAKERS,
+    NAME,
+    read_block,
+    read_output,
+    write_block,
+    write_output,
+)
+from interlingua.views.makers import name_of, named
+from interlingua.views.missing import Draft
+from interlingua.views.reading import Fields, item_list
+from interlingua.views.view import View
+
+ROLES: dict[str, Role] = {
+    "system": Role.SYSTEM,
+    "human": Role.USER,
+    "ai": Role.ASSISTANT,
+    "tool": Role.TOOL,
+}
+TYPES: dict[Role, str] = {**{role: word for word, role in ROLES.items()}, Role.DEVELOPER: "system"}
+CLASSES: dict[str, str] = {
+    "SystemMessage": "system",
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "ToolMessage": "tool",
+}
+DEVELOPER = "__openai_role__"
+"""In `additional_kwargs`: the role of a system message, as LangChain marks it for OpenAI."""
+SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""In `additional_kwargs`: signatures by call, as langchain-google-genai keeps them."""
+STOP_KEYS = ("stop_reason", "finish_reason")
+STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": StopReason.END_TURN,
+    "stop": StopReason.END_TURN,
+    "STOP": StopReason.END_TURN,
+    "stop_sequence": StopReason.STOP_SEQUENCE,
+    "max_tokens": StopReason.MAX_TOKENS,
+    "length": StopReason.MAX_TOKENS,
+    "MAX_TOKENS": StopReason.MAX_TOKENS,
+    "tool_use": StopReason.TOOL_USE,
+    "tool_calls": StopReason.TOOL_USE,
+    "content_filter": StopReason.CONTENT_FILTER,
+    "SAFETY": StopReason.CONTENT_FILTER,
+    "refusal": StopReason.REFUSAL,
+    "pause_turn": StopReason.PAUSE,
+}
+STOP_WORDS: dict[StopReason, str] = {
+    StopReason.END_TURN: "stop",
+    StopReason.STOP_SEQUENCE: "stop_sequence",
+    StopReason.MAX_TOKENS: "length",
+    StopReason.TOOL_USE: "tool_calls",
+    StopReason.CONTENT_FILTER: "content_filter",
+    StopReason.REFUSAL: "refusal",
+    StopReason.PAUSE: "pause_turn",
+}
+"""What is written where the provider's own word is not known."""
+_CALL = ("tool_use", "tool_call")
+"""Blocks of content that a call in `tool_calls` is repeated in."""
+
+
+# Reading
+
+
+def read(plain: Any) -> tuple[Message, ...]:
+    """A list of messages, or a single one."""
+    items = [(plain, "$")] if isinstance(plain, dict) else item_list(NAME, plain)
+    return tuple([_read(Fields(NAME, item, path)) for item, path in items])
+
+
+def _read(fields: Fields) -> Message:
+    whole = dict(fields.left)
+    word, data, style = _opened(fields)
+    kind = word.removesuffix("MessageChunk").lower() if word.endswith("MessageChunk") else word
+    if kind not in ROLES or data is None:
+        return Message(Role.USER, (UnknownBlock({NAME: whole}),))
+    form: JsonObject = {"style": style, "type": word if word != kind else None}
+    role = ROLES[kind]
+    if role is Role.ASSISTANT:
+        return _read_answer(data, form)
+    kwargs, _ = _inside(data, "additional_kwargs"), _inside(data, "response_metadata")
+    if role is Role.SYSTEM and kwargs.get(DEVELOPER) == "developer":
+        role = Role.DEVELOPER
+        del kwargs[DEVELOPER]
+    if role is Role.TOOL:
+        return _read_result(data, form)
+    content, form["content"] = _read_content(data, None)
+    name, id = data.maybe("name", str), data.maybe("id", str)
+    metadata = MessageMetadata(provider_raw=data.raw(**form))
+    return Message(role, tuple(content), name, id=id, metadata=metadata)
+
+
+def _opened(fields: Fields) -> tuple[str, Fields | None, str]:
+    """The word for the kind of message, its fields, and which of the three ways it is written."""
+    match fields.left:
+        case {"lc": 1, "id": [*_, str(name)], "kwargs": dict(data)}:
+            data = {**data, "": {key: fields.left[key] for key in fields.left if key != "kwargs"}}
+            return CLASSES.get(name, name), _inner(data, fields.place("kwargs")), "lc"
+        case {"type": str(word), "data": dict(data)} if len(fields.left) == 2:
+            return word, _inner(data, fields.place("data")), "dict"
+        case {"type": str(word), "content": _}:
+            return word, _inner(fields.left, fields.path), "plain"
+    return "", None, ""
+
+
+def _inner(data: JsonObject, path: str) -> Fields:
+    return Fields(NAME, {key: item for key, item in data.items() if key != "type"}, path)
+
+
+def _inside(data: Fields, name: str) -> JsonObject:
+    """The members of an object; taking one out of it is taking it out of the message."""
+    if not data.left.get(name):
+        data.filled(name, dict)
+        return {}
+    return data.within(name).left
+
+
+def _read_content(data: Fields, issuer: str | None) -> tuple[list[Block], str | None]:
+    content = data.text_or_list("content")
+    if not isinstance(content, list):
+        return ([TextBlock(content)] if content else []), "string" if content is not None else None
+    items = item_list(NAME, content, data.place("content"))
+    return [read_block(item, path, issuer) for item, path in items], None
+
+
+def _read_result(data: Fields, form: JsonObject) -> Message:
+    id, name = data.need("tool_call_id", str), data.maybe("name", str)
+    status = data.maybe("status", str)
+    content, form["content"] = read_output(data.left.pop("content", None), data.place("content"))
+    form["status"] = None if status == "error" else status or ""
+    block = ToolResultBlock(id, content, status == "error", name)
+    own = data.maybe("id", str)
+    metadata = MessageMetadata(parent_tool_use_id=id, provider_raw=data.raw(**form))
+    return Message(Role.TOOL, (block,), id=own, metadata=metadata)
+
+
+def _read_answer(data: Fields, form: JsonObject) -> Message:
+    kwargs, about = _inside(data, "additional_kwargs"), _inside(data, "response_metadata")
+    metadata = _provenance(about, form)
+    blocks, form["content"] = _read_content(data, metadata.protocol)
+    signatures = kwargs.pop(SIGNATURES, None)
+    signatures = signatures if isinstance(signatures, dict) else {}
+    calls, diagnostics = _read_calls(data, signatures)
+    blocks = _placed(blocks, calls)
+    name, id = data.maybe("name", str), data.maybe("id", str)
+    metadata = metadata.replace(
+        usage=_read_usage(data), diagnostics=diagnostics, provider_raw=data.raw(**form)
+    )
+    return Message(Role.ASSISTANT, tuple(blocks), name, id=id, metadata=metadata)
+
+
+def _provenance(about: JsonObject, form: JsonObject) -> MessageMetadata:
+    """Taken out of the metadata of the response, which every integration fills in its own way."""
+    maker = about.get("model_provider")
+    metadata = MAKERS.read(maker if isinstance(maker, str) else None)
+    if isinstance(maker, str) and MAKERS.word(metadata.provider, metadata.protocol) == maker:
+        del about["model_provider"]
+    if isinstance(about.get("model_name"), str):
+        metadata = named(metadata, about.pop("model_name"))
+    if isinstance(about.get("id"), str):
+        metadata = metadata.replace(response_id=about.pop("id"))
+    for key in STOP_KEYS:
+        word = about.get(key)
+        if isinstance(word, str):
+            form["stop"] = key
+            del about[key]
+            stop = STOP_REASONS.get(word, StopReason.OTHER)
+            return metadata.replace(stop_reason=stop, raw_stop_reason=word)
+    return metadata
+
+
+def _read_calls(
+    data: Fields, signatures: JsonObject
+) -> tuple[list[ToolUseBlock], tuple[Diagnostic, ...]]:
+    calls: list[ToolUseBlock] = []
+    diagnostics: list[Diagnostic] = []
+    for call, path in _listed(data, "tool_calls"):
+        fields = Fields(NAME, call, path)
+        block = _read_call(fields, fields.maybe("args", dict) or {}, None)
+        calls.append(block.replace(signature=signatures.get(block.id)))
+    for call, path in _listed(data, "invalid_tool_calls"):
+        fields = Fields(NAME, call, path)
+        text = fields.maybe("args", str)
+        id = call.get("id") or ""
+        given, spelled, made = read_arguments(text or "", id)
+        block = _read_call(fields, given, spelled or text, invalid=True)
+        calls.append(block.replace(signature=signatures.get(block.id)))
+        diagnostics += made
+    return calls, tuple(diagnostics)
+
+
+def _listed(data: Fields, name: str) -> list[tuple[Any, str]]:
+    return item_list(NAME, data.filled(name, list) or [], data.place(name))
+
+
+def _read_call(fields: Fields, given: JsonObject, text: str | None, **form: Any) -> ToolUseBlock:
+    id, name = fields.maybe("id", str), fields.maybe("name", str)
+    missing = True if fields.left.pop("type", None) is None else None
+    return ToolUseBlock(
+        id or "", name or "", given, text, raw=fields.raw(untyped=missing, listed=True, **form)
+    )
+
+
+def _placed(blocks: list[Block], calls: list[ToolUseBlock]) -> list[Block]:
+    """Calls where the content repeats them, the others behind it."""
+    waiting = list(calls)
+    placed: list[Block] = []
+    for block in blocks:
+        wire = own_raw(NAME, block.raw) if isinstance(block, UnknownBlock) else {}
+        call = next((c for c in waiting if wire.get("type") in _CALL and c.id == wire["id"]), None)
+        if call is None:
+            placed.append(block)
+            continue
+        waiting.remove(call)
+        own = own_raw(NAME, call.raw)
+        form = {**form_of(NAME, call.raw), "block": wire}
+        placed.append(call.replace(raw={NAME: {**own, "$form": form}}))
+    return [*placed, *waiting]
+
+
+def _read_usage(data: Fields) -> Usage | None:
+    plain = data.maybe("usage_metadata", dict)
+    if plain is None:
+        return None
+    fields = Fields(NAME, plain, data.place("usage_metadata"))
+    prompt, output = fields.maybe("input_tokens", int), fields.maybe("output_tokens", int)
+    given, made = _details(fields, "input_token_details"), _details(fields, "output_token_details")
+    cached, written = given.pop("cache_read", None), given.pop("cache_creation", None)
+    usage = Usage(
+        input_tokens=None if prompt is None else max(prompt - (cached or 0) - (written or 0), 0),
+        output_tokens=output,
+        cached_input_tokens=cached,
+        cache_creation_input_tokens=written,
+        reasoning_tokens=made.pop("reasoning", None),
+    )
+    total = fields.maybe("total_tokens", int)
+    form: Any = None if total == usage.total_tokens else "none" if total is None else total
+    asked = prompt if prompt != usage.prompt_tokens else None
+    return usage.replace(raw=fields.raw(total=form, prompt=asked))
+
+
+def _details(fields: Fields, name: str) -> JsonObject:
+    """Counts; those that we have no field for stay."""
+    plain = fields.left.get(name)
+    if not isinstance(plain, dict) or not all(type(item) is int for item in plain.values()):
+        return {}
+    if not plain:
+        fields.filled(name, dict)
+        return {}
+    return fields.within(name).left
+
+
+# Writing
+
+
+def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
+    """`issuer` is the dialect that the messages were read from, where they do not say it."""
+    draft = Draft(NAME, messages, issuer)
+    wire = [out for number in range(len(draft.messages)) for out in _write(draft, number)]
+    return draft.written(wire, read)
+
+
+def _write(draft: Draft, number: int) -> Iterator[JsonObject]:
+    message = draft.messages[number]
+    if _is_whole(message):
+        draft.add(number, (0,))
+        yield own_raw(NAME, message.content[0].raw)
+    elif message.role is Role.TOOL:
+        yield from _write_results(draft, number)
+    elif message.role is Role.ASSISTANT:
+        yield _closed(message, _write_answer(draft, number))
+    else:
+        content = draft.parts(number, _write_spoken)
+        data: JsonObject = {"content": _as_string(content, message)}
+        data |= present(name=message.name, id=message.id)
+        if message.role is Role.DEVELOPER:
+            data["additional_kwargs"] = {DEVELOPER: "developer"}
+        yield _closed(message, data)
+
+
+def _is_whole(message: Message) -> bool:
+    """Whether it is a message of a kind that we do not know."""
+    if len(message.content) != 1 or not isinstance(message.content[0], UnknownBlock):
+        return False
+    wire = own_raw(NAME, message.content[0].raw)
+    return _opened(Fields(NAME, wire, "$"))[0] not in ROLES and bool(wire) and _is_message(wire)
+
+
+def _is_message(wire: JsonObject) -> bool:
+    return "lc" in wire or "data" in wire or "content" in wire
+
+
+def _write_spoken(block: Block, path: str, account: Account) -> Any:
+    if isinstance(block, ToolUseBlock) and block.executor == "client":
+        account.block(path, block)
+        return None
+    return write_block(block, path, account)
+
+
+def _as_string(content: list[Any], message: Message) -> Any:
+    """Content as a string where it was one, or is nothing else."""
+    raw = message.metadata.provider_raw or {}
+    was_string = NAME not in raw or form_of(NAME, raw).get("content") == "string"
+    match content:
+        case [] if was_string:
+            return ""
+        case [{"type": "text", "text": str(text), **rest}] if text and not rest and was_string:
+            return text
+    return content
+
+
+def _write_results(draft: Draft, number: int) -> Iterator[JsonObject]:
+    message, account = draft.messages[number], draft.account(number)
+    form = form_of(NAME, message.metadata.provider_raw)
+    for path, block in draft.results(number):
+        content = write_output(block, form.get("content"), path, account)
+        data: JsonObject = {"content": content, "tool_call_id": block.tool_use_id}
+        data |= present(name=block.tool_name, id=message.id)
+        status = "error" if block.is_error else form.get("status", "success")
+        yield _closed(message, {**data, **present(status=status or None)})
+
+
+def _write_answer(draft: Draft, number: int) -> JsonObject:
+    message = draft.messages[number]
+    known = message.metadata
+    writer = _Answer(message)
+    content = [part for part in draft.parts(number, writer.part) if part is not _LISTED]
+    data: JsonObject = {"content": _as_string(content, message)}
+    data |= present(name=message.name, id=message.id)
+    data |= {"tool_calls": writer.calls, "invalid_tool_calls": writer.invalid}
+    if writer.signatures:
+        data["additional_kwargs"] = {SIGNATURES: writer.signatures}
+    data["response_metadata"] = _write_provenance(known, writer, draft.issuer, content)
+    data |= present(usage_metadata=_write_usage(known.usage, draft.account(number)))
+    return data
+
+
+_LISTED = object()
+"""Stands for a call that is in a list beside the content."""
+
+
+class _Answer:
+    """The calls of an answer, which stand beside its content."""
+
+    def __init__(self, message: Message) -> None:
+        self.calls: list[JsonObject] = []
+        self.invalid: list[JsonObject] = []
+        self.signatures: JsonObject = {}
+        self.standard = not _is_plain(message)
+
+    def part(self, block: Block, path: str, account: Account) -> Any:
+        if not isinstance(block, ToolUseBlock) or block.executor != "client":
+            return write_block(block, path, account)
+        form = form_of(NAME, block.raw)
+        invalid = _is_invalid(block)
+        call: JsonObject = {"name": block.name, "args": block.input, "id": block.id}
+        if invalid:
+            call["args"] = write_arguments(NAME, block, path)
+            call |= {} if form.get("invalid") else {"error": None}
+        if not form.get("untyped"):
+            call["type"] = "invalid_tool_call" if invalid else "tool_call"
+        call = with_rest(NAME, block.raw, call)
+        (self.invalid if invalid else self.calls).append(call)
+        if block.signature is not None:
+            self.signatures[block.id] = block.signature
+        return self._repeated(block, form, invalid)
+
+    def _repeated(self, block: ToolUseBlock, form: JsonObject, invalid: bool) -> Any:
+        """The call as a block of the content, where it is one there."""
+        wire = form.get("block")
+        if isinstance(wire, dict):
+            key = "input" if wire.get("type") == "tool_use" else "args"
+            given = wire.get(key)
+            same_input = not isinstance(given, dict) or same(given, block.input) or invalid
+            return {**wire, "id": block.id, "name": block.name} | (
+                {} if same_input else {key: block.input}
+            )
+        if not self.standard or invalid or form.get("listed"):
+            return _LISTED
+        return {"type": "tool_call", "id": block.id, "name": block.name, "args": block.input}
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether it is at most one plain text with calls behind it; a string and a list hold that."""
+    texts = 1 if message.content and isinstance(message.content[0], TextBlock) else 0
+    first = message.content[0] if texts else None
+    is_bare = first is None or first == TextBlock(getattr(first, "text", ""))
+    rest = message.content[texts:]
+    return is_bare and all(isinstance(b, ToolUseBlock) and b.executor == "client" for b in rest)
+
+
+def _is_invalid(block: ToolUseBlock) -> bool:
+    """Whether its arguments were no JSON; such a call is never run."""
+    if form_of(NAME, block.raw).get("invalid"):
+        return True
+    text = block.raw_arguments
+    if text is None:
+        return False
+    told = recover(text)
+    return told.mode != "strict" and same(told.input, block.input)
+
+
+def _write_provenance(
+    known: MessageMetadata, writer: _Answer, issuer: str | None, content: list[Any]
+) -> JsonObject:
+    form = form_of(NAME, known.provider_raw)
+    key = form.get("stop")
+    out = present(
+        model_provider=MAKERS.word(known.provider, known.protocol or issuer),
+        model_name=name_of(known),
+        id=known.response_id,
+    )
+    word = _stop_word(known)
+    if word is not None:
+        anthropic = known.protocol == "anthropic"
+        out[key if key in STOP_KEYS else STOP_KEYS[0 if anthropic else 1]] = word
+    if NAME not in (known.provider_raw or {}) and writer.standard and content:
+        out["output_version"] = "v1"
+    return out
+
+
+def _stop_word(known: MessageMetadata) -> str | None:
+    """The provider's own word while it means the same, else one that everybody knows."""
+    if known.stop_reason is None:
+        return None
+    word = known.raw_stop_reason
+    if isinstance(word, str) and STOP_REASONS.get(word, StopReason.OTHER) is known.stop_reason:
+        return word
+    return STOP_WORDS.get(known.stop_reason)
+
+
+def _write_usage(usage: Usage | None, account: Account) -> JsonObject | None:
+    """The three counts that LangChain demands, and those inside of them."""
+    if usage is None:
+        return None
+    form = form_of(NAME, usage.raw)
+    prompt, total = form.get("prompt"), form.get("total")
+    out = present(
+        input_tokens=prompt if isinstance(prompt, int) else usage.prompt_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=total if isinstance(total, int) else usage.total_tokens,
+    )
+    if total == "none":
+        out.pop("total_tokens", None)
+    if NAME not in (usage.raw or {}) and not {"input_tokens", "output_tokens"} <= out.keys():
+        place = f"{account.path}.metadata.usage"
+        account.lost(place, "a count that is not known as 0", "info", "approximated")
+        out = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **out}
+    given = present(
+        cache_creation=usage.cache_creation_input_tokens, cache_read=usage.cached_input_tokens
+    )
+    made = present(reasoning=usage.reasoning_tokens)
+    if given:
+        out["input_token_details"] = given
+    if made:
+        out["output_token_details"] = made
+    return with_rest(NAME, usage.raw, out)
+
+
+_EVERY: JsonObject = {
+    "content": "",
+    "additional_kwargs": {},
+    "response_metadata": {},
+    "name": None,
+    "id": None,
+}
+_DEFAULTS: dict[str, JsonObject] = {
+    "system": _EVERY,
+    "human": _EVERY,
+    "ai": {**_EVERY, "tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
+    "tool": {**_EVERY, "artifact": None, "status": "success"},
+}
+"""What `messages_to_dict` writes in any case."""
+
+
+def _closed(message: Message, data: JsonObject) -> JsonObject:
+    """The message in the way that it was written; else as `messages_to_dict` writes it."""
+    raw = message.metadata.provider_raw or {}
+    form = form_of(NAME, raw)
+    kind = TYPES[message.role]
+    type_ = form.get("type") if isinstance(form.get("type"), str) else kind
+    if NAME not in raw:
+        return {"type": kind, "data": {**_DEFAULTS[kind], "type": kind, **data}}
+    for name in ("tool_calls", "invalid_tool_calls", "response_metadata"):
+        if not data.get(name):
+            data.pop(name, None)
+    data = with_rest(NAME, raw, data)
+    if form.get("style") == "dict":
+        return {"type": type_, "data": {**data, "type": type_}}
+    outside = data.pop("", None)
+    if isinstance(outside, dict):
+        return {**outside, "kwargs": {**data, "type": type_}}
+    return {**data, "type": type_}
+
+
+VIEW = View(NAME, read, write)

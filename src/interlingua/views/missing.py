@@ -1,0 +1,194 @@
+"""What is missing of messages once a view has written them, told by reading its wire again.
+
+The messages of other libraries have many places, some of which say two things or half of one. So a
+writer only tells which blocks it left out, and which message each of its own was made of; all the
+rest that reading does not give back is found here and put into the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from interlingua.arguments import recover, to_text
+from interlingua.losses import LossKind, Report, Severity
+from interlingua.model.base import Value, _defaults, same
+from interlingua.model.blocks import (
+    TYPE_OF,
+    Block,
+    Source,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.message import Message
+from interlingua.model.metadata import MessageMetadata
+from interlingua.views.account import _MINOR_FIELDS, Account
+from interlingua.views.base import Written
+
+Read = Callable[[Any], tuple[Message, ...]]
+WriteBlock = Callable[[Block, str, Account], Any]
+
+
+class Entry(NamedTuple):
+    """Which of the messages, and which of its blocks, one message of the wire was made of."""
+
+    number: int
+    blocks: tuple[int, ...]
+
+
+class Draft:
+    """What a writer of a library's messages has done so far."""
+
+    def __init__(self, view: str, messages: Iterable[Message], issuer: str | None) -> None:
+        self.report = Report(view)
+        self.messages = tuple(messages)
+        self.issuer = issuer
+        self.entries: list[Entry] = []
+
+    def account(self, number: int) -> Account:
+        return Account(self.report, f"$[{number}]", self.messages[number], self.issuer)
+
+    def add(self, number: int, blocks: Iterable[int]) -> None:
+        """One more message of the wire, in the order in which they are read."""
+        self.entries.append(Entry(number, tuple(blocks)))
+
+    def parts(self, number: int, write: WriteBlock) -> list[Any]:
+        """What a message's blocks are written as, all in one message of the wire."""
+        account, parts, kept = self.account(number), [], []
+        for place, block in enumerate(self.messages[number].content):
+            part = write(block, f"{account.path}.content[{place}]", account)
+            if part is not None:
+                parts.append(part)
+                kept.append(place)
+        self.add(number, kept)
+        return parts
+
+    def results(self, number: int) -> list[tuple[str, ToolResultBlock]]:
+        """The results of a tool message with their places, each a message of its own."""
+        account, message = self.account(number), self.messages[number]
+        found: list[tuple[str, ToolResultBlock]] = []
+        for place, block in enumerate(message.content):
+            path = f"{account.path}.content[{place}]"
+            if isinstance(block, ToolResultBlock):
+                found.append((path, block))
+                self.add(number, (place,))
+            else:
+                account.block(path, block)
+        if not found:
+            account.lost(account.path, "a tool message without a result", "error")
+        if len(found) > 1:
+            reason = "one message for each result"
+            account.lost(f"{account.path}.content", reason, kind="approximated")
+        return found
+
+    def written(self, wire: Any, read: Read) -> Written:
+        """The wire, with all that is missing in the report."""
+        again = read(wire)
+        seen: set[int] = set()
+        for entry, message in zip(self.entries, again, strict=True):
+            account = self.account(entry.number)
+            _Missing(account, first=entry.number not in seen).message(entry, message)
+            seen.add(entry.number)
+        return Written(wire, self.report)
+
+
+class _Missing:
+    """Goes through one message and what it reads as; `first` of all that were made of it."""
+
+    def __init__(self, account: Account, first: bool) -> None:
+        self.account = account
+        self.first = first
+        self.view = account.report.target
+        self.dropped = {loss.path for loss in account.report if loss.kind == "dropped"}
+
+    def message(self, entry: Entry, again: Message) -> None:
+        message, path = self.account.owner, self.account.path
+        assert message is not None
+        kept = [(f"{path}.content[{number}]", message.content[number]) for number in entry.blocks]
+        self.blocks(kept, again.content, f"{path}.content")
+        if self.first:
+            self.fields(message, again, path, {"content", "metadata"})
+            self.metadata(message, again.metadata, f"{path}.metadata")
+
+    def metadata(self, message: Message, again: MessageMetadata, path: str) -> None:
+        known, aside = message.metadata, set()
+        answered = {getattr(block, "tool_use_id", None) for block in message.content}
+        if known.parent_tool_use_id in answered:
+            aside.add("parent_tool_use_id")
+        if _bare(known.model, known.provider) == _bare(again.model, again.provider):
+            aside.add("model")
+        self.fields(known, again, path, aside, "info")
+
+    def blocks(self, kept: Sequence[tuple[str, Value]], again: Sequence[Value], path: str) -> None:
+        if len(kept) != len(again):
+            kind: LossKind = "approximated" if again else "dropped"
+            self.account.lost(path, f"{self.view} says it in another number of pieces", kind=kind)
+            return
+        for (place, block), read in zip(kept, again, strict=True):
+            self.value(block, read, place)
+
+    def value(
+        self, value: Value, again: Value, path: str, severity: Severity | None = None
+    ) -> None:
+        if type(value) is not type(again):
+            block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
+            reason = f"reads as {getattr(again, 'type', 'something else')}"
+            self.account.lost(path, reason, kind="downgraded", block=block)
+        elif isinstance(value, Source) and not same(value, again):
+            self.account.lost(path, f"{self.view} has another source", kind="approximated")
+        elif not isinstance(value, UnknownBlock):
+            self.fields(value, again, path, severity=severity)
+
+    def fields(
+        self,
+        value: Value,
+        again: Value,
+        path: str,
+        aside: Iterable[str] = (),
+        severity: Severity | None = None,
+    ) -> None:
+        defaults = _defaults(type(value))
+        for name in value.__struct_fields__:
+            item, other = getattr(value, name), getattr(again, name)
+            place = f"{path}.{name}"
+            if name in aside or same(item, defaults[name]):
+                continue
+            if name in ("raw", "provider_raw"):
+                self.account.raw(item, place, severity or "warning")
+            elif isinstance(item, Value) and isinstance(other, Value):
+                self.value(item, other, place, severity)
+            elif isinstance(item, tuple) and item and isinstance(item[0], Value):
+                self.tuple(item, other, place)
+            elif not same(item, other) and not _is_spelling(value, name):
+                gone = same(other, defaults[name])
+                self.leaf(place, name, gone, severity, value)
+
+    def tuple(self, items: Sequence[Value], again: Sequence[Value], path: str) -> None:
+        numbered = [(f"{path}[{number}]", item) for number, item in enumerate(items)]
+        kept = [(place, item) for place, item in numbered if place not in self.dropped]
+        if kept or again:
+            self.blocks(kept, again, path)
+
+    def leaf(
+        self, path: str, name: str, gone: bool, severity: Severity | None, value: Value
+    ) -> None:
+        minor: Severity = "info" if name in _MINOR_FIELDS else "warning"
+        if name == "status":
+            severity = "warning"
+        reason = f"{self.view} has no {name}" if gone else f"{self.view} has another {name}"
+        block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
+        kind: LossKind = "dropped" if gone else "approximated"
+        self.account.lost(path, reason, severity or minor, kind, block)
+
+
+def _bare(model: str | None, provider: str | None) -> str | None:
+    return None if model is None else model.removeprefix(f"{provider}:")
+
+
+def _is_spelling(value: Value, name: str) -> bool:
+    """Whether it is the text of arguments that says no more than the input does."""
+    if name != "raw_arguments" or not isinstance(value, ToolUseBlock):
+        return False
+    text = value.raw_arguments or ""
+    return not same(recover(text).input, value.input) or text == to_text(value.input)
