@@ -20,7 +20,7 @@ from interlingua.retell import retell
 from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
 
 CANONICAL = "canonical"
-VIEW_NAMES = ("flat", "parts", "camel", "openai-ui")
+VIEW_NAMES = ("flat", "parts", "camel", "openai-ui", "pydantic-ai", "langchain")
 """Known without loading the views."""
 
 
@@ -40,7 +40,8 @@ def load(name: str, kind: str) -> None:
 def read(
     data: Any, source: str, kind: str, model: str | None = None, stream: bool | None = None
 ) -> Request | Response:
-    """JSON of any format, parsed or not, as a request (messages alone are one) or a response."""
+    """JSON of any format, parsed or not, as a request (messages alone are one) or a response; for
+    the view of a library its own objects as well."""
     if source in dialects():
         reader = dialect(source)
         if kind == "request":
@@ -48,8 +49,9 @@ def read(
         return reader.read_response(data)
     if source in VIEW_NAMES:
         from interlingua.views import view
+        from interlingua.views.objects import plain_of
 
-        plain = parse(data, f"{source} view")
+        plain = parse(plain_of(data), f"{source} view")
         if kind == "request":
             return view(source).read_request(plain)
         return view(source).read_response(plain)
@@ -142,8 +144,9 @@ def detect(data: Any, kind: Kind | None = None) -> Detected:
     Raises `DetectError` with the candidates when several fit equally well, or none does."""
     from interlingua.dialects.detect import candidates
     from interlingua.views.detect import guesses
+    from interlingua.views.objects import plain_of
 
-    parsed = parse(data, "JSON")
+    parsed = parse(plain_of(data), "JSON")
     views = [
         Detected(each.view, "response" if each.is_answer else "request", each.evidence, each.score)
         for each in guesses(parsed)

@@ -9,6 +9,13 @@ from __future__ import annotations
 from interlingua.errors import DetectError
 from interlingua.views import camel, flat, langchain, openai_ui, parts, pydantic_ai
 from interlingua.views.base import Written
+from interlingua.views.objects import (
+    Objects,
+    from_langchain,
+    from_pydantic_ai,
+    to_langchain,
+    to_pydantic_ai,
+)
 from interlingua.views.view import View
 
 VIEWS: dict[str, View] = {
@@ -31,4 +38,14 @@ def view(name: str) -> View:
     return VIEWS[name]
 
 
-__all__ = ["VIEWS", "View", "Written", "view"]
+__all__ = [
+    "VIEWS",
+    "Objects",
+    "View",
+    "Written",
+    "from_langchain",
+    "from_pydantic_ai",
+    "to_langchain",
+    "to_pydantic_ai",
+    "view",
+]

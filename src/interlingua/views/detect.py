@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from interlingua.views.camel_blocks import BLOCKS as CAMEL_BLOCKS
 from interlingua.views.flat import ROLES as FLAT_ROLES
 from interlingua.views.flat_parts import PARTS as FLAT_PARTS
+from interlingua.views.langchain import ROLES as LANGCHAIN_ROLES
 from interlingua.views.openai_ui import ROLES as UI_ROLES
 from interlingua.views.parts import KINDS
 from interlingua.views.parts import ROLES as PARTS_ROLES
@@ -22,6 +23,15 @@ class Sign(NamedTuple):
     holds: Callable[[Messages], bool]
 
 
+class Shape(NamedTuple):
+    """How to know every message of a library, and an answer among them."""
+
+    view: str
+    says: str
+    holds: Callable[[dict[str, Any]], bool]
+    is_answer: Callable[[dict[str, Any]], bool]
+
+
 class Guess(NamedTuple):
     """A view that fits, and why. `is_answer`: it is one message, and a model's."""
 
@@ -33,6 +43,23 @@ class Guess(NamedTuple):
 
 def guesses(data: Any) -> list[Guess]:
     """All views that fit."""
+    return [*_libraries(data), *_guesses(data)]
+
+
+def _libraries(data: Any) -> list[Guess]:
+    """Libraries in whose shape every single message is."""
+    items = data if isinstance(data, list) else [data]
+    if not items or not all(isinstance(item, dict) for item in items):
+        return []
+    fitting = [shape for shape in SHAPES if all(shape.holds(item) for item in items)]
+    is_answer = not isinstance(data, list)
+    return [
+        Guess(shape.view, (shape.says,), 20, is_answer and shape.is_answer(data))
+        for shape in fitting
+    ]
+
+
+def _guesses(data: Any) -> list[Guess]:
     context = isinstance(data, dict) and "messages" in data
     messages = data["messages"] if context else [data] if isinstance(data, dict) else data
     if not _are_messages(messages):
@@ -136,4 +163,35 @@ SIGNS: tuple[Sign, ...] = (
         lambda messages: any("function" in call for call in _calls(messages)),
     ),
     Sign("openai-ui", 2, "plain messages", lambda m: _plain(m, UI_ROLES, ("text", None))),
+)
+
+
+def _is_pydantic_ai(item: dict[str, Any]) -> bool:
+    return item.get("kind") in ("request", "response") and isinstance(item.get("parts"), list)
+
+
+def _is_langchain(item: dict[str, Any]) -> bool:
+    match item:
+        case {"lc": int(), "id": ["langchain" | "langchain_core", *_], "kwargs": {"content": _}}:
+            return True
+        case {"type": str(word), "data": {"content": _}}:
+            return word in LANGCHAIN_ROLES
+        case {"type": str(word), "content": _, "response_metadata": _}:
+            return word in LANGCHAIN_ROLES
+    return False
+
+
+SHAPES: tuple[Shape, ...] = (
+    Shape(
+        "pydantic-ai",
+        "requests and responses made of parts",
+        _is_pydantic_ai,
+        lambda item: item["kind"] == "response",
+    ),
+    Shape(
+        "langchain",
+        "messages of LangChain",
+        _is_langchain,
+        lambda item: item["type"] == "ai" or "AIMessage" in item.get("id", ()),
+    ),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from interlingua.arguments import recover, to_text
+from interlingua.errors import ReadError
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import (
@@ -84,7 +85,11 @@ class Draft:
 
     def written(self, wire: Any, read: Read) -> Written:
         """The wire, with all that is missing in the report."""
-        again = read(wire)
+        try:
+            again = read(wire)
+        except ReadError as odd:  # somebody wrote into what is remembered of a wire
+            self.report.add("approximated", "$", f"it cannot be read again: {odd}")
+            return Written(wire, self.report)
         seen: set[int] = set()
         for entry, message in zip(self.entries, again, strict=True):
             account = self.account(entry.number)

@@ -536,6 +536,7 @@ def _write_citation(citation: Citation) -> JsonObject:
     else:
         source = {**present(document_id=citation.file_id), **source, "kind": "document"}
     anchor = None
-    if citation.start is not None and citation.end is not None:
-        anchor = {"start": citation.start, "end": citation.end, "kind": "content"}
+    start, end = citation.start, citation.end
+    if start is not None and end is not None and 0 <= start < end:  # it refuses any other
+        anchor = {"start": start, "end": end, "kind": "content"}
     return {"sources": [source], **present(anchor=anchor)}

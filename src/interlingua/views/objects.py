@@ -1,0 +1,127 @@
+"""The objects of other libraries: taken where their JSON is, and given where it is wanted.
+
+No library is imported before its objects are asked for; whoever hands over such objects has
+imported it already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from interlingua.losses import Report
+from interlingua.model import codec
+from interlingua.model.message import Message
+
+
+class Objects(list[Any]):
+    """The messages of a library as it wants them, and in `report` what they could not say."""
+
+    def __init__(self, items: Iterable[Any], report: Report) -> None:
+        super().__init__(items)
+        self.report = report
+
+
+class Library(NamedTuple):
+    """`module` is what the names of its modules begin with; `dump` makes JSON of a list of its
+    objects, and `load` the other way round."""
+
+    view: str
+    module: str
+    dump: Callable[[list[Any]], Any]
+    load: Callable[[Any], list[Any]]
+
+
+def plain_of(data: Any) -> Any:
+    """JSON of objects that are some library's; anything else as it is."""
+    library = _library_of(data)
+    return data if library is None else library.dump(_listed(data))
+
+
+def view_of(data: Any) -> str | None:
+    """The view for the library whose objects they are; None for what is no library's."""
+    library = _library_of(data)
+    return None if library is None else library.view
+
+
+def _listed(data: Any) -> list[Any]:
+    return list(data) if isinstance(data, (list, tuple)) else [data]
+
+
+def _library_of(data: Any) -> Library | None:
+    first = data[0] if isinstance(data, (list, tuple)) and data else data
+    roots = {cls.__module__.partition(".")[0] for cls in type(first).__mro__}
+    return next((each for each in LIBRARIES.values() if each.module in roots), None)
+
+
+def _of(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
+
+
+def _given(view: str, messages: Iterable[Message], issuer: str | None) -> Objects:
+    from interlingua.views import VIEWS
+
+    wire, report = VIEWS[view].write(messages, issuer)
+    return Objects(LIBRARIES[view].load(wire), report)
+
+
+def _taken(view: str, data: Any) -> tuple[Message, ...]:
+    from interlingua.views import VIEWS
+
+    return VIEWS[view].read(plain_of(data))
+
+
+# pydantic-ai
+
+
+def _dump_pydantic_ai(objects: list[Any]) -> Any:
+    adapter = _of("pydantic_ai.messages", "ModelMessagesTypeAdapter")
+    return adapter.dump_python(objects, mode="json")
+
+
+def _load_pydantic_ai(wire: Any) -> list[Any]:
+    adapter = _of("pydantic_ai.messages", "ModelMessagesTypeAdapter")
+    loaded: list[Any] = adapter.validate_json(codec.dumps(wire))
+    return loaded
+
+
+def to_pydantic_ai(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of `ModelRequest` and `ModelResponse`, as `message_history` takes it."""
+    return _given("pydantic-ai", messages, issuer)
+
+
+def from_pydantic_ai(data: Any) -> tuple[Message, ...]:
+    """What `result.all_messages()` gives, or the JSON of it."""
+    return _taken("pydantic-ai", data)
+
+
+# LangChain
+
+
+def _dump_langchain(objects: list[Any]) -> Any:
+    return _of("langchain_core.messages", "messages_to_dict")(objects)
+
+
+def _load_langchain(wire: Any) -> list[Any]:
+    loaded: list[Any] = _of("langchain_core.messages", "messages_from_dict")(wire)
+    return loaded
+
+
+def to_langchain(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of `BaseMessage`, as `model.invoke` takes it."""
+    return _given("langchain", messages, issuer)
+
+
+def from_langchain(data: Any) -> tuple[Message, ...]:
+    """Messages of LangChain, or the JSON of them."""
+    return _taken("langchain", data)
+
+
+LIBRARIES: dict[str, Library] = {
+    each.view: each
+    for each in (
+        Library("pydantic-ai", "pydantic_ai", _dump_pydantic_ai, _load_pydantic_ai),
+        Library("langchain", "langchain_core", _dump_langchain, _load_langchain),
+    )
+}
