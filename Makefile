@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
 BROWSER := $(VENV)/.installed-browser
+LIBRARIES ?= .venv-libraries
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
 
@@ -17,7 +18,7 @@ PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges bench docs fmt clean
+.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries bench docs fmt clean
 
 venv: $(DEV)
 
@@ -81,6 +82,15 @@ judges: $(DEV)
 		opentelemetry-util-genai
 	-npm install --silent --no-audit --no-fund --prefix $(VENV)/judges ai@7 zod @ag-ui/client@1
 	$(BIN)/python -m pytest -q -rs tests/transcripts/test_judges.py tests/transcripts/test_judges_otel.py
+
+# What other libraries make of the messages that we write for them, and all recorded traffic through
+# each; they are large, so they have an environment of their own.
+libraries:
+	test -x $(LIBRARIES)/bin/python || $(PYTHON) -m venv $(LIBRARIES)
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+		pytest hypothesis pydantic-ai-slim langchain-core
+	INTERLINGUA_EVERY=1 $(LIBRARIES)/bin/python -m pytest -q -rs \
+		tests/views/test_real_libraries.py tests/views/test_libraries.py
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements

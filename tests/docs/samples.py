@@ -26,7 +26,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 RUN = ("python", "sh", "console")
-HEAVY = {"daft", "datasets", "duckdb", "pandas", "polars", "pyarrow", "pyspark", "ray"}
+HEAVY = {
+    *("daft", "datasets", "duckdb", "pandas", "polars", "pyarrow", "pyspark", "ray"),
+    *("agents", "langchain_core", "llama_index", "llm", "pydantic_ai"),
+}
 """Packages that pages use and that tests can do without: their samples are skipped, with words,
 where they are not installed."""
 SHOWN = ("text", "json", "toml", "sql", "mermaid", "yaml", "ini", "dockerfile")

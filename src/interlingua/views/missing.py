@@ -85,17 +85,26 @@ class Draft:
 
     def written(self, wire: Any, read: Read) -> Written:
         """The wire, with all that is missing in the report."""
-        try:
-            again = read(wire)
-        except ReadError as odd:  # somebody wrote into what is remembered of a wire
-            self.report.add("approximated", "$", f"it cannot be read again: {odd}")
-            return Written(wire, self.report)
+        again = self._read_again(wire, read)
         seen: set[int] = set()
         for entry, message in zip(self.entries, again, strict=True):
             account = self.account(entry.number)
             _Missing(account, first=entry.number not in seen).message(entry, message)
             seen.add(entry.number)
         return Written(wire, self.report)
+
+    def _read_again(self, wire: Any, read: Read) -> tuple[Message, ...]:
+        """What the wire reads as; the messages themselves where somebody wrote into what they
+        remember of a wire, so that it is none any more."""
+        try:
+            again = read(wire)
+            if len(again) == len(self.entries):
+                return again
+            odd = f"{len(again)} messages in place of {len(self.entries)}"
+        except ReadError as error:
+            odd = str(error)
+        self.report.add("approximated", "$", f"it is read otherwise: {odd}", "error")
+        return tuple([self.messages[entry.number] for entry in self.entries])
 
 
 class _Missing:
