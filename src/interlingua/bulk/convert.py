@@ -1,0 +1,253 @@
+"""One part of a run: its rows converted, those that cannot be read put aside."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlingua.bulk.files import PARQUET, Part, suffix_of
+from interlingua.bulk.rows import Converted, Row
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Loss
+from interlingua.packed import packed
+
+if TYPE_CHECKING:
+    from interlingua.models.profile import Profile
+
+CANONICAL = "canonical"
+REASONS = 1000
+"""Different reasons for losses that are told apart; more of them are counted by kind alone."""
+_encode = msgspec.json.Encoder().encode
+
+
+class Job(msgspec.Struct, frozen=True):
+    """How to convert: the arguments of `il.convert`. Without a `source` or a `kind`, each row tells
+    its own."""
+
+    target: str
+    source: str = "auto"
+    kind: str | None = None
+    model: str | None = None
+
+
+class Bad(msgspec.Struct, frozen=True):
+    """A row that cannot be read; `line` counts from 1, in its part and then in its file."""
+
+    line: int
+    reason: str
+    row: Any = None
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What became of a part."""
+
+    rows: int
+    lines: int
+    """Blank ones too."""
+    bad: list[Bad] = []
+    losses: dict[str, int] = {}
+    """By kind."""
+    reasons: list[tuple[str, str, int]] = []
+    """Kind, reason, and how often."""
+
+
+class _Tally:
+    """What is counted while rows go by."""
+
+    def __init__(self) -> None:
+        self.rows = self.lines = 0
+        self.bad: list[Bad] = []
+        self.losses: Counter[tuple[str, str]] = Counter()
+
+    def flaw(self, problem: str, row: Any) -> None:
+        self.bad.append(Bad(self.lines, problem, row))
+
+    def lost(self, losses: Iterable[Loss]) -> None:
+        for loss in losses:
+            self.losses[loss.kind, loss.reason] += 1
+
+    def done(self) -> Done:
+        kinds: Counter[str] = Counter()
+        for (kind, _), count in self.losses.items():
+            kinds[kind] += count
+        common = [(kind, why, n) for (kind, why), n in self.losses.most_common(REASONS)]
+        return Done(self.rows, self.lines, self.bad, dict(kinds), common)
+
+
+def convert_part(part: Part, job: Job, path: Path) -> Done:
+    """Convert a part into a file. The file is there whole, or not at all."""
+    tally = _Tally()
+    made = path.with_name(f".{path.name}.making")
+    with few_collections():
+        if suffix_of(path) == PARQUET:
+            _write_table(part, job, made, tally)
+        else:
+            _write_lines(part, job, made, tally)
+    made.replace(path)
+    return tally.done()
+
+
+def _write_lines(part: Part, job: Job, path: Path, tally: _Tally) -> None:
+    out = BytesIO()
+    for done in _converted(part, job, tally):
+        out.write(done.wire)
+        out.write(b"\n")
+    name = path.name.removesuffix(".making")
+    path.write_bytes(packed(out.getvalue(), name) if out.tell() else b"")
+
+
+def _write_table(part: Part, job: Job, path: Path, tally: _Tally) -> None:
+    from interlingua import arrow
+    from interlingua.bulk import tables
+
+    if job.target == CANONICAL:
+        values = _values(part, job, tally)
+        tables.write(path, arrow.SCHEMA, arrow.to_batches(values, trusted=True))
+    else:
+        tables.write(path, tables.WIRE, _wire_batches(_converted(part, job, tally)))
+
+
+def _wire_batches(rows: Iterable[Converted]) -> Iterator[Any]:
+    from interlingua.bulk import tables
+
+    waiting: list[Converted] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == tables.ROWS:
+            yield tables.wire_batch(waiting)
+            waiting = []
+    if waiting:
+        yield tables.wire_batch(waiting)
+
+
+# Rows
+
+
+def _rows(part: Part, tally: _Tally) -> Iterator[Row]:
+    """The rows of a part, each counted."""
+    if suffix_of(part.path) == PARQUET:
+        from interlingua.bulk.tables import rows_of
+
+        for row in rows_of(part.path, part.number):
+            tally.lines += 1
+            tally.rows += 1
+            yield row
+        return
+    for line in BytesIO(_data(part)):
+        tally.lines += 1
+        if not line.isspace():
+            tally.rows += 1
+            yield Row(wire=line)
+
+
+def _data(part: Part) -> bytes:
+    if part.data is not None:
+        return part.data
+    with part.path.open("rb") as file:
+        file.seek(part.start)
+        return file.read(part.size)
+
+
+def _values(part: Part, job: Job, tally: _Tally) -> Iterator[Any]:
+    """Rows as canonical values."""
+    for row in _rows(part, tally):
+        try:
+            yield _value(row, job)[0]
+        except InterlinguaError as odd:
+            tally.flaw(str(odd), _text(row.wire))
+
+
+def _converted(part: Part, job: Job, tally: _Tally) -> Iterator[Converted]:
+    """Rows as bodies of the target."""
+    for row in _rows(part, tally):
+        try:
+            done = _convert(row, job)
+        except InterlinguaError as odd:
+            tally.flaw(str(odd), _text(row.wire))
+        else:
+            tally.lost(done.losses)
+            yield done
+
+
+def _convert(row: Row, job: Job) -> Converted:
+    from interlingua import formats
+    from interlingua.translate import convert
+
+    if row.value is None and row.problem is None and row.wire is not None:
+        source, kind = _told(row.wire, job)
+        written = convert(
+            row.wire, source, job.target, kind, job.model, profile=_taken(job.model, job.target)
+        )
+    else:
+        value, source = _value(row, job)
+        profile = _taken(job.model, job.target)
+        written = formats.write(_said(value), job.target, source, job.model, profile)
+    return Converted(written.json(), written.model, written.report.losses)
+
+
+def _value(row: Row, job: Job) -> tuple[Any, str]:
+    """What a row says, and the format that it was in."""
+    from interlingua import formats
+
+    if row.problem is not None or (row.value is None and row.wire is None):
+        raise BadRowError(row.problem or "nothing is in it")
+    if row.value is not None:
+        return row.value, CANONICAL
+    source, kind = _told(row.wire, job)
+    return formats.read(row.wire, source, kind, job.model), source
+
+
+class BadRowError(InterlinguaError):
+    """A row of a table in which no conversation can be found."""
+
+
+def _said(value: Any) -> Any:
+    """A session or a transcript as the request that goes on with it."""
+    from interlingua.model.base import Value
+    from interlingua.model.exchange import Request
+
+    if isinstance(value, Value):
+        return value
+    messages = getattr(value, "live", value.messages)
+    model = value.row.active_model if hasattr(value, "row") else next(iter(value.models[-1:]), None)
+    name = None if model is None else model.partition(":")[2] or model
+    return Request(tuple(messages), name, tuple(getattr(value, "tools", ())))
+
+
+def _told(wire: Any, job: Job) -> tuple[str, Any]:
+    if job.source != "auto":
+        return job.source, job.kind or "request"
+    from interlingua.formats import detect
+
+    found = detect(wire, job.kind)  # type: ignore[arg-type]  # checked by the caller
+    return found.dialect, found.kind
+
+
+def _text(wire: bytes | dict[str, Any] | None) -> Any:
+    return wire.decode(errors="backslashreplace").rstrip("\n") if isinstance(wire, bytes) else wire
+
+
+@lru_cache(1)
+def _taken(model: str | None, target: str) -> Profile | None:
+    from interlingua.providers.profiles import taken_here
+
+    return taken_here(model, target) if model else None
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Converting makes many objects and no circles: garbage is looked for less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(20_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,114 @@
+"""Which files are read, and into which parts they are cut: the same parts every time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from glob import glob, has_magic
+from pathlib import Path
+from typing import NamedTuple
+
+from interlingua import packed
+from interlingua.bulk.errors import BulkError
+
+SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
+"""How the names of files end that hold a conversation in each row."""
+PARQUET = ".parquet"
+PART = 8 * 1024 * 1024
+"""Bytes of lines in a part, at the least; a longer line is a part alone."""
+
+
+class Part(NamedTuple):
+    """Some rows of a file: bytes of it, or lines that were cut out of a packed one, or a group of
+    rows of a Parquet file."""
+
+    path: Path
+    number: int
+    size: int
+    """Bytes, as far as a bar that grows is concerned."""
+    start: int = 0
+    data: bytes | None = None
+
+
+def suffix_of(name: str | os.PathLike[str]) -> str | None:
+    """How a name ends that is one of a bulk file; None for any other."""
+    lower = os.fspath(name).lower()
+    return next((each for each in SUFFIXES if lower.endswith(each)), None)
+
+
+def stem_of(path: Path) -> str:
+    return path.name[: len(path.name) - len(suffix_of(path) or path.suffix)]
+
+
+def found(names: Iterable[str], aside: Path) -> list[Path]:
+    """The files that are meant by files, folders and patterns, each once, in order; none that lies
+    in the folder `aside`, where the output goes."""
+    files: dict[Path, None] = {}
+    outside = aside.resolve()
+    for name in names:
+        these = [each for each in _found(name) if not each.resolve().is_relative_to(outside)]
+        if not these:
+            raise BulkError(f"{name}: no file of {', '.join(SUFFIXES)} is there")
+        files.update(dict.fromkeys(these))
+    return list(files)
+
+
+def _found(name: str) -> Iterator[Path]:
+    path = Path(name)
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from sorted(each for each in path.rglob("*") if _is_wanted(each, path))
+    elif has_magic(name):
+        for each in sorted(glob(name, recursive=True)):
+            if os.path.isfile(each):
+                yield Path(each)
+
+
+def _is_wanted(path: Path, folder: Path) -> bool:
+    """Names that begin with a dot or an underscore are a program's own, as everywhere."""
+    inside = path.relative_to(folder).parts
+    own = any(part.startswith((".", "_")) for part in inside)
+    return not own and suffix_of(path) is not None and path.is_file()
+
+
+def parts_of(path: Path, size: int = PART) -> Iterator[Part]:
+    if suffix_of(path) == PARQUET:
+        return _row_groups(path)
+    with path.open("rb") as file:
+        head = file.read(4)
+    return _cut(path, size) if packed.is_packed(head) else _stretches(path, size)
+
+
+def _stretches(path: Path, size: int) -> Iterator[Part]:
+    """Only the ends of lines are looked for; who works on a part reads it."""
+    start, number, whole = 0, 0, path.stat().st_size
+    with path.open("rb") as file:
+        while start < whole:
+            file.seek(start + size - 1)
+            file.readline()
+            end = min(file.tell(), whole)
+            yield Part(path, number, end - start, start)
+            start, number = end, number + 1
+
+
+def _cut(path: Path, size: int) -> Iterator[Part]:
+    """Pieces of what a packed file holds; a bar counts their part of the file itself."""
+    number = before = 0
+    whole = path.stat().st_size
+    with packed.opened(path) as file:
+        seen = 0
+        while data := file.read(size):
+            if not data.endswith(b"\n"):
+                data += file.readline()
+            seen += len(data)
+            share = min(whole, before + len(data) // 4)
+            yield Part(path, number, share - before, data=data)
+            before, number = share, number + 1
+
+
+def _row_groups(path: Path) -> Iterator[Part]:
+    from interlingua.bulk.tables import group_sizes
+
+    for number, size in enumerate(group_sizes(path)):
+        yield Part(path, number, size)
