@@ -64,7 +64,7 @@ INSIDE: dict[str, set[str]] = {
     "estimate": MODEL_AND_ERRORS,
     "redaction": MODEL_AND_ERRORS,
     "exports": MODEL_AND_ERRORS | {"prices", "redaction", "store"},
-    "routing": MODEL_AND_ERRORS | {"bus"},
+    "routing": MODEL_AND_ERRORS | {"bus", "models"},
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},
     "adapters": MODEL_AND_ERRORS

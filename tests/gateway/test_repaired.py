@@ -64,7 +64,7 @@ def app_of(provider: Choosy, lessons: Lessons | None = None, **settings: Any) ->
     return App(Gateway(made, targets=targets, transport=provider, lessons=lessons))
 
 
-def ask(app: App, model: str = "new-1", **fields: Any) -> tuple[int, Any]:
+def ask(app: App, model: str = "openai:new-1", **fields: Any) -> tuple[int, Any]:
     body = {"model": model, "messages": [{"role": "user", "content": "hi"}], **fields}
     status, data = asyncio.run(post(app, "/v1/chat/completions", body))
     return status, json.loads(data)
@@ -99,7 +99,8 @@ def test_only_once_and_then_the_client_hears_the_refusal() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"repair": False}, {"routes": {"new-1": Route("openai:new-1", passthrough=True)}}]
+    "settings",
+    [{"repair": False}, {"routes": {"openai:new-1": Route("openai:new-1", passthrough=True)}}],
 )
 def test_nothing_is_tried_where_nobody_wants_it(settings: dict[str, Any]) -> None:
     provider = Choosy("logit_bias")

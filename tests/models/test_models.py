@@ -79,7 +79,7 @@ def test_own_aliases_come_first_and_ids_stand_for_themselves() -> None:
     with pytest.raises(UnknownModelError, match="near: sonnet"):
         resolve("sonet")
     with pytest.raises(UnknownModelError, match="anthropic:claude-sonnet-4-6"):
-        resolve("claude-sonnet-4-6")
+        resolve("claude-sonet-4-6")
 
 
 @pytest.mark.requirement("S002-81")

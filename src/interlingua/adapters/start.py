@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageStatus
-from interlingua.models.aliases import resolve
+from interlingua.models.resolving import resolve
 from interlingua.models.capabilities import usual_dialect
 from interlingua.models.names import model_name
 

@@ -37,6 +37,10 @@ class OwnRegistry(OpenRegistry):
         super().__init__(entries)
         self.providers = frozenset(providers)
 
+    @property
+    def more_providers(self) -> tuple[str, ...]:
+        return tuple(self.providers)
+
     def __contains__(self, model: object) -> bool:
         if isinstance(model, str) and is_model_id(model):
             return model in self.entries or provider_of(model) in self.providers

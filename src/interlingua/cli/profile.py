@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from interlingua.cli.terminal import Column, put_json, show_table
-from interlingua.models.aliases import resolve
+from interlingua.models.resolving import resolve
 from interlingua.providers.profiles import asked_here
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from interlingua.fitting.back import Back
 from interlingua.fitting.spoken import dialect_for_request
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
-from interlingua.models.aliases import resolve
+from interlingua.models.resolving import resolve
 from interlingua.models.names import model_name, unknown
 from interlingua.models.overlay import Given
 from interlingua.models.profile import Profile
@@ -121,6 +121,7 @@ class Targets:
         elif not isinstance(providers, Mapping):
             providers = {each.key: each for each in providers}
         self.providers = providers
+        self._provider_names = tuple(providers)
         self.asked = Asked(providers, profiles)
         self._aliases = aliases
         self._environ = os.environ if environ is None else environ
@@ -137,7 +138,7 @@ class Targets:
         usual = usual or dialect is None
         found = self._found.get((model, dialect, usual))
         if found is None:
-            id = resolve(model, self._aliases)
+            id = self.id_of(model)
             key, name = model_name(id)
             provider = self.providers.get(key)
             if provider is None:
@@ -149,6 +150,10 @@ class Targets:
             if len(self._found) < _MOST:
                 self._found[model, dialect, usual] = found
         return found
+
+    def id_of(self, name: str, first: str | None = None) -> str:
+        """The model id that a name means; names of the provider that comes `first` are its own."""
+        return resolve(name, self._aliases, self._provider_names, first)
 
     def for_request(self, target: Target, request: Request) -> Target:
         """The same model, in the dialect that this request needs."""

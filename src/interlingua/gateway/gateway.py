@@ -13,7 +13,7 @@ from interlingua.client.transport import Transport
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.fronts import RESPONSES, Front
+from interlingua.gateway.relay.fronts import OLLAMA, RESPONSES, Front
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
     Caps,
@@ -31,7 +31,7 @@ from interlingua.gateway.state import (
 from interlingua.gateway.upstream.transport import Upstream
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind, Request
-from interlingua.models.aliases import aliases
+from interlingua.models.names import AmbiguousModelError, UnknownModelError
 from interlingua.providers.endpoint import speaks
 
 LONGEST_NAME = 1000
@@ -130,7 +130,7 @@ class Gateway:
         self.settings, self.targets, self._ways = settings, targets, {}
 
     def way(self, name: str | None, front: Front) -> Way:
-        """Who serves a name. Names without a provider are those of the front's own provider."""
+        """Who serves a name, whatever the client speaks: names mean the same at every front."""
         name = name or self.settings.default_model
         if not name:
             raise Refused(400, ErrorKind.INVALID_REQUEST, "the request names no model")
@@ -149,22 +149,26 @@ class Gateway:
         return known
 
     def _find(self, name: str, front: Front) -> Way:
-        route = self.settings.routes.get(name)
-        if route is None:
-            route = Route(name if self._is_whole(name, front) else f"{front.provider}:{name}")
+        route = self.settings.routes.get(name) or Route(self._meant(name, front))
         spoken = route.dialect or self._spoken(route.model, front)
         first = self.targets.find(route.model, spoken, usual=route.dialect is None)
         rest = [self.targets.find(model) for model in route.fallbacks]
         return Way.to([first, *rest], route.passthrough, route.fetch_media)
 
-    def _is_whole(self, name: str, front: Front) -> bool:
-        """Whether a name has its provider in it. A colon alone does not say so: Ollama's names have
-        tags, and OpenAI's own of fine-tuned models begin with `ft:`."""
-        before, colon, _ = name.partition(":")
-        if not colon:
-            return name in aliases()
-        is_tag = front.provider == "ollama" or before == "ft"
-        return before in self.targets.providers or not is_tag
+    def _meant(self, name: str, front: Front) -> str:
+        """The model that a name means. Only whoever runs an Ollama knows its models, so that its
+        clients' own names go there."""
+        is_ollama = front.provider == OLLAMA.provider
+        try:
+            id = self.targets.id_of(name, front.provider)
+        except AmbiguousModelError:
+            raise
+        except UnknownModelError:
+            if is_ollama:
+                return f"{front.provider}:{name}"
+            raise
+        is_tag = is_ollama and id == name and name.partition(":")[0] not in self.targets.providers
+        return f"{front.provider}:{name}" if is_tag else id
 
     def _spoken(self, model: str, front: Front) -> str | None:
         """The client's own dialect, where the provider speaks it: then nothing is translated. The

@@ -1,6 +1,6 @@
 """Models: their names, their short names, and what each can do."""
 
-from interlingua.models.aliases import aliases, resolve
+from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import (
     Capabilities,
     capabilities,
@@ -9,9 +9,16 @@ from interlingua.models.capabilities import (
     provider_capabilities,
     usual_dialect,
 )
-from interlingua.models.names import ModelName, UnknownModelError, model_name
+from interlingua.models.names import (
+    AmbiguousModelError,
+    ModelName,
+    UnknownModelError,
+    model_name,
+)
+from interlingua.models.resolving import resolve
 
 __all__ = [
+    "AmbiguousModelError",
     "Capabilities",
     "ModelName",
     "UnknownModelError",

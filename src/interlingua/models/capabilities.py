@@ -136,6 +136,11 @@ def known_models() -> list[str]:
     return list(_load().models)
 
 
+def known_ids() -> list[str]:
+    """The same, under every name that a provider has for it."""
+    return list(dict.fromkeys([*_load().models, *_known()]))
+
+
 def providers() -> list[str]:
     return list(_load().providers)
 

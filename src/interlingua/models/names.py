@@ -19,15 +19,32 @@ from interlingua.models.families import Reduced, reduced
 _EDITION = re.compile(r"(-20\d{6}|-20\d\d-\d\d-\d\d|@20\d{6}|@default)$")
 
 
-class UnknownModelError(InterlinguaError):
-    """A model that a table does not have; `near` are ids that look like it."""
+LONGEST = 200
+"""Letters of a name that are shown."""
 
-    def __init__(self, model: str, where: str, near: list[str] | None = None) -> None:
+
+class UnknownModelError(InterlinguaError):
+    """A model that a table does not have, or that nobody has (`where` is None); `near` are ids
+    that look like it."""
+
+    def __init__(
+        self, model: str, where: str | None, near: list[str] | None = None, hint: str = ""
+    ) -> None:
         self.model = model
         self.where = where
         self.near = near or []
-        hint = f"; near: {', '.join(self.near)}" if self.near else ""
-        super().__init__(f"unknown model {model!r} in {where}{hint}")
+        shown = model if len(model) <= LONGEST else f"{model[:LONGEST]}…"
+        place = "" if where is None else f" in {where}"
+        meant = f"; near: {', '.join(self.near)}" if self.near else ""
+        super().__init__(f"unknown model {shown!r}{place}{meant}{hint}")
+
+
+class AmbiguousModelError(UnknownModelError):
+    """A name that several providers have; `near` are the ids of theirs."""
+
+    def __init__(self, model: str, near: list[str]) -> None:
+        super().__init__(model, None, near)
+        self.args = (f"several providers have {model!r}: say which, {' or '.join(near)}",)
 
 
 class ModelName(NamedTuple):
@@ -105,10 +122,25 @@ def _is_global(name: str) -> bool:
     return name.startswith("global.")
 
 
-def unknown(model: str, where: str, known: Collection[str]) -> UnknownModelError:
+def unknown(
+    model: str, where: str | None, known: Collection[str], hint: str = ""
+) -> UnknownModelError:
     """The error for a model that is not there, with a few that look like it."""
+    return UnknownModelError(model, where, nearest(model, known), hint)
+
+
+def nearest(model: str, known: Collection[str]) -> list[str]:
+    """A few of the known ids and aliases that look like a name: by their own names, where it says
+    no provider."""
     from difflib import get_close_matches
 
+    named: dict[str, str] = {}
+    for id in known:
+        named.setdefault(id if ":" in model else id.partition(":")[2] or id, id)
     near = sorted(id for id in known if id.partition(":")[2] == model)
-    near += [id for id in get_close_matches(model, known, n=3, cutoff=0.7) if id not in near]
-    return UnknownModelError(model, where, near[:3])
+    asked = model[:LONGEST].lower()
+    close = get_close_matches(asked, named, n=3, cutoff=0.6)
+    if not close:  # a family, perhaps: the last of a list are the newest
+        families = get_close_matches(asked, {name.partition("-")[0] for name in named}, n=1)
+        close = [name for name in named if name.partition("-")[0] in families][:-4:-1]
+    return list(dict.fromkeys([*near, *[named[each] for each in close]]))[:3]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from interlingua.errors import InterlinguaError
+from interlingua.models.names import AmbiguousModelError, UnknownModelError
 
 if TYPE_CHECKING:
     from interlingua.routing.decision import Decision
@@ -20,15 +20,28 @@ class OverrideError(RoutingError):
     """A message begins with `@`, and what follows is no order that can be followed."""
 
 
-class UnknownAliasError(OverrideError):
-    """Neither a model's id nor an alias; `name` is what was asked for."""
+class UnknownAliasError(OverrideError, UnknownModelError):
+    """Neither a model's id or name nor an alias; `name` is what was asked for, `near` names that
+    look like it."""
 
-    def __init__(self, name: str, known: list[str], hint: str = "") -> None:
+    def __init__(self, name: str, near: list[str], hint: str = "") -> None:
+        UnknownModelError.__init__(self, name, None, near)
         self.name = name
-        shown = name if len(name) <= 60 else f"{name[:60]}…"
-        near = get_close_matches(name, known, 3)
         meant = f"; did you mean {', '.join(near)}?" if near else ""
-        super().__init__(f"no model or alias is called {shown!r}{meant}{hint}")
+        self.args = (f"no model or alias is called {_short(name)!r}{meant}{hint}",)
+
+
+class AmbiguousAliasError(UnknownAliasError, AmbiguousModelError):
+    """A name that several providers have; `near` are the ids of theirs."""
+
+    def __init__(self, name: str, near: list[str], hint: str = "") -> None:
+        UnknownAliasError.__init__(self, name, near)
+        text = f"several providers have {_short(name)!r}: say which, {' or '.join(near)}{hint}"
+        self.args = (text,)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:60]}…"
 
 
 class NoModelError(RoutingError):

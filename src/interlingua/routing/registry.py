@@ -9,7 +9,9 @@ from typing import Literal
 import msgspec
 
 from interlingua.model.tools import SideEffects
-from interlingua.routing.errors import RegistryError, UnknownAliasError
+from interlingua.models.names import AmbiguousModelError, nearest
+from interlingua.models.resolving import Names
+from interlingua.routing.errors import AmbiguousAliasError, RegistryError, UnknownAliasError
 
 Tier = Literal["fast", "balanced", "deep"]
 
@@ -104,17 +106,38 @@ class Registry:
         self.aliases[alias] = model
 
     def resolve(self, name: str) -> str | None:
-        """The id that a name stands for, if it is a configured model or an alias."""
-        if name in self.entries:
-            return name
-        return self.aliases.get(name)
+        """The id that a name stands for, if it is a configured model, an alias, or a name that one
+        of the models has."""
+        try:
+            return self._find(name)
+        except AmbiguousModelError:
+            return None
 
     def require(self, name: str, hint: str = "") -> str:
         """The same, or an error with the names that come near."""
-        model = self.resolve(name)
+        try:
+            model = self._find(name)
+        except AmbiguousModelError as several:
+            raise AmbiguousAliasError(name, several.near, hint) from None
         if model is None:
-            raise UnknownAliasError(name, [*self.aliases, *self.entries], hint)
+            raise UnknownAliasError(name, self.near(name), hint)
         return model
+
+    def near(self, name: str) -> list[str]:
+        """Names that look like one that nobody has."""
+        return nearest(name, [*self.aliases, *self.entries])
+
+    def _find(self, name: str) -> str | None:
+        if name in self.entries:
+            return name
+        if name in self.aliases:
+            return self.aliases[name]
+        found = self._named(name)
+        return found if found in self else None
+
+    def _named(self, name: str) -> str | None:
+        """The id that a name without its provider means; only models that are configured count."""
+        return Names(self.entries).find(name)
 
     def __contains__(self, model: object) -> bool:
         return model in self.entries

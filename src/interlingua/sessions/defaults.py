@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from interlingua.models.aliases import aliases
-from interlingua.models.capabilities import (
-    Capabilities,
-    known_models,
-    providers,
-)
+from interlingua.models.capabilities import Capabilities, known_models, providers
+from interlingua.models.resolving import known_names
 from interlingua.providers.profiles import Asked, asked_here
 from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
 from interlingua.routing.router import Router
@@ -22,8 +19,13 @@ class OpenRegistry(Registry):
     """A model that is not in our lists is still one of its provider's: users have names of their
     own, and new models appear."""
 
-    def resolve(self, name: str) -> str | None:
-        return super().resolve(name) or (name if name in self else None)
+    def _named(self, name: str) -> str | None:
+        return known_names(self.more_providers).find(name)
+
+    @property
+    def more_providers(self) -> tuple[str, ...]:
+        """Providers that only the user has."""
+        return ()
 
     def __contains__(self, model: object) -> bool:
         if super().__contains__(model):
