@@ -1,6 +1,9 @@
-"""Print the pages that are made from code, and compile the rules of models: `make docs`."""
+"""Print the pages and the stub that are made from code, and compile the rules of models:
+`make docs`."""
 
 from pathlib import Path
+
+import stub
 
 import interlingua as il
 from interlingua.dialects import describe
@@ -26,6 +29,7 @@ def main() -> None:
         page = TRANSCRIPTS / f"{format.name}.md"
         page.write_text(transcripts.page(page.read_text(encoding="utf-8"), format), "utf-8")
     MODELS.write_text(models.page(MODELS.read_text(encoding="utf-8")), encoding="utf-8")
+    stub.PLACE.write_text(stub.stub(), encoding="utf-8")
     RULES.with_suffix(".json").write_bytes(compiled_rules(RULES.read_bytes()))
 
 

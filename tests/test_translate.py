@@ -243,3 +243,11 @@ def test_a_model_may_be_named_with_its_provider(source: str, dialect: str, model
     given = il.dumps(il.dialect("ollama").read_request(wire)) if source == "canonical" else wire
     written = il.convert(given, source, dialect, model=model)
     assert written.model == model.removeprefix(f"{model.partition(':')[0]}:") or "nobody" in model
+
+
+@pytest.mark.parametrize("source", ["openai-chat", "flat", "canonical"])
+def test_an_unknown_kind_is_an_error_and_not_a_response(source: str) -> None:
+    with pytest.raises(il.DetectError, match="no kind is called 'foo'; candidates: request, resp"):
+        il.convert({}, source, "anthropic", kind="foo")  # type: ignore[arg-type]
+    with pytest.raises(il.DetectError, match=r"il\.stream_convert"):
+        il.convert(b"", source, "anthropic", kind="stream")  # type: ignore[arg-type]

@@ -6,144 +6,10 @@ out of, with nothing lost silently.
     il.convert(data, source="openai-chat", target="anthropic", kind="request").json()
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
+Type checkers read `__init__.pyi`, which `make docs` prints from the list below.
 """
 
 from __future__ import annotations
-
-TYPE_CHECKING = False  # as in typing, whose import would cost more than all of this
-if TYPE_CHECKING:
-    from typing import Any
-
-    from interlingua.adapters.adapter import Adapter as Adapter
-    from interlingua.adapters.assemble import RequestContext as RequestContext
-    from interlingua.adapters.ids import IdMap as IdMap
-    from interlingua.adapters.start import new_assistant_message as new_assistant_message
-    from interlingua.arguments import recover as recover
-    from interlingua.bus.bus import Bus as Bus
-    from interlingua.chat.chat import Chat as Chat
-    from interlingua.client.answer import Answer as Answer
-    from interlingua.client.client import AsyncClient as AsyncClient
-    from interlingua.client.errors import CallError as CallError
-    from interlingua.client.errors import OutputError as OutputError
-    from interlingua.client.sync import Client as Client
-    from interlingua.dialects.record import Dialect as Dialect
-    from interlingua.dialects.record import Written as Written
-    from interlingua.dialects.registry import dialect as dialect
-    from interlingua.dialects.registry import dialects as dialects
-    from interlingua.errors import DepthError as DepthError
-    from interlingua.errors import DetectError as DetectError
-    from interlingua.errors import InterlinguaError as InterlinguaError
-    from interlingua.errors import LossError as LossError
-    from interlingua.errors import MissingExtraError as MissingExtraError
-    from interlingua.errors import ReadError as ReadError
-    from interlingua.errors import SchemaError as SchemaError
-    from interlingua.errors import ToolInputError as ToolInputError
-    from interlingua.errors import WriteError as WriteError
-    from interlingua.estimate.estimator import estimate_input_tokens as estimate_input_tokens
-    from interlingua.fitting.fit import Fitted as Fitted
-    from interlingua.fitting.fit import fit as fit
-    from interlingua.formats import detect as detect
-    from interlingua.losses import Loss as Loss
-    from interlingua.losses import Report as Report
-    from interlingua.model.blocks import AudioBlock as AudioBlock
-    from interlingua.model.blocks import Block as Block
-    from interlingua.model.blocks import Cache as Cache
-    from interlingua.model.blocks import Citation as Citation
-    from interlingua.model.blocks import CompactionBlock as CompactionBlock
-    from interlingua.model.blocks import ContentBlock as ContentBlock
-    from interlingua.model.blocks import DocumentBlock as DocumentBlock
-    from interlingua.model.blocks import ImageBlock as ImageBlock
-    from interlingua.model.blocks import ImageSource as ImageSource
-    from interlingua.model.blocks import RedactedThinkingBlock as RedactedThinkingBlock
-    from interlingua.model.blocks import RefusalBlock as RefusalBlock
-    from interlingua.model.blocks import Source as Source
-    from interlingua.model.blocks import TextBlock as TextBlock
-    from interlingua.model.blocks import ThinkingBlock as ThinkingBlock
-    from interlingua.model.blocks import ToolResultBlock as ToolResultBlock
-    from interlingua.model.blocks import ToolUseBlock as ToolUseBlock
-    from interlingua.model.blocks import UnknownBlock as UnknownBlock
-    from interlingua.model.blocks import VideoBlock as VideoBlock
-    from interlingua.model.changes import Changes as Changes
-    from interlingua.model.codec import dumps as dumps
-    from interlingua.model.codec import loads as loads
-    from interlingua.model.events import StreamEvent as StreamEvent
-    from interlingua.model.exchange import AdapterOptions as AdapterOptions
-    from interlingua.model.exchange import Continues as Continues
-    from interlingua.model.exchange import ErrorKind as ErrorKind
-    from interlingua.model.exchange import Options as Options
-    from interlingua.model.exchange import ProviderError as ProviderError
-    from interlingua.model.exchange import Reasoning as Reasoning
-    from interlingua.model.exchange import Request as Request
-    from interlingua.model.exchange import Response as Response
-    from interlingua.model.exchange import ResponseFormat as ResponseFormat
-    from interlingua.model.exchange import ToolChoice as ToolChoice
-    from interlingua.model.message import Message as Message
-    from interlingua.model.message import Role as Role
-    from interlingua.model.metadata import CostBreakdown as CostBreakdown
-    from interlingua.model.metadata import Diagnostic as Diagnostic
-    from interlingua.model.metadata import MessageMetadata as MessageMetadata
-    from interlingua.model.metadata import MessageStatus as MessageStatus
-    from interlingua.model.metadata import RoutingDecisionRecord as RoutingDecisionRecord
-    from interlingua.model.metadata import RoutingMode as RoutingMode
-    from interlingua.model.metadata import RoutingRecord as RoutingRecord
-    from interlingua.model.metadata import StopReason as StopReason
-    from interlingua.model.metadata import Usage as Usage
-    from interlingua.model.rules import Violation as Violation
-    from interlingua.model.rules import validate as validate
-    from interlingua.model.spelled import schema_of as schema_of
-    from interlingua.model.tools import Grammar as Grammar
-    from interlingua.model.tools import SideEffects as SideEffects
-    from interlingua.model.tools import ToolDefinition as ToolDefinition
-    from interlingua.models.capabilities import AdapterCapabilities as AdapterCapabilities
-    from interlingua.models.capabilities import Capabilities as Capabilities
-    from interlingua.models.capabilities import capabilities as capabilities
-    from interlingua.models.names import UnknownModelError as UnknownModelError
-    from interlingua.models.profile import Profile as Profile
-    from interlingua.models.profile import profile_of as profile_of
-    from interlingua.prices.cost import Cost as Cost
-    from interlingua.prices.cost import UnknownCostError as UnknownCostError
-    from interlingua.prices.table import PriceTable as PriceTable
-    from interlingua.retell import Retold as Retold
-    from interlingua.retell import retell as retell
-    from interlingua.routing.errors import NoModelError as NoModelError
-    from interlingua.routing.errors import SwapError as SwapError
-    from interlingua.routing.registry import ModelEntry as ModelEntry
-    from interlingua.routing.registry import Registry as Registry
-    from interlingua.routing.router import Router as Router
-    from interlingua.sessions.aio import AsyncSession as AsyncSession
-    from interlingua.sessions.errors import SessionError as SessionError
-    from interlingua.sessions.errors import TurnError as TurnError
-    from interlingua.sessions.plans import SwapPlan as SwapPlan
-    from interlingua.sessions.session import Session as Session
-    from interlingua.store.base import AsyncStore as AsyncStore
-    from interlingua.store.base import Store as Store
-    from interlingua.store.errors import ConflictError as ConflictError
-    from interlingua.store.errors import NotFoundError as NotFoundError
-    from interlingua.store.errors import StoreError as StoreError
-    from interlingua.store.open import open_async_store as open_async_store
-    from interlingua.store.open import open_store as open_store
-    from interlingua.streams import aws as aws
-    from interlingua.streams import jsonarray as jsonarray
-    from interlingua.streams import ndjson as ndjson
-    from interlingua.streams import sse as sse
-    from interlingua.streams.convert import StreamConverter as StreamConverter
-    from interlingua.streams.convert import stream_convert as stream_convert
-    from interlingua.streams.fold import fold as fold
-    from interlingua.streams.fold import fold_all as fold_all
-    from interlingua.streams.fold import unfold as unfold
-    from interlingua.streams.fold import with_partial_input as with_partial_input
-    from interlingua.streams.frames import Frame as Frame
-    from interlingua.tasks.agent import Agent as Agent
-    from interlingua.tasks.aio import AsyncAgent as AsyncAgent
-    from interlingua.tools.context import CallContext as CallContext
-    from interlingua.tools.dispatch import Dispatcher as Dispatcher
-    from interlingua.tools.mcp import McpServer as McpServer
-    from interlingua.tools.mcp import McpServers as McpServers
-    from interlingua.tools.registry import ToolRegistry as ToolRegistry
-    from interlingua.tools.workspace import Workspace as Workspace
-    from interlingua.translate import convert as convert
-    from interlingua.translate import plan as plan
-    from interlingua.views import view as view
 
 __version__ = "0.1.0"
 
@@ -184,7 +50,7 @@ _WHERE: dict[str, str] = {
         "model.spelled": "schema_of",
         "model.tools": "Grammar SideEffects ToolDefinition",
         "models.capabilities": "AdapterCapabilities Capabilities capabilities",
-        "models.names": "UnknownModelError",
+        "models.names": "AmbiguousModelError UnknownModelError",
         "models.profile": "Profile profile_of",
         "prices.cost": "Cost UnknownCostError",
         "prices.table": "PriceTable",
@@ -219,9 +85,12 @@ _WHERE: dict[str, str] = {
 __all__ = sorted([*_WHERE, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import sys
+
+        text = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     from importlib import import_module
 
     module = import_module(f"{__name__}.{_WHERE[name]}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import DetectError
 from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
@@ -28,13 +29,23 @@ def convert(
     profile: Fitting = None,
     instructions: Instructions = "place",
 ) -> Written:
-    """Say a request or a response of one dialect in another, and tell what could not be said.
-    Views, and the `canonical` form, are formats like dialects here.
+    """Say a request or a response of one format in another, and tell what could not be said.
 
-    `data` is parsed JSON, bytes or text. `model` is the target's name for the model where that
-    differs, or `<provider>:<name>`; for dialects that say the model in the URL it is what the URL
-    said. A request is fitted to the model by its `profile`, unless that is False. `instructions`
-    in mid-conversation stay in their place, or are put in front (`hoist`)."""
+        said = il.convert(body, source="openai-chat", target="anthropic")
+        said.wire, said.json(), said.report, said.model
+
+    `data` is parsed JSON, bytes or text. `source` and `target` are dialects (`il.dialects()`),
+    views, or `canonical`; `il.detect(data)` says which one data is in. `kind` is `request` or
+    `response`; streams have `il.stream_convert`.
+
+    `model` is the target's name for the model where that differs, or `<provider>:<name>`; for
+    dialects that say the model in the URL it is what the URL said, and so is `stream`. A request is
+    fitted to what the model takes, by the package's rules for it or by `profile`; with
+    `profile=False` it is not. `instructions` in mid-conversation stay in their place, or are put
+    in front (`hoist`).
+
+    What comes back has the `wire` (parsed JSON), `json()` (bytes) and the `report`: one loss for
+    each thing that the target cannot say. `report.require_lossless()` makes them an error."""
     reader, writer = _LOADED.get(source), _LOADED.get(target)
     if reader is None or writer is None:
         if not {source, target} <= set(dialects()):
@@ -59,6 +70,7 @@ def convert(
             host=None if provider is None else host_of(provider),
             instructions=instructions,
         )
+    _require_kind(kind)
     response = reader.read_response(data)
     if reader is writer:
         return writer.write_response(response)
@@ -79,9 +91,17 @@ def _between(
     """The same where one side is no dialect."""
     from interlingua import formats
 
+    _require_kind(kind)
     name = None if model is None else named(model)[1]
     value = formats.read(data, source, kind, name, stream)
     return formats.write(value, target, source, model, profile, instructions)
+
+
+def _require_kind(kind: str) -> None:
+    if kind == "stream":
+        raise DetectError("a stream is converted by il.stream_convert, not by il.convert")
+    if kind not in get_args(Kind):
+        raise DetectError(f"no kind is called {kind!r}", [*get_args(Kind)])
 
 
 def plan(

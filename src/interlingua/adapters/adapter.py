@@ -17,9 +17,9 @@ from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
-from interlingua.models.resolving import resolve
 from interlingua.models.capabilities import expected_capabilities
 from interlingua.models.names import model_name
+from interlingua.models.resolving import resolve
 from interlingua.prices.table import PriceTable
 from interlingua.providers.profiles import Asked, asked_here
 from interlingua.retell import Retold

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import MessageStatus
-from interlingua.models.resolving import resolve
 from interlingua.models.capabilities import usual_dialect
 from interlingua.models.names import model_name
+from interlingua.models.resolving import resolve
 
 
 def new_assistant_message(

@@ -8,7 +8,8 @@ from typing import Any
 
 from interlingua import config
 from interlingua.client.client import AsyncClient
-from interlingua.client.targets import Key, Place
+from interlingua.client.reach import Reached, of_reached, reached
+from interlingua.client.targets import Key, Place, Targets
 from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import known_models
 from interlingua.prices.table import PriceTable
@@ -99,9 +100,12 @@ class Setup:
         return None
 
     def usable(self) -> list[str]:
-        """Known models that can be asked now."""
-        good = {key for key in self.providers if self.problem(f"{key}:x") is None}
-        return [model for model in known_models() if provider_of(model) in good]
+        """Models that can be asked now; a server of the user's own is asked what it has."""
+        return of_reached(self.reached(), known_models())
+
+    def reached(self) -> Reached:
+        """The providers that can be asked now."""
+        return reached(Targets(self.providers, environ=self.environ))
 
     def client(self) -> AsyncClient:
         """A client that starts the model in the box when it is first asked."""

@@ -14,7 +14,6 @@ from interlingua.cli.terminal import Column, counted, dollars, say, show_table
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, Usage
-from interlingua.models.capabilities import capabilities
 from interlingua.prices.cost import total
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def show_models(talk: Talk, part: str) -> None:
     found = [id for id in usable if part.lower() in id.lower() or aliases.get(part) == id]
     rows = []
     for id in found:
-        able, price = capabilities(id), prices.models.get(id) if prices else None
+        able, price = talk.setup.asked.capabilities(id), prices.models.get(id) if prices else None
         rows.append(
             [
                 "*" if id == talk.model else "",

@@ -15,7 +15,7 @@ from interlingua.models.capabilities import (
     known_models,
     usual_dialect,
 )
-from interlingua.models.names import model_name
+from interlingua.routing.registry import provider_of
 
 if TYPE_CHECKING:
     from interlingua.prices.table import PriceTable
@@ -30,10 +30,11 @@ ABLE = {
 """Capabilities that differ between models, and a word for each."""
 
 
-@click.command("models", help="Known models: what they can do and what they cost.")
+@click.command("models", help="Models that can be used now: what they can do and what they cost.")
 @click.argument("name", required=False)
 @click.option("--provider", help="Of one provider only.")
-@click.option("--now", is_flag=True, help="Only what can be used now.")
+@click.option("--all", "every", is_flag=True, help="All that are known, with a key or without.")
+@click.option("--now", is_flag=True, help="Only what can be used now, also where NAME is given.")
 @click.option("--profile", is_flag=True, help="What one model takes, and which rules say so.")
 @click.option("--dialect", help="With --profile: where it is asked in another than its usual one.")
 @click.option(
@@ -46,6 +47,7 @@ ABLE = {
 def command(
     name: str | None,
     provider: str | None,
+    every: bool,
     now: bool,
     profile: bool,
     dialect: str | None,
@@ -53,7 +55,8 @@ def command(
     learned: bool,
     as_json: bool,
 ) -> None:
-    """NAME is a part of the id, or an alias; with --profile the whole id."""
+    """NAME is a part of the id, or an alias; with --profile the whole id. All known models are
+    searched for it."""
     if refresh is not None:
         from interlingua.cli.refresh import refreshed
 
@@ -73,19 +76,19 @@ def command(
 
     table = own_table()
     known = list(dict.fromkeys([*known_models(), *table]))
-    providers = sorted({model_name(id).provider for id in known})
+    providers = sorted({provider_of(id) for id in known})
     if provider is not None and provider not in providers:
         problem = f"no provider is called {provider!r}: {', '.join(providers)}"
         raise click.BadParameter(problem, param_hint="--provider")
     short = aliases()
     part = short.get(name or "", name or "").lower()
-    ids = [id for id in known if part in id.lower() and provider in (None, model_name(id).provider)]
-    if now:
+    ids = [id for id in known if part in id.lower() and provider in (None, provider_of(id))]
+    if now or not (every or name or provider):
         from interlingua.chat.setup import Setup
+        from interlingua.client.reach import of_reached
 
-        setup = Setup()
-        usable = {each for each in providers if setup.problem(f"{each}:x") is None}
-        ids = [id for id in ids if model_name(id).provider in usable]
+        asked = of_reached(Setup().reached(), known)
+        ids = [id for id in asked if part in id.lower() and provider in (None, provider_of(id))]
     if as_json:
         put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})
         return
@@ -102,6 +105,9 @@ def command(
     ]
     show_table(columns, [_row(id, table, short) for id in ids])
     click.echo(f"US dollars for a million tokens, prices of {table.version}", err=True)
+    if len(ids) < len(known) and not (name or provider):
+        text = "Those that can be used now, with the keys that are set here; --all lists every one."
+        click.echo(text, err=True)
 
 
 def _capabilities(id: str) -> Capabilities | None:
@@ -133,7 +139,7 @@ def _tokens(count: int | None) -> str:
 
 
 def _told(id: str, table: PriceTable) -> dict[str, Any]:
-    provider = model_name(id).provider
+    provider = provider_of(id)
     able = _capabilities(id)
     return {
         "id": id,

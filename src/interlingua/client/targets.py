@@ -19,10 +19,10 @@ from interlingua.fitting.back import Back
 from interlingua.fitting.spoken import dialect_for_request
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
-from interlingua.models.resolving import resolve
 from interlingua.models.names import model_name, unknown
 from interlingua.models.overlay import Given
 from interlingua.models.profile import Profile
+from interlingua.models.resolving import resolve
 from interlingua.providers.credentials import Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, endpoint, fit_body
 from interlingua.providers.errors import UnknownProviderError
@@ -124,7 +124,7 @@ class Targets:
         self._provider_names = tuple(providers)
         self.asked = Asked(providers, profiles)
         self._aliases = aliases
-        self._environ = os.environ if environ is None else environ
+        self.environ = os.environ if environ is None else environ
         self._keys = keys or {}
         self._places = dict(base_urls or {})
         self._started: dict[str, tuple[str, Secret | None]] = {}
@@ -166,6 +166,19 @@ class Targets:
         found = self.find(target.model, other)
         return found.fitted_to(target.profile) if target.fixed else found
 
+    def key(self, provider: str) -> Key | None:
+        """The key that a program gave for a provider."""
+        return self._keys.get(provider)
+
+    def place(self, provider: str) -> Place | None:
+        """The address that a program gave for a provider."""
+        return self._places.get(provider)
+
+    def base_url(self, provider: Provider) -> str | None:
+        """The address that a file or the environment has for a provider."""
+        named = (self.environ.get(name) for name in provider.base_url_env)
+        return provider.base_url or next((url for url in named if url), None)
+
     def starts(self, target: Target) -> bool:
         """Whether its server may have to be started."""
         key = target.provider.key
@@ -184,7 +197,7 @@ class Targets:
 
     def _local(self, provider: Provider) -> Place | None:
         """The model in the box runs by itself unless somebody says where it is."""
-        if provider.base_url or any(self._environ.get(name) for name in provider.base_url_env):
+        if self.base_url(provider):
             return None
         from interlingua.local.server import shared
 
@@ -240,7 +253,7 @@ class Targets:
             target.model,
             kind,
             stream,
-            environ=self._environ,
+            environ=self.environ,
             provider=target.provider,
             dialect=target.dialect.name,
             base_url=place,
@@ -251,8 +264,8 @@ class Targets:
         if known is None:
             key = self._keys.get(provider.key)
             if key is None and provider.key in self._started:
-                return credentials(provider, self._environ, self._started[provider.key][1])
-            known = credentials(provider, self._environ, key)
+                return credentials(provider, self.environ, self._started[provider.key][1])
+            known = credentials(provider, self.environ, key)
             if not callable(key):
                 self._credentials[provider.key] = known
         return known

@@ -58,6 +58,8 @@ class Source(Value, frozen=True):
 
 
 class TextBlock(Value, frozen=True, tag="text"):
+    """Words. Those of an answer may have citations."""
+
     type: ClassVar[Literal["text"]] = "text"
     text: str
     signature: str | None = None
@@ -80,6 +82,8 @@ class ThinkingBlock(Value, frozen=True, tag="thinking"):
 
 
 class RedactedThinkingBlock(Value, frozen=True, tag="redacted_thinking"):
+    """Thinking that only its provider can read."""
+
     type: ClassVar[Literal["redacted_thinking"]] = "redacted_thinking"
     data: str
     cache: Cache | None = None
@@ -103,6 +107,8 @@ class ToolUseBlock(Value, frozen=True, tag="tool_use"):
 
 
 class ToolResultBlock(Value, frozen=True, tag="tool_result"):
+    """What a tool gave for the call with this id."""
+
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     content: tuple[ResultBlock, ...] = ()
@@ -113,6 +119,8 @@ class ToolResultBlock(Value, frozen=True, tag="tool_result"):
 
 
 class ImageBlock(Value, frozen=True, tag="image"):
+    """A picture: the user's, one in a tool's result, or one that the model made."""
+
     type: ClassVar[Literal["image"]] = "image"
     source: Source
     media_type: str | None = None
@@ -123,6 +131,8 @@ class ImageBlock(Value, frozen=True, tag="image"):
 
 
 class AudioBlock(Value, frozen=True, tag="audio"):
+    """Sound: the user's, or one that the model made."""
+
     type: ClassVar[Literal["audio"]] = "audio"
     source: Source
     media_type: str | None = None
@@ -133,6 +143,8 @@ class AudioBlock(Value, frozen=True, tag="audio"):
 
 
 class VideoBlock(Value, frozen=True, tag="video"):
+    """A film: the user's, or one that the model made."""
+
     type: ClassVar[Literal["video"]] = "video"
     source: Source
     media_type: str | None = None
@@ -142,6 +154,8 @@ class VideoBlock(Value, frozen=True, tag="video"):
 
 
 class DocumentBlock(Value, frozen=True, tag="document"):
+    """A document: PDF, text, or blocks that can be cited."""
+
     type: ClassVar[Literal["document"]] = "document"
     source: Source
     media_type: str | None = None
@@ -153,6 +167,8 @@ class DocumentBlock(Value, frozen=True, tag="document"):
 
 
 class RefusalBlock(Value, frozen=True, tag="refusal"):
+    """What the model says in place of an answer that it will not give."""
+
     type: ClassVar[Literal["refusal"]] = "refusal"
     text: str
     cache: Cache | None = None

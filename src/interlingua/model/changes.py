@@ -11,6 +11,8 @@ EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhig
 
 
 class ResponseFormat(Value, frozen=True):
+    """The form of an answer: text, JSON, or JSON that fits a schema."""
+
     kind: Literal["text", "json", "json_schema"] = "text"
     name: str | None = None
     schema: JsonObject | None = None

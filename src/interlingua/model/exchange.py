@@ -108,6 +108,8 @@ class Request(Value, frozen=True):
 
 @plain_members
 class ErrorKind(StrEnum):
+    """What went wrong, in words that all providers share."""
+
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
     SERVER_ERROR = "server_error"

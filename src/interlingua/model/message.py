@@ -31,6 +31,8 @@ SCHEMA_VERSION = 1
 
 @plain_members
 class Role(StrEnum):
+    """Who says a message."""
+
     SYSTEM = "system"
     DEVELOPER = "developer"
     USER = "user"

@@ -17,6 +17,8 @@ KEY_ID = "gateway_key_id"
 
 @plain_members
 class MessageStatus(StrEnum):
+    """How far a message has come."""
+
     COMPLETE = "complete"
     PARTIAL = "partial"
     CANCELLED = "cancelled"
@@ -25,6 +27,8 @@ class MessageStatus(StrEnum):
 
 @plain_members
 class StopReason(StrEnum):
+    """Why an answer ended, in words that all providers share."""
+
     END_TURN = "end_turn"
     STOP_SEQUENCE = "stop_sequence"
     MAX_TOKENS = "max_tokens"
@@ -42,6 +46,8 @@ class StopReason(StrEnum):
 
 @plain_members
 class RoutingMode(StrEnum):
+    """Why a model was the one of a turn."""
+
     OVERRIDE = "override"
     MANUAL = "manual"
     RULE = "rule"

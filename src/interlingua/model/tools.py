@@ -10,6 +10,8 @@ from interlingua.model.blocks import Cache, Executor
 
 @plain_members
 class SideEffects(StrEnum):
+    """What running a tool may do; `write`, `execute` and `network` are asked about first."""
+
     NONE = "none"
     READ = "read"
     WRITE = "write"

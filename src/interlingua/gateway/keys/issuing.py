@@ -14,8 +14,8 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
 from interlingua.gateway.keys.principal import MOST_USD
 from interlingua.ids import Ulids
-from interlingua.models.resolving import resolve
 from interlingua.models.names import model_name
+from interlingua.models.resolving import resolve
 from interlingua.store.base import Store
 from interlingua.store.reference import KeyRow, TeamRow, UserRow
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from interlingua import __version__
+from interlingua.client.reach import askable
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, Front
 from interlingua.gateway.state import Principal, Refused
 from interlingua.model.exchange import ErrorKind
-from interlingua.models.capabilities import Capabilities, capabilities, known_models
+from interlingua.models.capabilities import Capabilities, capabilities
 from interlingua.models.names import model_name
-from interlingua.providers.credentials import credentials
 
 LONG_AGO = "1970-01-01T00:00:00Z"
 """Nobody has told us when models were made; this is what Anthropic's own list says of such."""
@@ -38,38 +39,21 @@ class Listed:
             self.can = None
 
 
-def models(gateway: Gateway, principal: Principal) -> list[Listed]:
-    """Names of the gateway's own, then known models whose provider can be asked, as far as this
-    key may use them."""
-    providers = gateway.targets.providers
-    good: dict[str, bool] = {}
+async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
+    """Names of the gateway's own, then models that can be asked now, as far as this key may use
+    them."""
     found: dict[str, str] = {}
     for name, route in gateway.settings.routes.items():
         try:
             found[name] = gateway.targets.find(route.model).model
         except InterlinguaError:
             continue
-    for model in known_models():
-        key = model_name(model).provider
-        if key not in good:
-            good[key] = key in providers and _has_key(gateway, key)
-        if good[key]:
-            found.setdefault(model, model)
+    for model in await asyncio.to_thread(askable, gateway.targets):
+        found.setdefault(model, model)
     allowed = principal.allowed_models
     return [
         Listed(name, model) for name, model in found.items() if allowed is None or model in allowed
     ]
-
-
-def _has_key(gateway: Gateway, key: str) -> bool:
-    targets = gateway.targets
-    if key in targets._keys or key in targets._places:  # given to this gateway by its program
-        return True
-    try:
-        credentials(targets.providers[key], os.environ)
-    except InterlinguaError:
-        return False
-    return True
 
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
@@ -136,13 +120,15 @@ def one(front: Front, listed: Listed) -> dict[str, Any]:
     return {"id": listed.name, "object": "model", "created": 0, "owned_by": listed.provider}
 
 
-def find(listed: Sequence[Listed], name: str, front: Front) -> Listed:
+def find(gateway: Gateway, listed: Sequence[Listed], name: str, front: Front) -> Listed:
     """One model by the name that a client uses for it."""
     name = name.removeprefix("models/")
-    for meant in (name, f"{front.provider}:{name}"):
-        for each in listed:
-            if each.name == meant:
-                return each
+    meant = [name]
+    with suppress(Refused):
+        meant += gateway.way(name, front).models[:1]
+    for each in listed:
+        if each.name in meant:
+            return each
     text = f"model {name[:200]!r} is not in the list"
     raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
 

@@ -110,7 +110,7 @@ async def check_rules(service: Service, request: Request, principal: Principal) 
 async def models(service: Service, request: Request, principal: Principal) -> Response:
     front = listing.front_of(request.url.path, request.headers)
     try:
-        listed = listing.models(service.gateway, principal)
+        listed = await listing.models(service.gateway, principal)
         said = listing.page(front, listed, request.query_params)
         if request.url.path == "/models":
             for each, row in zip(listed, said["data"], strict=True):
@@ -124,8 +124,8 @@ async def models(service: Service, request: Request, principal: Principal) -> Re
 async def model(service: Service, request: Request, principal: Principal) -> Response:
     front = listing.front_of(request.url.path, request.headers)
     try:
-        listed = listing.models(service.gateway, principal)
-        found = listing.find(listed, request.path_params["model"], front)
+        listed = await listing.models(service.gateway, principal)
+        found = listing.find(service.gateway, listed, request.path_params["model"], front)
         return answer(listing.one(front, found))
     except Refused as refused:
         return _in_dialect(front, refused)
@@ -141,8 +141,8 @@ async def ollama_show(service: Service, request: Request, principal: Principal) 
         name = said.model or said.name
         if name is None:
             raise Refused(400, ErrorKind.INVALID_REQUEST, "the body names no model")
-        listed = listing.models(service.gateway, principal)
-        return answer(listing.shown(listing.find(listed, name, OLLAMA)))
+        listed = await listing.models(service.gateway, principal)
+        return answer(listing.shown(listing.find(service.gateway, listed, name, OLLAMA)))
     except Refused as refused:
         return _in_dialect(OLLAMA, refused)
 

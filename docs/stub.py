@@ -1,0 +1,28 @@
+"""The stub of the package, for type checkers and editors: made of the one list of public names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import interlingua as il
+
+PLACE = Path(il.__file__).with_name("__init__.pyi")
+
+
+def stub() -> str:
+    """What a type checker is told of the package, and nothing else: a name that is not there is an
+    error."""
+    imports = [
+        f"from interlingua.{module} import {name} as {name}" for name, module in il._WHERE.items()
+    ]
+    names = [f'    "{name}",' for name in il.__all__]
+    parts = [
+        "# Printed by docs/generate.py from the list of names in __init__.py.",
+        *imports,
+        "",
+        "__version__: str",
+        "__all__ = [",
+        *names,
+        "]",
+    ]
+    return "\n".join(parts) + "\n"

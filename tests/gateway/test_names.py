@@ -1,0 +1,59 @@
+"""What a name means at the gateway: the same at every front."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlingua.client.targets import Targets
+from interlingua.gateway.gateway import Gateway
+from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.state import Refused
+
+FRONTS = [CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA]
+MEANT = {
+    "claude-sonnet-4-6": "anthropic:claude-sonnet-4-6",
+    "gpt-5": "openai:gpt-5",
+    "openai/gpt-5": "openai:gpt-5",
+    "gemini-2.5-pro": "gemini:gemini-2.5-pro",
+    "llama3.2:1b": "ollama:llama3.2:1b",
+    "sonnet": "anthropic:claude-sonnet-5-5",
+    "ft:gpt-4o-mini:acme::1": "openai:ft:gpt-4o-mini:acme::1",
+}
+
+
+@pytest.fixture
+def gateway() -> Gateway:
+    settings = Settings(routes={"claude-opus-5": Route("openai:gpt-5")})
+    return Gateway(settings, targets=Targets(environ={}))
+
+
+@pytest.mark.parametrize("front", FRONTS, ids=lambda front: front.dialect)
+@pytest.mark.parametrize("name", MEANT)
+def test_a_model_is_its_makers_whatever_the_client_speaks(
+    gateway: Gateway, front: object, name: str
+) -> None:
+    assert gateway.way(name, front).models == (MEANT[name],)  # type: ignore[arg-type]
+
+
+def test_a_route_comes_before_everything(gateway: Gateway) -> None:
+    assert gateway.way("claude-opus-5", ANTHROPIC).models == ("openai:gpt-5",)
+
+
+@pytest.mark.parametrize("front", FRONTS[:4], ids=lambda front: front.dialect)
+def test_a_name_that_nobody_has_is_refused_with_the_nearest(
+    gateway: Gateway, front: object
+) -> None:
+    with pytest.raises(Refused, match="anthropic:claude-sonnet-4-6") as caught:
+        gateway.way("claude-sonet-4-6", front)  # type: ignore[arg-type]
+    assert (caught.value.status, caught.value.error.code) == (404, "model_not_found")
+
+
+def test_a_name_that_several_have_says_so(gateway: Gateway) -> None:
+    with pytest.raises(Refused, match="several providers have"):
+        gateway.way("gpt-oss-120b", CHAT)
+
+
+@pytest.mark.parametrize("name", ["of-my-own", "of-my-own:7b", "mistral-small", "mistral:7b"])
+def test_names_of_ollamas_clients_are_ollamas(gateway: Gateway, name: str) -> None:
+    assert gateway.way(name, OLLAMA).models == (f"ollama:{name}",)
