@@ -28,6 +28,7 @@ MEANT = {
     "openrouter/openai/gpt-5": "openrouter:openai/gpt-5",
     "groq/openai/gpt-oss-120b": "groq:openai/gpt-oss-120b",
     "us.amazon.nova-pro-v1:0": "bedrock:us.amazon.nova-pro-v1:0",
+    "eu.anthropic.claude-opus-4-5-20251101-v1:0": "bedrock:eu.anthropic.claude-opus-4-5-20251101-v1:0",
     "llama3.2": "ollama:llama3.2",
     "llama3.2:1b": "ollama:llama3.2:1b",
     "ollama/of-my-own": "ollama:of-my-own",
@@ -72,6 +73,17 @@ def test_providers_of_the_users_own_are_known_by_their_names() -> None:
     assert resolve("acme:m", providers=("acme",)) == "acme:m"
     with pytest.raises(UnknownModelError):
         resolve("acme/m")
+
+
+@pytest.mark.parametrize("name", ["my-vllm:zai-org/GLM-4.6", "my-vllm:gpt-5", "my-vllm:x/gpt-99"])
+def test_an_id_of_a_provider_that_is_not_known_here_stays_as_it_is(name: str) -> None:
+    assert resolve(name) == name
+
+
+@pytest.mark.parametrize("name", ["their-org/claude-sonnet-4-6", "their-org/gpt-99"])
+def test_somebody_elses_copy_of_a_model_is_not_its_makers(name: str) -> None:
+    with pytest.raises(UnknownModelError):
+        resolve(name)
 
 
 def test_an_alias_of_ones_own_may_lead_to_a_plain_name() -> None:

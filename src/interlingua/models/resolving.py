@@ -18,6 +18,8 @@ from interlingua.models.names import AmbiguousModelError, UnknownModelError, spe
 HOSTS = frozenset({"azure", "bedrock", "groq", "ollama", "openrouter", "vertex"})
 """Providers that serve models of other makers: a name that its maker has too is the maker's."""
 _MARK = re.compile("[:/]")
+_TAG = re.compile(r"latest|\d+(\.\d+)?b\b.*")
+"""As Ollama has them: a size, or the newest."""
 _NEW = "; a model that is newer than our lists is asked for as <provider>:<name>"
 
 
@@ -52,7 +54,7 @@ class Names:
         provider, rest = name[: mark.start()], name[mark.end() :]
         known = self._exact(rest).get(provider) or self._alike(rest).get(provider)
         if mark[0] == ":":
-            is_tag = known is None and first in exact and first != provider
+            is_tag = known is None and first in exact and _TAG.fullmatch(rest) is not None
             return None if is_tag else name
         if known is not None:
             return known
@@ -67,6 +69,8 @@ class Names:
 
     def _alike(self, name: str) -> dict[str, str]:
         """The same, of names that are spelled in another way, or say a stage or a date besides."""
+        if not _is_plain(name):
+            return {}
         return {
             provider: _respelled(provider, listed, name)
             for provider, listed in self._by_reduced.get(reduced(name).name, {}).items()
@@ -76,7 +80,7 @@ class Names:
         """A version that nobody has listed yet is a model of who makes that family."""
         parts = reduced(name)
         newest = self._newest.get(parts.family, {})
-        if parts.version is None or len(newest) != 1:
+        if parts.version is None or len(newest) != 1 or not _is_plain(name):
             return None
         ((maker, known),) = newest.items()
         return f"{maker}:{name}" if parts.version > known else None
@@ -162,6 +166,14 @@ def _chosen(found: Mapping[str, str], first: str | None) -> str | None:
     if len(makers) == 1:
         return makers[0]
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name says its model alone, and not somebody before it: `acme:gpt-5` is an id of a
+    provider that is not known here. A tag, an edition of Bedrock's (`-v1:0`) and OpenAI's own form
+    for models that were fine-tuned are parts of a name."""
+    before = name.removeprefix("ft:").partition(":")[0]
+    return "/" not in name and reduced(before).name == reduced(name).name
 
 
 def _respelled(provider: str, listed: str, name: str) -> str:
