@@ -28,7 +28,7 @@ MEANT = {
     "openrouter/openai/gpt-5": "openrouter:openai/gpt-5",
     "groq/openai/gpt-oss-120b": "groq:openai/gpt-oss-120b",
     "us.amazon.nova-pro-v1:0": "bedrock:us.amazon.nova-pro-v1:0",
-    "eu.anthropic.claude-opus-4-5-20251101-v1:0": "bedrock:eu.anthropic.claude-opus-4-5-20251101-v1:0",
+    "eu.anthropic.claude-opus-5-v1:0": "bedrock:eu.anthropic.claude-opus-5-v1:0",
     "llama3.2": "ollama:llama3.2",
     "llama3.2:1b": "ollama:llama3.2:1b",
     "ollama/of-my-own": "ollama:of-my-own",

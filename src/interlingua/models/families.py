@@ -62,6 +62,11 @@ def reduced(name: str) -> Reduced:
     return Reduced(short.replace(".", "-"), family, version, words, variant)
 
 
+def has_vendor(name: str) -> bool:
+    """Whether a name is spelled as Bedrock does it, the vendor before a dot."""
+    return _VENDOR.match(name.lower()) is not None
+
+
 def _bare(name: str) -> tuple[str, str | None]:
     """Without path, region, vendor and edition, and what stood behind a colon."""
     name = name.removeprefix("ft:").partition("@")[0].rpartition("/")[2].lstrip("~")

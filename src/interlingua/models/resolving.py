@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 
 from interlingua.models.aliases import aliases
-from interlingua.models.families import NEWEST, Version, reduced
+from interlingua.models.families import NEWEST, Version, has_vendor, reduced
 from interlingua.models.names import AmbiguousModelError, UnknownModelError, spellings, unknown
 
 HOSTS = frozenset({"azure", "bedrock", "groq", "ollama", "openrouter", "vertex"})
@@ -69,12 +69,10 @@ class Names:
 
     def _alike(self, name: str) -> dict[str, str]:
         """The same, of names that are spelled in another way, or say a stage or a date besides."""
-        if not _is_plain(name):
-            return {}
-        return {
-            provider: _respelled(provider, listed, name)
-            for provider, listed in self._by_reduced.get(reduced(name).name, {}).items()
-        }
+        found = self._by_reduced.get(reduced(name).name, {}) if _is_plain(name) else {}
+        if has_vendor(name):  # a region that is not listed
+            return {"bedrock": f"bedrock:{name}"} if "bedrock" in found else {}
+        return {each: _respelled(each, listed, name) for each, listed in found.items()}
 
     def _newer(self, name: str) -> str | None:
         """A version that nobody has listed yet is a model of who makes that family."""
