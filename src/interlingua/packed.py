@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,11 +19,10 @@ def is_packed(head: bytes) -> bool:
     return head.startswith((GZIP, ZSTD))
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path, buffer: int = -1) -> IO[bytes]:
     """A file to read, unpacked on the way; its first bytes tell what it is packed with."""
-    file = path.open("rb")
-    head = file.read(4)
-    file.seek(0)
+    file = cast(BufferedReader, path.open("rb", buffer))
+    head = file.peek(4)[:4]
     if head.startswith(GZIP):
         file.close()
         return cast(IO[bytes], gzip.open(path, "rb"))
@@ -32,6 +32,23 @@ def opened(path: Path) -> IO[bytes]:
 def unpacked_zstd(file: IO[bytes]) -> IO[bytes]:
     unpacking = _zstandard().ZstdDecompressor()
     return cast(IO[bytes], BufferedReader(unpacking.stream_reader(file, read_across_frames=True)))
+
+
+def skip(file: IO[bytes], count: int) -> None:
+    """Go on so many bytes from the beginning; what is unpacked on the way is read for that."""
+    if file.seekable():
+        file.seek(count)
+        return
+    while count > 0 and (piece := file.read(min(count, 1 << 20))):
+        count -= len(piece)
+
+
+def broken() -> tuple[type[Exception], ...]:
+    """What reading a packed file raises where it is cut short, or no such file."""
+    try:
+        return (EOFError, zlib.error, _zstandard().ZstdError)
+    except MissingExtraError:
+        return (EOFError, zlib.error)
 
 
 def packed(data: bytes, name: str) -> bytes:

@@ -4,6 +4,7 @@ an error of ours is raised. The files are made-up sessions; the changes are alwa
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua import transcripts
+from interlingua import packed, transcripts
 from interlingua.transcripts import SubAgent, format_of, formats
 from tests.transcripts.made import session
 
@@ -78,13 +79,43 @@ def test_a_circle_is_cut_where_it_closes(name: str, key: str, tmp_path: Path) ->
     assert transcripts.read(path, name).messages
 
 
-@pytest.mark.parametrize(
-    ("mark", "how"), [(b"\x28\xb5\x2f\xfd", "zstd -d"), (b"\x1f\x8b", "gunzip")]
-)
-def test_a_compressed_session_is_named_with_how_to_unpack_it(
-    tmp_path: Path, mark: bytes, how: str
-) -> None:
+@pytest.mark.parametrize("mark", [b"\x28\xb5\x2f\xfd", b"\x1f\x8b"])
+def test_a_compressed_session_that_is_broken_is_told(tmp_path: Path, mark: bytes) -> None:
     path = tmp_path / "rollout.jsonl.zst"
     path.write_bytes(mark + b"\x00" * 40)
-    with pytest.raises(transcripts.TranscriptError, match=how):
+    with pytest.raises(il.InterlinguaError):
         transcripts.read(path)
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".gz"])
+def test_a_compressed_session_is_read_and_goes_home_unpacked(tmp_path: Path, suffix: str) -> None:
+    plain = tmp_path / "rollout.jsonl"
+    transcripts.write(session(), plain, "codex")
+    path = tmp_path / f"packed.jsonl{suffix}"
+    path.write_bytes(packed.packed(plain.read_bytes(), path.name))
+    assert transcripts.detect(path).format == "codex"
+    read = transcripts.read(path)
+    assert read.messages == transcripts.read(plain).messages
+    transcripts.write(read, tmp_path / "home.jsonl", "codex")
+    assert (tmp_path / "home.jsonl").read_bytes() == plain.read_bytes()
+
+
+def test_a_zst_session_without_the_package_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rollout.jsonl.zst"
+    path.write_bytes(packed.packed(b"{}\n", path.name))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(il.MissingExtraError, match=r"interlingua\[zstd\]"):
+        transcripts.read(path)
+
+
+def test_codex_finds_its_packed_sessions(tmp_path: Path) -> None:
+    day = tmp_path / ".codex" / "sessions" / "2026" / "03" / "01"
+    day.mkdir(parents=True)
+    thread = "0199d0b6-0000-7000-8000-000000000001"
+    path = day / f"rollout-2026-03-01T12-00-00-{thread}.jsonl.zst"
+    transcripts.write(session(), tmp_path / "plain.jsonl", "codex")
+    path.write_bytes(packed.packed((tmp_path / "plain.jsonl").read_bytes(), path.name))
+    [found] = [each for each in transcripts.find(tmp_path) if each.format == "codex"]
+    assert (found.id, found.path) == (thread, path)

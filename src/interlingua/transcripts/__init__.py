@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from interlingua import packed
 from interlingua.errors import DetectError
 from interlingua.losses import Report
 from interlingua.transcripts.errors import TranscriptError, VersionError
@@ -54,8 +55,6 @@ def detect(path: AnyPath) -> Detected:
         for each in all_formats()
         if (sign := each.signs(sample)) is not None
     ]
-    if not found and (packed := _packed(sample.head)):
-        raise TranscriptError(Path(path), f"it is compressed; unpack it first ({packed})")
     if not found:
         raise DetectError(f"{path} is no transcript that we know", formats())
     if len(found) > 1:
@@ -72,6 +71,8 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
             return told(to_read.read(path), to_read)
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
+    except packed.broken() as error:
+        raise TranscriptError(path, f"it is compressed and cannot be unpacked: {error}") from error
 
 
 def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
@@ -136,22 +137,16 @@ def find(home: AnyPath | None = None) -> Iterator[Found]:
             yield from each.find(folder)
 
 
-def _packed(head: bytes) -> str | None:
-    """How to unpack a file that begins so, as Codex leaves old sessions; None for any other."""
-    return next((how for mark, how in _PACKED.items() if head.startswith(mark)), None)
-
-
-_PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x1f\x8b": "gunzip"}
-
-
 def _sample(path: Path) -> Sample:
     if path.is_dir():
         return Sample(path, b"")
     try:
-        with path.open("rb") as file:
+        with packed.opened(path) as file:
             return Sample(path, file.read(HEAD))
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
+    except packed.broken() as error:
+        raise TranscriptError(path, f"it is compressed and cannot be unpacked: {error}") from error
 
 
 def _inside(name: str, stem: str, new: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from interlingua import packed
 from interlingua.transcripts.errors import TranscriptError
 
 _PIECE = 1 << 20
@@ -46,8 +47,8 @@ def place(files: dict[Path, Iterable[bytes]]) -> None:
 
 def copied(path: Path, size: int, start: int = 0) -> Iterator[bytes]:
     """The bytes of a file from `start` to `size`, piece by piece."""
-    with path.open("rb") as file:
-        file.seek(start)
+    with packed.opened(path) as file:
+        packed.skip(file, start)
         while start < size:
             piece = file.read(min(_PIECE, size - start))
             if not piece:

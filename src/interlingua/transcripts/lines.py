@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from interlingua import packed
 from interlingua.losses import Report
 from interlingua.transcripts.transcript import OriginFile, Span
 
@@ -72,7 +73,7 @@ class LinesFile:
         """The objects in order. Whole lines that begin with one of `skip` are not looked into;
         `decode` may leave out what nobody asks for (`only`)."""
         start, place = 0, self.file
-        with self.path.open("rb", _AT_ONCE) as file:
+        with packed.opened(self.path, _AT_ONCE) as file:
             for number, line in enumerate(file, 1):
                 end = start + len(line)
                 if not (skip and line.startswith(skip) and line.endswith(b"}\n")):

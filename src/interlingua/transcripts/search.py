@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from interlingua import packed
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
 from interlingua.transcripts.format import Format, Found, Said, format_of
@@ -66,7 +67,7 @@ def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
     assert of.said is not None
     may_hold, wanted = filter_of(text), text.lower()
     seen: set[tuple[str, str]] = set()
-    with path.open("rb") as file:
+    with packed.opened(path) as file:
         for number, line in enumerate(file, 1):
             said = _said(line, of) if may_hold(line) else None
             if said is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from interlingua.transcripts.transcript import Transcript
 
 THREAD = re.compile(
     r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?P<thread>[0-9a-f-]{36})(?P<part>_[0-9a-f-]{36})?\.jsonl"
+    r"(?P<packed>\.zst)?"
 )
 
 _TOLD = ("content", "summary", "name", "arguments", "input", "output", "message", "action")
@@ -25,7 +26,7 @@ def find(home: Path) -> Iterator[Found]:
     """One for each thread: where it was set back, the file that was written last goes on."""
     last: dict[str, Found] = {}
     for folder in ("sessions", "archived_sessions"):
-        for path in sorted((_config(home) / folder).rglob("rollout-*.jsonl")):
+        for path in _rollouts((_config(home) / folder).rglob("rollout-*.jsonl*")):
             name = THREAD.fullmatch(path.name)
             found = Found("codex", path, name and name["thread"], path.stat().st_mtime)
             before = last.get(found.id or path.name)
@@ -47,11 +48,16 @@ def resume(transcript: Transcript, path: Path) -> list[str]:
 
 def rollouts_of(thread: str, beside: Path) -> list[Path]:
     """The files of a thread: in the folder of another rollout, or anywhere in its tree."""
-    here = sorted(beside.parent.glob(f"rollout-*-{thread}*.jsonl"))
+    here = _rollouts(beside.parent.glob(f"rollout-*-{thread}*.jsonl*"))
     if here:
         return here
     tree = next((each for each in beside.parents if each.name == "sessions"), None)
-    return sorted(tree.rglob(f"rollout-*-{thread}*.jsonl")) if tree else []
+    return _rollouts(tree.rglob(f"rollout-*-{thread}*.jsonl*")) if tree else []
+
+
+def _rollouts(paths: Iterable[Path]) -> list[Path]:
+    """Old ones are packed (Codex 0.156, seen 2026-11)."""
+    return sorted(path for path in paths if path.name.endswith((".jsonl", ".jsonl.zst")))
 
 
 def _config(home: Path) -> Path:
