@@ -143,4 +143,4 @@ def test_lines_of_a_view_are_converted(tmp_path: Path) -> None:
         done = run("convert", file, *many, "--from", source, "--to", "anthropic")
         assert done.exit_code == 0, done.output
         rows = [json.loads(row) for row in done.stdout.splitlines()]
-        assert [row["wire"]["messages"][0]["content"][0]["text"] for row in rows] == [ASKED] * 2
+        assert [row["messages"][0]["content"][0]["text"] for row in rows] == [ASKED] * 2

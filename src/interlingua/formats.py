@@ -17,11 +17,21 @@ from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.retell import retell
-from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
+from interlingua.say import Fitting, Instructions, host_of, named, profile_for, renamed, say
 
 CANONICAL = "canonical"
 VIEW_NAMES = ("flat", "parts", "camel", "openai-ui", "pydantic-ai", "langchain")
 """Known without loading the views."""
+BARE = {
+    "openai-chat": "messages",
+    "openrouter": "messages",
+    "anthropic": "messages",
+    "ollama": "messages",
+    "bedrock": "messages",
+    "openai-responses": "input",
+    "gemini": "contents",
+}
+"""Where a dialect's requests have their messages, for lists of messages alone."""
 
 
 def names() -> list[str]:
@@ -45,7 +55,7 @@ def read(
     if source in dialects():
         reader = dialect(source)
         if kind == "request":
-            return reader.read_request(data, model, stream)
+            return reader.read_request(_whole(data, source), model, stream)
         return reader.read_response(data)
     if source in VIEW_NAMES:
         from interlingua.views import view
@@ -58,6 +68,32 @@ def read(
     if source == CANONICAL:
         return _read_canonical(data, kind)
     raise DetectError(f"no format is called {source!r}", names())
+
+
+def _whole(data: Any, source: str) -> Any:
+    """A request around messages that came alone."""
+    if begins_a_list(data):
+        parsed = parse(data, f"{source} request")
+        if _is_bare(parsed):
+            return {BARE[source]: parsed}
+    return data
+
+
+def begins_a_list(data: Any) -> bool:
+    """Whether this JSON, parsed or not, is a list."""
+    if isinstance(data, (bytes, str)):
+        return data[:64].lstrip()[:1] in (b"[", "[")
+    return isinstance(data, list)
+
+
+def _is_bare(parsed: Any) -> bool:
+    """Messages without a request around them."""
+    return (
+        isinstance(parsed, list)
+        and bool(parsed)
+        and all(isinstance(each, dict) and ("role" in each or "type" in each) for each in parsed)
+        and any("role" in each for each in parsed)
+    )
 
 
 def _read_canonical(data: Any, kind: str) -> Request | Response:
@@ -78,6 +114,8 @@ def write(
 ) -> Written:
     """A request or response in any format, retold first where that is another dialect, and fitted
     to the model."""
+    if model is not None:
+        value = _renamed(value, named(model)[1])
     if target in dialects():
         return _write_dialect(value, dialect(target), source, model, profile, instructions)
     if target in VIEW_NAMES:
@@ -85,6 +123,12 @@ def write(
     if target == CANONICAL:
         return Written(codec.parse(codec.dumps(value), CANONICAL), Report(CANONICAL))
     raise DetectError(f"no format is called {target!r}", names())
+
+
+def _renamed(value: Request | Response, model: str) -> Request | Response:
+    if isinstance(value, Response):
+        return renamed(value, model)
+    return value if value.model == model else value.replace(model=model)
 
 
 def _write_dialect(
@@ -98,8 +142,6 @@ def _write_dialect(
     known = None if source == CANONICAL else source
     provider, name = (None, None) if model is None else named(model)
     if isinstance(value, Request):
-        if name is not None and value.model != name:
-            value = value.replace(model=name)
         if source == writer.name:
             return writer.write_request(value)
         fitted = profile_for(model or value.model, writer.name, profile)
@@ -139,24 +181,98 @@ def _write_view(value: Request | Response, target: str, source: str | None) -> W
 
 
 def detect(data: Any, kind: Kind | None = None) -> Detected:
-    """Which dialect or view this JSON is in, told by its shape and never by a model's name.
+    """Which dialect or view this JSON is in, told by its shape; the model's name decides only where
+    several fit equally well. A list is messages alone; a library's own objects are of its view.
 
-    Raises `DetectError` with the candidates when several fit equally well, or none does."""
-    from interlingua.dialects.detect import candidates
-    from interlingua.views.detect import guesses
+    Raises `DetectError` with the candidates when that does not tell either, or none fits."""
     from interlingua.views.objects import plain_of
 
     parsed = parse(plain_of(data), "JSON")
+    found = [each for each in _fitting(parsed) if kind in (None, each.kind)]
+    if not found:
+        raise DetectError("no dialect and no view fits this JSON", [])
+    best = [each for each in found if each.score == found[0].score]
+    first = best[0] if len(best) == 1 else _by_name(parsed, best)
+    if first is None:
+        raise DetectError("several of them fit equally well", [str(each) for each in best])
+    others = tuple(each for each in found if each is not first)
+    return Detected(first.dialect, first.kind, first.evidence, first.score, others)
+
+
+def kind_in(data: Any, source: str) -> Kind:
+    """Whether JSON of a known format is a request or a response; a request where nothing tells."""
+    parsed = parse(data, f"{source} JSON")
+    if source == CANONICAL:
+        return _canonical_kind(parsed) or "request"
+    if isinstance(parsed, dict) and BARE.get(source) in parsed:
+        return "request"
+    fitting = [each.kind for each in _fitting(parsed) if each.dialect == source]
+    return fitting[0] if fitting else "request"
+
+
+def _fitting(parsed: Any) -> list[Detected]:
+    """All that fit, the best first."""
+    from interlingua.dialects.detect import candidates
+    from interlingua.views.detect import guesses
+
+    if (own := _canonical_kind(parsed)) is not None:
+        return [Detected(CANONICAL, own, ("messages with a schema_version",), 9)]
     views = [
         Detected(each.view, "response" if each.is_answer else "request", each.evidence, each.score)
         for each in guesses(parsed)
     ]
-    both = sorted([*candidates(parsed), *views], key=lambda each: -each.score)
-    found = [each for each in both if kind in (None, each.kind)]
-    if not found:
-        raise DetectError("no dialect and no view fits this JSON", [])
-    best = [each for each in found if each.score == found[0].score]
-    if len(best) > 1:
-        raise DetectError("several of them fit equally well", [str(each) for each in best])
-    first = found[0]
-    return Detected(first.dialect, first.kind, first.evidence, first.score, tuple(found[1:]))
+    spoken = candidates({_key_of(parsed): parsed} if _is_bare(parsed) else parsed)
+    return sorted([*spoken, *views], key=lambda each: -each.score)
+
+
+def _canonical_kind(parsed: Any) -> Kind | None:
+    """The kind of canonical JSON: messages alone are a request."""
+    if isinstance(parsed, dict) and _is_canonical(parsed.get("message")):
+        return "response"
+    messages = parsed.get("messages") if isinstance(parsed, dict) else parsed
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return "request" if _is_canonical(first) else None
+
+
+def _is_canonical(message: Any) -> bool:
+    return isinstance(message, dict) and "schema_version" in message and "role" in message
+
+
+def _key_of(messages: list[dict[str, Any]]) -> str:
+    """Where a request has such messages: by what Gemini and Responses alone have."""
+    if any("parts" in each for each in messages):
+        return "contents"
+    return "input" if any("type" in each for each in messages) else "messages"
+
+
+def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
+    """The one of several that the model's name speaks for; errors of OpenAI are the same in both
+    of its APIs."""
+    fits = {each.dialect: each for each in best}
+    model = parsed.get("model") if isinstance(parsed, dict) else None
+    if isinstance(model, str) and model:
+        name = _maker(model)
+        return fits.get(name) if name is not None else None
+    both = {"openai-chat", "openai-responses"}
+    return fits["openai-chat"] if fits.keys() == both and best[0].kind == "response" else None
+
+
+def _maker(model: str) -> str | None:
+    """The dialect in which a model of this name is usually asked; None where that is not known."""
+    from interlingua.models.families import reduced
+
+    if "/" in model:  # only hosts of Chat have such names
+        return "openai-chat"
+    family = reduced(model).family
+    return "anthropic" if family == "claude" else "openai-chat" if family in CHAT_FAMILIES else None
+
+
+CHAT_FAMILIES = frozenset(
+    {
+        *("gpt", "gpt-oss", "o", "codex", "mistral", "ministral", "magistral", "codestral"),
+        *("pixtral", "devstral", "deepseek", "llama", "qwen", "qwq", "grok", "gemini", "gemma"),
+        *("glm", "kimi", "moonshot", "phi", "smollm", "sonar", "yi", "mixtral", "minimax"),
+        *("command", "nemotron", "hermes", "granite"),
+    }
+)
+"""Families that are asked in Chat, wherever they are served; Claude's are asked in its own."""

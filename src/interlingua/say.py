@@ -12,7 +12,7 @@ from interlingua.dialects.record import Dialect, Written
 from interlingua.fitting.fit import fit
 from interlingua.fitting.quick import fits, is_simple, quick_of
 from interlingua.losses import Report
-from interlingua.model.exchange import Request
+from interlingua.model.exchange import Request, Response
 from interlingua.models.profile import Profile, bundled
 from interlingua.retell import Retold, retell
 from interlingua.retelling.images import NO_IMAGES
@@ -142,6 +142,13 @@ def named(model: str) -> tuple[str | None, str]:
 
 
 _NAMED: dict[str, tuple[str | None, str]] = {}
+
+
+def renamed(response: Response, model: str) -> Response:
+    """An answer under another name of its model."""
+    message = response.message
+    metadata = message.metadata.replace(response_model=model)
+    return response.replace(message=message.replace(metadata=metadata))
 
 
 def _apart(model: str) -> tuple[str | None, str]:

@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import _LOADED, dialects
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import DetectError
+from interlingua.errors import DetectError, ReadError
 from interlingua.losses import Report, planning
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.retell import retell
-from interlingua.say import Fitting, Instructions, host_of, named, profile_for, say
+from interlingua.say import Fitting, Instructions, host_of, named, profile_for, renamed, say
 
 Kind = Literal["request", "response"]
 
@@ -34,7 +34,7 @@ def convert(
         said = il.convert(body, source="openai-chat", target="anthropic")
         said.wire, said.json(), said.report, said.model
 
-    `data` is parsed JSON, bytes or text. `source` and `target` are dialects (`il.dialects()`),
+    `data` is parsed JSON, bytes or text; a list is messages alone. `source` and `target` are dialects (`il.dialects()`),
     views, or `canonical`; `il.detect(data)` says which one data is in. `kind` is `request` or
     `response`; streams have `il.stream_convert`.
 
@@ -53,7 +53,12 @@ def convert(
         reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request":
         provider, name = (None, None) if model is None else named(model)
-        request = reader.read_request(data, name, stream)
+        try:
+            request = reader.read_request(data, name, stream)
+        except ReadError:
+            if not _begins_a_list(data):
+                raise
+            return _between(data, source, target, kind, model, stream, profile, instructions)
         if name is not None and request.model != name:
             request = request.replace(model=name)
         if reader is writer and instructions == "place":
@@ -72,10 +77,19 @@ def convert(
         )
     _require_kind(kind)
     response = reader.read_response(data)
+    name = None if model is None else named(model)[1]
+    if name is not None:
+        response = renamed(response, name)
     if reader is writer:
         return writer.write_response(response)
-    told = retell(response, writer, None if model is None else named(model)[1], source=source)
+    told = retell(response, writer, name, source=source)
     return writer.write_response(told.value, told.scribe)
+
+
+def _begins_a_list(data: Any) -> bool:
+    if isinstance(data, (bytes, str)):
+        return data[:64].lstrip()[:1] in (b"[", "[")
+    return isinstance(data, list)
 
 
 def _between(

@@ -104,8 +104,25 @@ def test_what_fits_none_is_an_error(wire: Any) -> None:
         il.detect(wire)
 
 
-def test_the_name_of_a_model_is_no_evidence() -> None:
+def test_the_name_of_a_model_decides_only_where_the_shape_does_not() -> None:
     wire = {"model": "claude-sonnet-4-5", "messages": [{"role": "system", "content": "a"}], "n": 2}
+    assert il.detect(wire).dialect == "openai-chat"
+    plainest = {"max_tokens": 5, "messages": [{"role": "user", "content": "a"}]}
+    assert il.detect({"model": "claude-sonnet-4-5", **plainest}).dialect == "anthropic"
+    assert il.detect({"model": "gpt-5", **plainest}).dialect == "openai-chat"
+
+
+def test_hosts_of_chat_that_borrow_keys_of_anthropic_are_still_chat() -> None:
+    said = {"role": "user", "content": "a"}
+    thinking = {"thinking": {"type": "enabled"}}
+    assert il.detect({"model": "m", "messages": [said], **thinking}).dialect == "openai-chat"
+    led = {"role": "system", "content": "a"}
+    wire = {"model": "m", "messages": [led, said], "max_tokens": 5, **thinking}
+    assert il.detect(wire).dialect == "openai-chat"
+
+
+def test_an_error_of_openai_is_the_same_in_both_of_its_apis() -> None:
+    wire = {"error": {"message": "a", "type": "invalid_request_error"}}
     assert il.detect(wire).dialect == "openai-chat"
 
 

@@ -3,56 +3,129 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from interlingua.cli import formats
+from interlingua.cli.documents import bodies, known, named, shape_of
+from interlingua.cli.inputs import Input, opened
 from interlingua.cli.main import shown
 from interlingua.dialects.registry import dialect, dialects
+from interlingua.errors import InterlinguaError
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.rules import validate
 from interlingua.pointer import difference
 
+if TYPE_CHECKING:
+    from interlingua.model.events import Event
+    from interlingua.streams.frames import Frame
+
 
 @click.command("check", help="Run the laws on a file of your own.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-@click.option("--from", "source", default="auto", help="The format it is in; auto finds out.")
-@click.option("--kind", type=click.Choice(["request", "response"]), help="Which of the two it is.")
+@click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
+@click.option(
+    "--kind",
+    type=click.Choice(["request", "response", "stream"]),
+    help="Which of them it is; else found out.",
+)
 @click.option("--lines", is_flag=True, help="Each line is one.")
 def command(file: str, source: str, kind: str | None, lines: bool) -> None:
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    bodies = [line for line in data.splitlines() if line.strip()] if lines else [data]
-    failed = 0
-    for number, body in enumerate(bodies, 1):
-        head = f"line {number}: " if lines else ""
-        problems = check(body, source, kind)
-        failed += bool(problems)
-        for problem in problems:
-            click.echo(f"{head}{shown(problem)}")
-    click.echo(f"{len(bodies) - failed} of {len(bodies)} keep the laws", err=True)
+    if source != formats.AUTO and source not in dialects():
+        raise click.UsageError(NO_LAWS)
+    count = failed = 0
+    with opened(file) as given:
+        for place, problems in _checked(given, source, kind, lines):
+            count += 1
+            failed += bool(problems)
+            for problem in problems:
+                click.echo(f"{place}{shown(problem)}")
+    kept = f"{count - failed} of {count} keep the laws"
+    click.echo("it keeps the laws" if (count, failed) == (1, 0) else kept, err=True)
     sys.exit(1 if failed else 0)
 
 
-def check(data: bytes, source: str, kind: str | None) -> list[str]:
+NO_LAWS = f"laws are kept by dialects: {', '.join(dialects())}"
+
+
+def _checked(
+    given: Input, source: str, kind: str | None, lines: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with each conversation of a file, and where it is."""
+    shape = "stream" if kind == "stream" else shape_of(given, lines)
+    if shape == "stream":
+        from interlingua.cli.recorded import recording
+
+        yield "", check_stream(*recording(given, source))
+        return
+    for body in bodies(given, shape == "lines"):
+        place = "" if body.line is None else f"line {body.line}: "
+        try:
+            with named(given, body):
+                yield place, check(body.data, *known(given, body, source, kind))
+        except InterlinguaError as odd:
+            if body.line is None:
+                raise
+            yield place, [str(odd)]
+
+
+def check(data: bytes, source: str, kind: str) -> list[str]:
     """What is wrong: the first difference on the way home, as a JSON pointer, and the like."""
+    if source not in dialects():
+        raise click.UsageError(f"it is {source}, and {NO_LAWS}")
     problems = []
     if (twice := codec.duplicate_key(data)) is not None:
         problems.append(f"a key twice: {twice}")
-    if source == "auto":
-        source, kind = formats.guessed(data, kind)
-    if source not in dialects():
-        raise click.UsageError(f"laws are kept by dialects: {', '.join(dialects())}")
-    wire = codec.parse(data, source)
-    value = formats.read(data, source, kind or "request")
+    value = formats.read(data, source, kind)
+    if isinstance(wire := codec.parse(data, source), list) and kind == "request":
+        wire = {formats.BARE[source]: wire}  # messages alone
     problems += _home(value, source, wire)
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
     found = difference(wire, _write(stored, source).wire)
     problems += [f"home, through storage: {found}"] if found else []
     problems += [f"odd: {violation}" for violation in validate(value)]
     return problems
+
+
+def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
+    """The same of a stream: its frames come home, it may be cut into any pieces, and it ends."""
+    from interlingua.cli.recorded import Recording, events_of, frames_of
+    from interlingua.streams.fold import fold
+
+    data = b"".join(chunks)
+    frames = list(frames_of(Recording(source, iter((data,)))))
+    pieces = (data[at : at + 1] for at in range(len(data)))
+    problems = []
+    if list(frames_of(Recording(source, pieces))) != frames:
+        problems.append("cut into single bytes, it has other frames")
+    events = list(events_of(source, iter(frames)))
+    problems += _frames_home(source, frames, events)
+    response = fold(events)
+    if response.error is not None:
+        problems.append(f"its end: {response.error.message}")
+    return problems + [f"odd: {violation}" for violation in validate(response)]
+
+
+def _frames_home(source: str, frames: list[Frame], events: list[Event]) -> list[str]:
+    writer = dialect(source).stream_writer()
+    back = [frame for event in events for frame in writer.feed(event)] + writer.close()
+    for number, (one, other) in enumerate(zip(frames, back, strict=False), 1):
+        if found := difference(_said(one), _said(other)):
+            return [f"home, frame {number}: {found}"]
+    if len(frames) != len(back):
+        return [f"home: {len(frames)} frames come back as {len(back)}"]
+    return []
+
+
+def _said(frame: Frame) -> Any:
+    """A frame as JSON; marks such as `[DONE]` as text."""
+    try:
+        return codec.parse(frame.data, "frame")
+    except InterlinguaError:
+        return frame.data
 
 
 def _home(value: Request | Response, source: str, wire: Any) -> list[str]:

@@ -10,6 +10,20 @@ import msgspec
 from interlingua.dialects.registry import dialect, dialects
 
 
+def tell_formats() -> None:
+    """Every format that `convert` takes, with what can be read and written of it."""
+    from interlingua.formats import CANONICAL, names
+
+    for name in names():
+        if name in dialects():
+            says = f"{dialect(name).title}: requests, responses, streams"
+        elif name == CANONICAL:
+            says = "our own form, which keeps everything: requests, responses"
+        else:
+            says = "messages as other libraries keep them"
+        click.echo(f"{name:<18} {says}")
+
+
 @click.command("dialects", help="The formats, and what each can say.")
 @click.argument("name", required=False)
 @click.option("--matrix", is_flag=True, help="What survives from each to each.")

@@ -2,18 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
+
+import click
 
 from interlingua.dialects.kernel.wire import encode
-from interlingua.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
+from interlingua.errors import DetectError, ReadError
+from interlingua.formats import BARE, CANONICAL, VIEW_NAMES, detect, names, read, write
 
-__all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
+__all__ = ["BARE", "CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
+
+AUTO = "auto"
+
+
+def required(name: str, option: str) -> None:
+    """A format that is known; wrong usage is told with all that are."""
+    if name not in names() and (name, option) != (AUTO, "--from"):
+        listed = ", ".join(names())
+        raise click.BadParameter(f"no format is called {name!r}: {listed}", param_hint=option)
 
 
 def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
     """The format and kind of some JSON; an error lists what it may be."""
-    found = detect(data, kind)  # type: ignore[arg-type]  # one of the two words, by the option
+    try:
+        found = detect(data, kind)  # type: ignore[arg-type]  # one of the two words, by the option
+    except DetectError as odd:
+        raise DetectError(f"{odd}; say which with --from") from None
     return found.dialect, found.kind
+
+
+def kind_of(data: bytes, source: str) -> str:
+    """Whether some JSON of a known format is a request or a response."""
+    from interlingua.formats import kind_in
+
+    try:
+        return kind_in(data, source)
+    except ReadError:
+        return "request"  # whose reader says what is wrong
+
+
+class Flaw(NamedTuple):
+    """What is wrong with text that is no JSON, and where, as editors count."""
+
+    line: int
+    column: int
+    expected: str
+    found: str
+
+
+def flaw_in(data: bytes) -> Flaw | None:
+    """What keeps a text from being JSON; None where it is."""
+    import msgspec
+
+    from interlingua.cli.inputs import BOM
+
+    data = data.removeprefix(BOM).rstrip()
+    try:
+        msgspec.json.decode(data)
+    except RecursionError:
+        return None  # whose reader says so
+    except UnicodeDecodeError:
+        at = len(data.decode(errors="replace").partition("\ufffd")[0].encode())
+        return Flaw(*_place(data, at), "UTF-8", f"byte {data[at]:#x}")
+    except msgspec.DecodeError as odd:
+        said = str(odd).removeprefix("JSON is malformed: ")
+        byte = re.search(r" \(byte (\d+)\)$", said)
+        if byte is None:
+            return Flaw(*_place(data, len(data)), "more of the JSON", "its end")
+        return Flaw(*_place(data, int(byte[1])), "JSON", said[: byte.start()])
+    return None
+
+
+def malformed(name: str, data: bytes, line: int = 1) -> ReadError | None:
+    """The same as an error, by the file's name; `line` is where the text begins in it."""
+    flaw = flaw_in(data)
+    if flaw is None:
+        return None
+    place = f"line {flaw.line + line - 1}, column {flaw.column}"
+    return ReadError(name, place, flaw.expected, flaw.found)
+
+
+def _place(data: bytes, at: int) -> tuple[int, int]:
+    before = data[:at]
+    column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+    return before.count(b"\n") + 1, column
 
 
 def to_bytes(wire: Any, pretty: bool) -> bytes:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import click
 
 from interlingua.cli import formats
+from interlingua.cli.documents import bodies, known, named, shape_of
+from interlingua.cli.inputs import Input, opened
 from interlingua.cli.main import put, shown
+from interlingua.errors import InterlinguaError
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
@@ -19,24 +23,79 @@ WIDTH = 100
 
 @click.command("inspect", help="Show a conversation, whatever format it is in.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
-@click.option("--from", "source", default="auto", help="The format it is in; auto finds out.")
-@click.option("--kind", type=click.Choice(["request", "response"]), help="Which of the two it is.")
+@click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
+@click.option(
+    "--kind",
+    type=click.Choice(["request", "response", "stream"]),
+    help="Which of them it is; else found out.",
+)
+@click.option("--lines", is_flag=True, help="Each line is one.")
 @click.option("--full", is_flag=True, help="Whole texts, not only their beginnings.")
 @click.option("--json", "as_json", is_flag=True, help="The canonical form as JSON.")
-def command(file: str, source: str, kind: str | None, full: bool, as_json: bool) -> None:
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    if source == "auto":
-        source, kind = formats.guessed(data, kind)
-    value = formats.read(data, source, kind or "request")
-    if as_json:
-        written = formats.write(value, formats.CANONICAL, source)
-        put(formats.to_bytes(written.wire, sys.stdout.isatty()) + b"\n")
+def command(
+    file: str, source: str, kind: str | None, lines: bool, full: bool, as_json: bool
+) -> None:
+    formats.required(source, "--from")
+    failed = 0
+    with opened(file) as given:
+        for shown_before, found in enumerate(_all(given, source, kind, lines)):
+            if isinstance(found, InterlinguaError):
+                failed += 1
+                click.echo(f"interlingua: {shown(str(found))}", err=True)
+            elif as_json:
+                written = formats.write(found.value, formats.CANONICAL, found.source)
+                put(formats.to_bytes(written.wire, sys.stdout.isatty() and not found.line) + b"\n")
+            else:
+                click.echo("\n" if shown_before else "", nl=False)
+                _tell(found, full)
+    sys.exit(1 if failed else 0)
+
+
+class Found(NamedTuple):
+    """A conversation, and what it was read from."""
+
+    source: str
+    what: str
+    value: Request | Response
+    line: int | None = None
+
+
+def _all(
+    given: Input, source: str, kind: str | None, lines: bool
+) -> Iterator[Found | InterlinguaError]:
+    """What is in a file; what cannot be read of one among many lines is an error in its place."""
+    shape = "stream" if kind == "stream" else shape_of(given, lines)
+    if shape == "stream":
+        yield _folded(given, source)
         return
-    kind_word = "request" if isinstance(value, Request) else "response"
-    click.echo(f"{source} {kind_word}{_head(value)}")
+    for body in bodies(given, shape == "lines"):
+        try:
+            with named(given, body):
+                name, which = known(given, body, source, kind)
+                yield Found(name, which, formats.read(body.data, name, which), body.line)
+        except InterlinguaError as odd:
+            if body.line is None:
+                raise
+            yield odd
+
+
+def _folded(given: Input, source: str) -> Found:
+    from interlingua.cli.recorded import events_of, frames_of, recording
+    from interlingua.streams.fold import fold
+
+    recorded = recording(given, source)
+    return Found(recorded.source, "stream", fold(events_of(recorded.source, frames_of(recorded))))
+
+
+def _tell(found: Found, full: bool) -> None:
+    value = found.value
+    place = "" if found.line is None else f"line {found.line}: "
+    click.echo(f"{place}{found.source} {found.what}{_head(value)}")
     messages = value.messages if isinstance(value, Request) else (value.message,)
     for number, message in enumerate(messages):
         _show(message, number, full)
+    if isinstance(value, Response) and value.error is not None:
+        click.echo(f"error: {shown(value.error.message)}")
     for violation in validate(value):
         click.echo(f"odd: {shown(str(violation))}")
 

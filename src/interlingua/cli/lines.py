@@ -1,7 +1,7 @@
 """JSON Lines of any size: converted in batches on all cores, in order, in constant memory.
 
-Each line gives one line: `{"ok", "wire", "losses", "error"}`. A line that cannot be read is
-reported with its number, and the rest is converted.
+Each line gives one line of the target format, or an envelope: `{"ok", "wire", "losses", "error"}`.
+A line that cannot be read is reported with its number, and the rest is converted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from mmap import ACCESS_READ, mmap
 from multiprocessing import get_start_method
 from pathlib import Path
@@ -23,9 +23,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from interlingua.errors import InterlinguaError
+from interlingua.cli.tally import Tally, add
+from interlingua.errors import InterlinguaError, ReadError
 
 if TYPE_CHECKING:
+    from interlingua.dialects.record import Written
+    from interlingua.losses import Loss
     from interlingua.models.profile import Profile
 
 BATCH = 1024 * 1024
@@ -37,12 +40,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Job(NamedTuple):
-    """How to convert: the arguments of `il.convert`, and whether a loss is an error."""
+    """How to convert: the arguments of `il.convert`, and what is wanted beside the lines. Without
+    a `kind`, each line tells its own."""
 
     source: str
     target: str
-    kind: str
+    kind: str | None
     model: str | None = None
+    envelope: bool = False
+    report: bool = False
+    """Whether the losses of each line are wanted, and not only their number."""
 
 
 class Batch(NamedTuple):
@@ -73,6 +80,9 @@ class Done(NamedTuple):
     losses: int
     ends: int
     """How many lines end in it, blank ones too."""
+    tally: Tally
+    lost: list[tuple[int, bytes]]
+    """The losses of each line that has any, as JSON."""
 
 
 def convert_lines(
@@ -83,8 +93,15 @@ def convert_lines(
     workers = jobs or os.cpu_count() or 1
     first = 1
     with _few_collections():
-        for done in _in_one(file, job) if workers == 1 else _in_many(file, job, workers, path):
-            yield done._replace(failed=[(first + line, problem) for line, problem in done.failed])
+        todo = stretches(file, path) if path else batches(file)
+        first_two = list(islice(todo, 2))
+        alone = workers == 1 or len(first_two) < 2
+        todo = chain(first_two, todo)
+        for done in _in_one(todo, job) if alone else _in_many(todo, job, workers):
+            yield done._replace(
+                failed=[(first + line, problem) for line, problem in done.failed],
+                lost=[(first + line, losses) for line, losses in done.lost],
+            )
             first += done.ends
 
 
@@ -99,13 +116,12 @@ def _few_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _in_one(file: IO[bytes], job: Job) -> Iterator[Done]:
-    return (convert_batch(batch, job) for batch in batches(file))
+def _in_one(todo: Iterator[Batch], job: Job) -> Iterator[Done]:
+    return (convert_batch(batch, job) for batch in todo)
 
 
-def _in_many(file: IO[bytes], job: Job, workers: int, path: str | None) -> Iterator[Done]:
+def _in_many(todo: Iterator[Batch], job: Job, workers: int) -> Iterator[Done]:
     """Workers put their output where this process can see it, since a pipe is slow."""
-    todo = stretches(file, path) if path else batches(file)
     under_way: deque[tuple[Future[Done], int | None]] = deque()
     desks = [_desk() for _ in range(workers * AHEAD)]
     _prepare(job)
@@ -132,7 +148,7 @@ def _prepare(job: Job) -> None:
     from interlingua.formats import load
 
     for name in {job.source, job.target} - {"auto"}:
-        load(name, job.kind)
+        load(name, job.kind or "request")
 
 
 def _desk() -> int | None:
@@ -171,52 +187,71 @@ def stretches(file: IO[bytes], path: str) -> Iterator[Batch]:
 def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
     """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
     failed: list[tuple[int, str]] = []
-    lost = count = ends = 0
+    lost: list[tuple[int, bytes]] = []
+    tally: Tally = {}
+    losses = count = ends = 0
     with BytesIO() if desk is None else open(desk, "r+b", closefd=False) as out:
         out.seek(0)
         for line in batch.lines():
             if not line.isspace():
                 count += 1
                 try:
-                    wire, losses = _convert(line, job)
+                    written = _convert(line, job)
+                    data = written.json()
                 except InterlinguaError as odd:
-                    failed.append((ends, str(odd)))
-                    flaw: dict[str, Any] = {
-                        "ok": False,
-                        "wire": None,
-                        "losses": [],
-                        "error": str(odd),
-                    }
-                    out.write(_encode(flaw) + b"\n")
+                    problem = _problem(line, odd)
+                    failed.append((ends, problem))
+                    if job.envelope:
+                        out.write(_failed(problem))
                 else:
-                    lost += len(losses)
-                    told = b"[]" if not losses else _encode(losses)
-                    out.writelines(
-                        (b'{"ok":true,"wire":', wire, b',"losses":', told, b',"error":null}\n')
-                    )
+                    told = written.report.losses
+                    if told:
+                        losses += len(told)
+                        add(tally, told)
+                        if job.report:
+                            lost.append((ends, _encode(told)))
+                    out.writelines(_enveloped(data, told) if job.envelope else (data, b"\n"))
             ends += 1
         out.truncate()  # the desk was used before
         output = out.getvalue() if isinstance(out, BytesIO) else b""
-    return Done(output, count, batch.size, failed, lost, ends)
+    return Done(output, count, batch.size, failed, losses, ends, tally, lost)
 
 
-def _convert(line: bytes, job: Job) -> tuple[bytes, list[Any]]:
+def _problem(line: bytes, odd: InterlinguaError) -> str:
+    from interlingua.cli.formats import flaw_in
+
+    flaw = flaw_in(line) if isinstance(odd, ReadError) else None
+    if flaw is None:
+        return str(odd)
+    return f"column {flaw.column}: expected {flaw.expected}, found {flaw.found}"
+
+
+def _failed(problem: str) -> bytes:
+    told: dict[str, Any] = {"ok": False, "wire": None, "losses": [], "error": problem}
+    return _encode(told) + b"\n"
+
+
+def _enveloped(wire: bytes, losses: list[Loss]) -> tuple[bytes, ...]:
+    told = _encode(losses) if losses else b"[]"
+    return (b'{"ok":true,"wire":', wire, b',"losses":', told, b',"error":null}\n')
+
+
+def _convert(line: bytes, job: Job) -> Written:
     from interlingua.translate import convert
 
-    source = job.source
+    source, kind = job.source, job.kind
     if source == "auto":
-        from interlingua.formats import detect
+        from interlingua.cli.formats import guessed
 
-        source = detect(line, job.kind).dialect  # type: ignore[arg-type]  # checked by the caller
-    written = convert(
+        source, kind = guessed(line, kind)
+    return convert(
         line,
         source,
         job.target,
-        job.kind,  # type: ignore[arg-type]  # as above
+        kind or "request",  # type: ignore[arg-type]  # checked by the caller
         job.model,
         profile=_taken(job.model, job.target),
     )
-    return written.json(), written.report.losses
 
 
 @lru_cache(1)

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import msgspec
 
 from interlingua.cli import formats
-from interlingua.errors import DetectError, InterlinguaError, ReadError
+from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
@@ -185,36 +185,7 @@ def _wire(
 ) -> tuple[str, Request | Response]:
     data = msgspec.json.encode(parsed) if data is None else data
     if source == AUTO:
-        source, kind = _guessed(data, parsed, kind)
+        source, kind = formats.guessed(data, kind)
     elif kind is None:
-        kind = _kind(data, parsed, source)
+        kind = formats.kind_of(data, source)
     return source, formats.read(data, source, kind, model)
-
-
-def _guessed(data: bytes, parsed: Any, kind: str | None) -> tuple[str, str]:
-    if isinstance(parsed, dict):
-        messages = parsed.get("messages")
-        if isinstance(messages, list) and messages and _is_canonical(messages[0]):
-            return formats.CANONICAL, "request"
-        if _is_canonical(parsed.get("message")):
-            return formats.CANONICAL, "response"
-    try:
-        return formats.guessed(data, kind)
-    except DetectError as odd:
-        raise DetectError(f"{odd}; say which with --from") from None
-
-
-def _is_canonical(value: Any) -> bool:
-    return isinstance(value, dict) and "schema_version" in value
-
-
-def _kind(data: bytes, parsed: Any, source: str) -> str:
-    """A request or a response of a known format."""
-    if source == formats.CANONICAL:
-        return "response" if isinstance(parsed, dict) and "message" in parsed else "request"
-    if source in formats.VIEW_NAMES:
-        return "request"
-    from interlingua.dialects.detect import candidates
-
-    fitting = [each for each in candidates(parsed) if each.dialect == source]
-    return fitting[0].kind if fitting else "request"

@@ -186,13 +186,15 @@ def _bedrock_output(data: dict[str, Any]) -> bool:
     return isinstance(data.get("output"), dict) and "message" in data["output"]
 
 
-def _bare_message(data: dict[str, Any]) -> bool:
+def _aws_error(data: dict[str, Any]) -> bool:
+    """A message alone is any API's, so its type has to be there too."""
     keys = {key.lower() for key in data}
-    return isinstance(data.get("message", data.get("Message")), str) and keys <= {
-        "message",
-        "__type",
-        "code",
-    }
+    said = isinstance(data.get("message", data.get("Message")), str)
+    return said and {"message"} < keys <= {"message", "__type", "code"}
+
+
+def _lone_error(data: dict[str, Any]) -> bool:
+    return isinstance(data.get("error"), str) and data.keys() <= {"error", "signin_url"}
 
 
 def _all_have(items: Any, *keys: str) -> bool:
@@ -202,15 +204,52 @@ def _all_have(items: Any, *keys: str) -> bool:
     )
 
 
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
+
+
 def _messages_there(data: dict[str, Any]) -> bool:
-    return _all_have(data.get("messages"), "role")
+    """Messages with roles, one of which is somebody's in a conversation."""
+    messages = data.get("messages")
+    return _all_have(messages, "role") and (
+        not messages or any(_word(each["role"]) in _ROLES for each in _messages(data))
+    )
+
+
+def _anthropic_messages_there(data: dict[str, Any]) -> bool:
+    """Hosts of Chat have keys of Anthropic's, but not its roles."""
+    roles = [message.get("role") for message in _messages(data)]
+    chat = {"tool", "function", "developer"}.intersection(filter(None, map(_word, roles)))
+    return _messages_there(data) and not chat and roles[:1] != ["system"]
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _input_there(data: dict[str, Any]) -> bool:
     given = data.get("input")
+    if any(key in data for key in _OTHER_INPUT) or _makes_no_answers(data.get("model")):
+        return False
     if isinstance(given, list):
-        return _all_have(given, "type", "role", "content", "id")
+        return _all_have(given, "type", "role", "content", "id") and not any(
+            item.get("type") == "user_input" for item in given
+        )
     return given is None or (isinstance(given, str) and any(key in data for key in _BESIDE_INPUT))
+
+
+_OTHER_INPUT = (
+    *("encoding_format", "dimensions", "voice", "system_instruction", "agent", "messages"),
+    *("contents",),
+)
+"""Beside an input, what only embeddings, speech and Gemini's interactions have; and what would be
+the conversation if it were one. Interactions also have an input of type `user_input`."""
+
+
+def _makes_no_answers(model: Any) -> bool:
+    """Models that are asked with `model` and `input` too, and say nothing."""
+    return isinstance(model, str) and any(
+        word in model for word in ("embed", "moderation", "tts-", "-tts")
+    )
 
 
 _BESIDE_INPUT = (
@@ -220,8 +259,15 @@ _BESIDE_INPUT = (
 
 
 def _contents_there(data: dict[str, Any]) -> bool:
+    """Turns of parts; parts with a type are those of some page."""
     contents = data.get("contents")
-    return _all_have(contents if isinstance(contents, list) else [contents], "parts", "role")
+    turns: list[Any] = contents if isinstance(contents, list) else [contents]
+    return _all_have(turns, "parts", "role") and not any(
+        isinstance(part, dict) and "type" in part
+        for turn in turns
+        if isinstance(turn.get("parts"), list)
+        for part in turn["parts"]
+    )
 
 
 def _choices_there(data: dict[str, Any]) -> bool:
@@ -244,14 +290,18 @@ def _output_there(data: dict[str, Any]) -> bool:
     )
 
 
-def _anything(data: dict[str, Any]) -> bool:
-    return True
+def _ollama_answer_there(data: dict[str, Any]) -> bool:
+    return isinstance(data.get("message"), dict) or _lone_error(data)
+
+
+def _bedrock_answer_there(data: dict[str, Any]) -> bool:
+    return _bedrock_output(data) or _aws_error(data)
 
 
 BODIES: dict[tuple[str, Kind], Callable[[dict[str, Any]], bool]] = {
     ("openai-chat", "request"): _messages_there,
     ("openrouter", "request"): _messages_there,
-    ("anthropic", "request"): _messages_there,
+    ("anthropic", "request"): _anthropic_messages_there,
     ("bedrock", "request"): _messages_there,
     ("ollama", "request"): _messages_there,
     ("openai-responses", "request"): _input_there,
@@ -261,8 +311,8 @@ BODIES: dict[tuple[str, Kind], Callable[[dict[str, Any]], bool]] = {
     ("openai-responses", "response"): _output_there,
     ("anthropic", "response"): _message_there,
     ("gemini", "response"): _candidates_there,
-    ("ollama", "response"): _anything,
-    ("bedrock", "response"): _anything,
+    ("ollama", "response"): _ollama_answer_there,
+    ("bedrock", "response"): _bedrock_answer_there,
 }
 """Whether there is something that could be the conversation."""
 
@@ -322,7 +372,14 @@ SIGNS: tuple[Sign, ...] = (
         "request",
         5,
         "keys of Anthropic",
-        _has("system", "stop_sequences", "anthropic_version", "thinking", "output_config"),
+        _has("system", "stop_sequences", "anthropic_version", "output_config"),
+    ),
+    Sign(
+        "anthropic",
+        "request",
+        5,
+        "thinking beside max_tokens",
+        lambda data: "thinking" in data and "max_tokens" in data,
     ),
     Sign("anthropic", "request", 5, "tools with input_schema", _tool_keys("input_schema")),
     Sign(
@@ -435,11 +492,11 @@ SIGNS: tuple[Sign, ...] = (
         "response",
         5,
         "an error that is a string",
-        lambda data: isinstance(data.get("error"), str),
+        _lone_error,
     ),
     Sign("bedrock", "response", 9, "output.message", _bedrock_output),
     Sign("bedrock", "response", 5, "stopReason", _has("stopReason")),
-    Sign("bedrock", "response", 4, "a bare message", _bare_message),
+    Sign("bedrock", "response", 4, "a message with its type", _aws_error),
     Sign("openai-chat", "response", 5, "an error with type and message", _error_has("type")),
     Sign("openai-responses", "response", 5, "an error with type and message", _error_has("type")),
     Sign("openrouter", "response", 6, "an error with a number as code", _openrouter_error),

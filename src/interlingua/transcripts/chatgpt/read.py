@@ -30,8 +30,13 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
 
 def signs(sample: Sample) -> str | None:
-    row = first_row(sample)
-    return "conversations with a mapping" if row and "mapping" in row else None
+    row = first_row(sample) or {}
+    known = "mapping" in row and not _BESIDE.isdisjoint(row)
+    return "conversations with a mapping" if known else None
+
+
+_BESIDE = frozenset({"current_node", "conversation_id", "create_time", "title"})
+"""What stands beside the mapping of a conversation; other things have mappings, too."""
 
 
 def _conversation(row: Row, report: Report) -> Conversation:

@@ -1,0 +1,94 @@
+"""`interlingua convert` of many: JSON Lines, each of which is one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+import click
+import msgspec
+
+from interlingua.cli import formats, tally
+from interlingua.cli.conversion import Wish
+from interlingua.cli.inputs import BOM, Input
+from interlingua.cli.lines import Done, Job, convert_lines
+from interlingua.cli.main import shown
+from interlingua.cli.outputs import Put
+
+
+def convert(given: Input, put: Put, wish: Wish) -> int:
+    kind = wish.kind
+    if kind is None and wish.source != formats.AUTO:
+        kind = formats.kind_of(given.first_line(), wish.source)
+    job = Job(
+        wish.source,
+        wish.target,
+        kind,
+        wish.model,
+        wish.envelope,
+        wish.report_file is not None,
+    )
+    if given.shape() == "json":  # over several lines
+        return _run(given, put, wish, job, BytesIO(_on_one_line(given)))
+    return _run(given, put, wish, job, given.file(), given.path)
+
+
+def _on_one_line(given: Input) -> bytes:
+    data = given.read()
+    if (odd := formats.malformed(given.name, data)) is not None:
+        raise odd
+    return msgspec.json.format(data.removeprefix(BOM), indent=-1)
+
+
+def _run(
+    given: Input, put: Put, wish: Wish, job: Job, file: IO[bytes], path: Path | None = None
+) -> int:
+    total = path.stat().st_size if path is not None else None
+    failed = losses = count = 0
+    kinds: tally.Tally = {}
+    with _reported(wish.report_file) as report, _progress(total) as bar:
+        for done in convert_lines(file, job, wish.jobs, None if path is None else str(path)):
+            put(done.output)
+            report(done)
+            for number, problem in done.failed:
+                click.echo(f"{given.name}, line {number}: {shown(problem)}", err=True)
+            for each, times in done.tally.items():
+                tally.count(kinds, each, times)
+            failed, losses = failed + len(done.failed), losses + done.losses
+            count += done.lines
+            bar(done.size)
+    click.echo(f"{count} lines, {failed} not readable, {losses} losses", err=True)
+    for line in tally.lines(kinds):
+        click.echo(shown(line), err=True)
+    return 1 if failed else 3 if wish.strict and losses else 0
+
+
+@contextmanager
+def _reported(file: str | None) -> Iterator[Callable[[Done], None]]:
+    """Takes what was done; writes a line for each line that lost something or cannot be read."""
+    if file is None:
+        yield lambda done: None
+        return
+    with Path(file).open("wb") as out:
+
+        def report(done: Done) -> None:
+            told = [(line, {"line": line, "losses": msgspec.Raw(lost)}) for line, lost in done.lost]
+            told += [(line, {"line": line, "error": problem}) for line, problem in done.failed]
+            for _, each in sorted(told, key=lambda pair: pair[0]):
+                out.write(msgspec.json.encode(each) + b"\n")
+
+        yield report
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal that shows nothing else, silence elsewhere."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda size: None
+        return
+    with click.progressbar(length=total or 0, label="converting", file=sys.stderr) as bar:
+        yield bar.update

@@ -1,0 +1,36 @@
+"""Losses of many conversions, for people: each kind of loss once, with how often it occurred."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from interlingua.losses import Loss
+
+SHOWN = 12
+MOST = 1000
+"""Kinds of losses that are told apart, so that texts that are never the same fill no memory."""
+OTHERS = "others"
+_NUMBER = re.compile(r"\[\d+\]")
+
+Tally = dict[str, int]
+
+
+def add(tally: Tally, losses: Iterable[Loss]) -> None:
+    """Count losses; those that differ in the number of a message alone are one kind."""
+    for loss in losses:
+        count(tally, _NUMBER.sub("[*]", str(loss)))
+
+
+def count(tally: Tally, kind: str, times: int = 1) -> None:
+    if kind not in tally and len(tally) >= MOST:
+        kind = OTHERS
+    tally[kind] = tally.get(kind, 0) + times
+
+
+def lines(tally: Tally) -> list[str]:
+    """The most frequent first."""
+    frequent = sorted(tally.items(), key=lambda each: -each[1])
+    told = [f"  {times:,} x {kind}" for kind, times in frequent[:SHOWN]]
+    left = len(frequent) - SHOWN
+    return [*told, f"  and {left:,} other kinds; --report has each"] if left > 0 else told
