@@ -34,9 +34,9 @@ def convert(
         said = il.convert(body, source="openai-chat", target="anthropic")
         said.wire, said.json(), said.report, said.model
 
-    `data` is parsed JSON, bytes or text; a list is messages alone. `source` and `target` are dialects (`il.dialects()`),
-    views, or `canonical`; `il.detect(data)` says which one data is in. `kind` is `request` or
-    `response`; streams have `il.stream_convert`.
+    `data` is parsed JSON, bytes or text; a list is messages alone. `source` and `target` are
+    dialects (`il.dialects()`), views, or `canonical`; `il.detect(data)` says which one data is in.
+    `kind` is `request` or `response`; streams have `il.stream_convert`.
 
     `model` is the target's name for the model where that differs, or `<provider>:<name>`; for
     dialects that say the model in the URL it is what the URL said, and so is `stream`. A request is

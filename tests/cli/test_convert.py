@@ -418,7 +418,7 @@ def test_inspect_shows_each_line() -> None:
 def test_check_takes_streams_and_messages_alone(data: bytes) -> None:
     done = run("check", stdin=data)
     assert done.exit_code == 0, done.output
-    assert "it keeps the laws" in done.stderr
+    assert "1 of 1 keep the laws" in done.stderr
 
 
 def test_check_says_that_a_stream_was_cut() -> None:
