@@ -40,6 +40,12 @@ def _gzip(file: IO[bytes]) -> IO[bytes]:
     return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]  # it reads like a file
 
 
+def _zstd(file: IO[bytes]) -> IO[bytes]:
+    from interlingua.packed import unpacked_zstd
+
+    return unpacked_zstd(file)
+
+
 def _bzip2(file: IO[bytes]) -> IO[bytes]:
     import bz2
 
@@ -50,7 +56,7 @@ PACKINGS = (
     Packing("gzip", b"\x1f\x8b", _gzip),
     Packing("bzip2", b"BZh", _bzip2),
     Packing("xz", b"\xfd7zXZ\0", advice="unpack it first: xz -dc FILE | interlingua …"),
-    Packing("zstd", b"\x28\xb5\x2f\xfd", advice="unpack it first: zstd -dc FILE | interlingua …"),
+    Packing("zstd", b"\x28\xb5\x2f\xfd", _zstd),
     Packing("ZIP", b"PK\x03\x04", advice="unpack it first: unzip -p FILE | interlingua …"),
     Packing("UTF-16", b"\xff\xfe", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
     Packing("UTF-16", b"\xfe\xff", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
@@ -145,11 +151,18 @@ class _Unpacking(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._file.read(len(buffer))
-        except (EOFError, OSError, ValueError, zlib_error) as odd:
+        except _damages() as odd:
             problem = f"a damaged {self._packing} file ({odd})"
             raise ReadError(self._name, found=problem) from None
         buffer[: len(data)] = data
         return len(data)
+
+
+def _damages() -> tuple[type[Exception], ...]:
+    """What is raised for a file that is damaged."""
+    zstandard = sys.modules.get("zstandard")
+    more = () if zstandard is None else (zstandard.ZstdError,)
+    return (EOFError, OSError, ValueError, zlib_error, *more)
 
 
 @contextmanager
