@@ -30,7 +30,11 @@ def opened(path: Path, buffer: int = -1) -> IO[bytes]:
 
 
 def unpacked_zstd(file: IO[bytes]) -> IO[bytes]:
-    unpacking = _zstandard().ZstdDecompressor()
+    try:
+        unpacking = _zstandard().ZstdDecompressor()
+    except MissingExtraError:
+        file.close()
+        raise
     return cast(IO[bytes], BufferedReader(unpacking.stream_reader(file, read_across_frames=True)))
 
 
