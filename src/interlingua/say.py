@@ -17,7 +17,6 @@ from interlingua.models.profile import Profile, bundled
 from interlingua.retell import Retold, retell
 from interlingua.retelling.images import NO_IMAGES
 
-CHAT = "openai-chat"
 Fitting = Profile | Literal[False] | None
 """Which profile to fit a request to: one that is given, that of the model (None), or none at all
 (False)."""
@@ -40,7 +39,7 @@ def say(
     `provider` serves the model; `host` is its name among those that speak Chat with words of their
     own. `images` says whether the model takes any, where the profile does not."""
     if profile is not None and is_simple(request, quick_of(profile, dialect.name)):
-        if host is None or dialect.name != CHAT:
+        if host is None or not dialect.traits.host_words:
             return dialect.write_request(request)
         return dialect.write_request(request, None, host)
     told = fitted(
@@ -98,7 +97,7 @@ def _name_rule(report: Report, profile: Profile) -> None:
 
 def written(told: Retold, dialect: Dialect, host: str | None = None) -> Written:
     """What was retold, on the wire."""
-    if host is None or dialect.name != CHAT:
+    if host is None or not dialect.traits.host_words:
         done = dialect.write_request(told.value, told.scribe)
     else:
         done = dialect.write_request(told.value, told.scribe, host)

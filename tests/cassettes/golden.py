@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 import interlingua as il
+from interlingua.dialects.registry import traits_of
 from interlingua.model.events import Event
 from interlingua.pointer import difference
-from interlingua.streams.framing import FRAMING, decoder
+from interlingua.streams.framing import decoder
 from tests.cassettes import home
 from tests.cassettes.cassette import Cassette, Taped
 from tests.replay.exchanges import framed, spelling
@@ -112,7 +113,7 @@ def _writing(tape: Cassette, taped: Taped, golden: Said) -> list[tuple[str, str 
     again_frames = home.write_frames(tape.dialect, events)
     if not exact:
         return [*told, ("written stream", _compare_frames(frames(tape, taped), again_frames))]
-    again = b"".join(framed(again_frames, taped.route.framing or FRAMING.get(tape.dialect, "sse")))
+    again = b"".join(framed(again_frames, taped.route.framing or traits_of(tape.dialect).framing))
     return [*told, ("written stream", first_difference(taped.answered, again))]
 
 

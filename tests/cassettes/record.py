@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import aiohttp
 import msgspec
 
-from interlingua.streams.framing import FRAMING, decoder
+from interlingua.dialects.registry import traits_of
+from interlingua.streams.framing import decoder
 from tests.cassettes import cases
 from tests.cassettes.cassette import FORMAT, Cassette, Taped, spell
 from tests.cassettes.scrub import Scrubber, SecretFoundError
@@ -80,7 +81,9 @@ async def _tape(
         allow_redirects=False,
     ) as response:
         chunks = await _chunks(response)
-    is_aws = FRAMING.get(asked.dialect) == "aws" and asked.is_stream and response.status == 200
+    is_aws = (
+        traits_of(asked.dialect).framing == "aws" and asked.is_stream and response.status == 200
+    )
     kept = scrubber.chunks(chunks, is_aws)
     is_stream = asked.is_stream and response.status == 200
     if is_stream:

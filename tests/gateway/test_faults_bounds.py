@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.relay.unbounded import MEMBERS, unbounded
+from interlingua.gateway.relay.fronts import fronts
+from interlingua.gateway.relay.unbounded import unbounded
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 from tests.gateway.spellings import run
 
@@ -257,7 +258,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("dialect", "name"), [(dialect, name) for dialect in MEMBERS for name in MEMBERS[dialect]]
+    ("dialect", "name"), [(front.dialect, name) for front in fronts() for name in front.unbounded]
 )
 def test_every_member_that_may_cost_more_is_found_wherever_its_reader_puts_it(
     dialect: str, name: str

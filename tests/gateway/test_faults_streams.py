@@ -16,7 +16,7 @@ from interlingua.gateway.keys import issuing
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.ends import End
+from interlingua.gateway.relay.ends import ending
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
@@ -152,10 +152,10 @@ def test_words_that_look_like_an_end_are_none() -> None:
         "openai-chat": {"choices": [{"delta": {"content": '"finish_reason":"stop"'}}]},
         "anthropic": {"type": "content_block_delta", "delta": {"text": "message_stop"}},
     }.items():
-        end = End(dialect)
+        end = ending(dialect)
         end.look(json.dumps(data))
         assert not end.is_reached, dialect
-    two = End("openai-chat", 2)
+    two = ending("openai-chat", 2)
     two.look('{"choices":[{"index":1,"finish_reason":"stop"}]}')
     assert not two.is_reached
     two.look('{"choices":[{"index":0,"finish_reason":"stop"}]}')

@@ -11,8 +11,9 @@ from typing import Any
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
 from interlingua.client.targets import Targets
+from interlingua.dialects.front import Filler
 from interlingua.dialects.kernel.wire import encode
-from interlingua.gateway.relay.filled import Filler
+from interlingua.gateway.relay.filled import filler as filler_of
 from interlingua.gateway.settings import Route, Settings
 from interlingua.model.events import Event
 from tests.cassettes.cases import IDS, MODELS
@@ -81,7 +82,7 @@ class Upstream(ReplayServer):
         self.asked.append(request)
         response = self._answered(route.dialect, request)
         codec, name = il.dialect(route.dialect), f"{route.dialect}-{len(self.asked)}"
-        filler = Filler(route.dialect, body)
+        filler = filler_of(route.dialect, body)
         if response.error is None and is_stream:
             writer = codec.stream_writer()
             frames = [f for event in self._events(response) for f in writer.feed(event)]

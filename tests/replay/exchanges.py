@@ -11,8 +11,9 @@ import msgspec
 
 import interlingua as il
 from interlingua.dialects.kernel.wire import encode
+from interlingua.dialects.registry import traits_of
 from interlingua.streams import jsonarray
-from interlingua.streams.framing import ENCODERS, FRAMING
+from interlingua.streams.framing import ENCODERS
 from tests.laws import corpus
 from tests.replay import headers, routes
 from tests.replay.answers import Answer, Header, Piece
@@ -62,7 +63,7 @@ class Exchange:
 
     def _framing(self, asked: str | None) -> str:
         chosen = self.framing if self.pieces is not None else asked
-        return chosen or FRAMING.get(self.dialect, "sse")
+        return chosen or traits_of(self.dialect).framing
 
     def _headers(self, framing: str | None) -> tuple[Header, ...]:
         if self.headers is not None:

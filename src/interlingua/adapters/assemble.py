@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from interlingua.dialects.registry import dialect, traits_of
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.fitting.back import Back
 from interlingua.model.blocks import ToolUseBlock
@@ -161,11 +162,9 @@ def _priced(
 
 
 def _hour_cache(usage: Usage, protocol: str) -> int:
-    if protocol != "anthropic" or not usage.cache_creation_input_tokens:
+    if not usage.cache_creation_input_tokens or not traits_of(protocol).hour_cache:
         return 0
-    from interlingua.dialects.anthropic.usage import hour_cache_tokens
-
-    return hour_cache_tokens(usage)
+    return dialect(protocol).hour_cache_tokens(usage)
 
 
 def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:

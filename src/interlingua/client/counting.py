@@ -8,27 +8,16 @@ import msgspec
 
 from interlingua.client.targets import Prepared, Target, Targets, write
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.record import Counting
 from interlingua.errors import ReadError, found
 from interlingua.model.exchange import Request
-
-# What a count does not take of a request (API references, read 2026-11).
-_NOT_COUNTED = {
-    "anthropic": "max_tokens stream temperature top_p top_k stop_sequences metadata service_tier",
-    "openai-responses": "stream max_output_tokens temperature top_p store include metadata"
-    " service_tier user safety_identifier top_logprobs",
-}
-_ANSWERS = {
-    "anthropic": "input_tokens",
-    "openai-responses": "input_tokens",
-    "gemini": "totalTokens",
-    "bedrock": "inputTokens",
-}
 
 
 def can_count(target: Target) -> bool:
     """Whether the provider counts in this dialect."""
     paths = target.provider.dialects.get(target.dialect.name)
-    return paths is not None and bool(paths.count_tokens) and target.dialect.name in _ANSWERS
+    counts = target.dialect.traits.counting is not None
+    return counts and paths is not None and bool(paths.count_tokens)
 
 
 def prepare(request: Request, target: Target, targets: Targets) -> Prepared:
@@ -40,7 +29,7 @@ def prepare(request: Request, target: Target, targets: Targets) -> Prepared:
 def read(body: bytes, target: Target) -> int:
     """The count that an answer tells."""
     what = f"{target.dialect.name} token count"
-    name = _ANSWERS[target.dialect.name]
+    name = _counting(target).answer
     try:
         wire: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -52,13 +41,13 @@ def read(body: bytes, target: Target) -> int:
 
 
 def _wire(wire: Wire, target: Target) -> Wire:
-    dialect = target.dialect.name
-    for name in _NOT_COUNTED.get(dialect, "").split():
+    counting = _counting(target)
+    for name in counting.without:
         wire.pop(name, None)
-    if dialect == "gemini":
-        # Contents alone, or a whole request that repeats the model's name.
-        return {"generateContentRequest": {"model": f"models/{target.name}", **wire}}
-    if dialect == "bedrock":
-        kept = ("messages", "system", "toolConfig", "additionalModelRequestFields")
-        return {"input": {"converse": {name: wire[name] for name in kept if name in wire}}}
-    return wire
+    return wire if counting.wrapped is None else counting.wrapped(wire, target.name)
+
+
+def _counting(target: Target) -> Counting:
+    counting = target.dialect.traits.counting
+    assert counting is not None, "asked of those who can count"
+    return counting

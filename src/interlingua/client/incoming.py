@@ -11,7 +11,7 @@ from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.streams.fold import unfold
-from interlingua.streams.framing import FRAMING, decoder
+from interlingua.streams.framing import decoder
 
 _GRACE = 0.05
 """Seconds that a finished stream is given to end its connection properly, so that the next request
@@ -43,7 +43,7 @@ class Incoming:
         self._is_page = kind == "text/html"
         # A server that knows no streams answers in one piece; arrays of JSON are Gemini's streams.
         self._is_whole = kind == "application/json" and (
-            FRAMING.get(self.target.dialect.name, "sse") == "sse"
+            self.target.dialect.traits.framing == "sse"
         )
 
     async def more(self) -> list[Event]:

@@ -28,6 +28,8 @@ from interlingua.providers.provider import Provider
 
 MOST_BYTES = 32 * 2**20
 MOST_PAGES = 100
+_ONE_BY_ONE = frozenset({"ollama"})
+"""Providers that tell what a model can do one by one."""
 _FIRST = {"anthropic": "limit=1000", "gemini": "pageSize=1000"}
 
 
@@ -85,7 +87,7 @@ class _Asked:
             query = _next(key, page)
             if query is None:
                 break
-        return [await self._shown(entry) for entry in found] if key == "ollama" else found
+        return [await self._shown(entry) for entry in found] if key in _ONE_BY_ONE else found
 
     async def _shown(self, entry: Any) -> Any:
         """Ollama tells what a model can do one by one."""
@@ -137,10 +139,22 @@ class _Asked:
 
 def _next(provider: str, page: dict[str, Any]) -> str | None:
     """The query for the next page; None at the end."""
-    match provider, page:
-        case "anthropic", {"has_more": True, "last_id": str(last)} if last:
-            return f"limit=1000&after_id={quote(last, safe='')}"
-        case "gemini", {"nextPageToken": str(token)} if token:
-            return f"pageSize=1000&pageToken={quote(token, safe='')}"
-        case _:
-            return None
+    following = _FOLLOWING.get(provider)
+    return None if following is None else following(page)
+
+
+def _after_id(page: dict[str, Any]) -> str | None:
+    last = page.get("last_id")
+    if page.get("has_more") is not True or not isinstance(last, str) or not last:
+        return None
+    return f"limit=1000&after_id={quote(last, safe='')}"
+
+
+def _page_token(page: dict[str, Any]) -> str | None:
+    token = page.get("nextPageToken")
+    if not isinstance(token, str) or not token:
+        return None
+    return f"pageSize=1000&pageToken={quote(token, safe='')}"
+
+
+_FOLLOWING = {"anthropic": _after_id, "gemini": _page_token}

@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.client.bound import lenient
 from interlingua.client.transport import HttpRequest
-from interlingua.dialects.anthropic.betas import HEADER, betas_of
+from interlingua.dialects.anthropic.betas import HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import dialect as dialect_of
@@ -31,7 +31,7 @@ from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 from interlingua.providers.secret import Secret
-from interlingua.say import CHAT, say
+from interlingua.say import say
 
 _MOST = 1000
 """Models whose address is kept."""
@@ -217,7 +217,7 @@ class Targets:
         wire = fit_body(written.wire, target.provider, target.dialect.name)
         wire = lenient(wire, target.provider.key, target.dialect.name, target.name)
         asked = self.address(target, wire, "request", stream)
-        betas = betas_of(wire) if target.dialect.name == "anthropic" else []
+        betas = target.dialect.betas_of(wire)
         if betas:
             asked = _with_betas(asked, betas)
         return Prepared(target, asked, written.report, written.back)
@@ -288,7 +288,7 @@ def write(
         provider=target.provider.key,
         source=source,
         images=target.images,
-        host=target.provider.switches.host if target.dialect.name == CHAT else None,
+        host=target.provider.switches.host if target.dialect.traits.host_words else None,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -19,13 +21,30 @@ from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 
 if TYPE_CHECKING:
+    from interlingua.dialects.front import Front
     from interlingua.fitting.back import Back
     from interlingua.model.events import Event
+    from interlingua.model.metadata import Usage
     from interlingua.streams.frames import Frame
+    from interlingua.streams.framing import Decoder
+
+
+Framing = Literal["sse", "ndjson", "aws"]
+
+
+class Counting(NamedTuple):
+    """How the tokens of a prompt are counted where it will be read."""
+
+    answer: str
+    """What the answer calls the count."""
+    without: frozenset[str] = frozenset()
+    """Members of a request that a count does not take."""
+    wrapped: Callable[[Wire, str], Wire] | None = None
+    """The request as it is sent, with the model's name, where that is not the request itself."""
 
 
 class Traits(NamedTuple):
-    """What retelling needs to know about a dialect; the writers know the rest."""
+    """What others need to know about a dialect; its readers and writers know the rest."""
 
     family: str | None = None
     """Whose signatures and encrypted thinking it takes; None where it takes nobody's."""
@@ -75,6 +94,40 @@ class Traits(NamedTuple):
     """Changes may stand in the midst of a turn, between calls and results."""
     defers_added: bool = False
     """A tool that is added later is declared at the start, and deferred until then."""
+    framing: Framing = "sse"
+    """How the frames of its streams are told apart."""
+    one_line: bool = False
+    """Its clients end a line at every mark that Unicode calls a line end."""
+    hands_on: bool = False
+    """It hands on what others signed; each piece names its issuer."""
+    needs_limit: bool = False
+    """A request has to say how long an answer may be."""
+    sampling_by_model: bool = False
+    """Sampling is said only to models that are known to take it."""
+    own_budget: bool = False
+    """A model may be left to find its own budget for thinking."""
+    effort_places: bool = False
+    """Where effort stands depends on the model."""
+    free_text_tools: bool = False
+    """Knows tools that take free text; others are told of an object that holds it."""
+    instruction_roles: bool = False
+    """Instructions are messages of one of two roles."""
+    host_words: bool = False
+    """Many hosts speak it, with words of their own."""
+    asks_for_thinking: Wire | None = None
+    """What a request says to be given sealed thinking, where that is not given unasked."""
+    hour_cache: bool = False
+    """Its usage tells apart what is cached for an hour (`usage.hour_cache_tokens`)."""
+    betas: bool = False
+    """Some features of a request have to be named by a header (`betas.betas_of`)."""
+    paths: Mapping[str, Any] = MappingProxyType({})
+    """Where a server that speaks it is usually asked."""
+    models_path: str | None = None
+    """Where it is asked for its models."""
+    model_prefix: str = ""
+    """What may stand before a model's name, and does not in an address."""
+    counting: Counting | None = None
+    """How it counts tokens; None where it does not."""
 
 
 class Dialect:
@@ -112,6 +165,38 @@ class Dialect:
         found: Callable[..., Any] = getattr(import_module(f"{self._folder}.{module}"), function)
         self.__dict__[f"_{function}"] = found
         return found
+
+    @cached_property
+    def decoder(self) -> Callable[[], Decoder] | None:
+        """What takes its streams apart, where they come framed in more than one way."""
+        name = f"{self._folder}.framing"
+        if find_spec(name) is None:
+            return None
+        made: Callable[[], Decoder] = import_module(name).Decoder
+        return made
+
+    def betas_of(self, wire: Wire) -> list[str]:
+        """The features of a request that a header has to name."""
+        if not self.traits.betas:
+            return []
+        found: list[str] = self._load("betas", "betas_of")(wire)
+        return found
+
+    def hour_cache_tokens(self, usage: Usage) -> int:
+        """Tokens that were written to a cache for an hour."""
+        if not self.traits.hour_cache:
+            return 0
+        count: int = self._load("usage", "hour_cache_tokens")(usage)
+        return count
+
+    @cached_property
+    def front(self) -> Front | None:
+        """What a gateway needs to serve it; None where it cannot be served."""
+        name = f"{self._folder}.front"
+        if find_spec(name) is None:
+            return None
+        front: Front = import_module(name).FRONT
+        return front
 
     def load(self, kind: str) -> None:
         """Have the code for requests or responses at hand."""

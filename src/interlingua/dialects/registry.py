@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from interlingua.dialects.record import Dialect
+from interlingua.dialects.record import Dialect, Traits
 from interlingua.errors import DetectError
 
 _FOLDERS: dict[str, str] = {
@@ -20,6 +20,7 @@ _FOLDERS: dict[str, str] = {
     "openrouter": "openrouter",
 }
 _LOADED: dict[str, Dialect] = {}
+_USUAL = Traits()
 
 Kind = Literal["request", "response"]
 
@@ -27,6 +28,16 @@ Kind = Literal["request", "response"]
 def dialects() -> list[str]:
     """The names of all dialects."""
     return list(_FOLDERS)
+
+
+def is_dialect(name: str) -> bool:
+    """Whether a dialect is called so."""
+    return name in _FOLDERS
+
+
+def traits_of(name: str) -> Traits:
+    """The traits of a dialect; of what is none, the usual ones."""
+    return dialect(name).traits if name in _FOLDERS else _USUAL
 
 
 def folder(name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.registry import traits_of
 from interlingua.fitting.amounts import fit_amounts
 from interlingua.fitting.back import Back
 from interlingua.fitting.choice import fit_choice
@@ -80,12 +81,8 @@ def fit(
     return Fitted(fitter.fitted(), scribe.report, scribe, back)
 
 
-_FREE_TEXT = frozenset({"openai-chat", "openai-responses"})
-"""Dialects that know tools which take free text; others are told of an object that holds it."""
-
-
 def _others(request: Request, dialect: str) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
     """Tools whose calls are other ones at home: for free text, and of groups."""
     custom = [tool.name for tool in request.tools if tool.kind == "custom"]
     groups = {tool.name: found for tool in request.tools if (found := group_of(tool))}
-    return frozenset(() if dialect in _FREE_TEXT else custom), groups
+    return frozenset(() if traits_of(dialect).free_text_tools else custom), groups

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.registry import traits_of
 from interlingua.losses import LossKind, Severity
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
@@ -25,6 +26,7 @@ class Fitter:
         self.profile = profile
         self.scribe = scribe
         self.dialect = scribe.dialect
+        self.traits = traits_of(scribe.dialect)
         self.messages: tuple[Message, ...] = request.messages
         self.tools: tuple[ToolDefinition, ...] = request.tools
         self.thinking = False

@@ -6,9 +6,6 @@ from typing import Any
 
 from interlingua.fitting.fitter import FORM, MAXIMUM, Fitter
 
-_REQUIRED = frozenset({"anthropic"})
-"""Dialects whose requests have to say it."""
-
 
 def fit_length(fitter: Fitter) -> None:
     _respell(fitter)
@@ -17,7 +14,7 @@ def fit_length(fitter: Fitter) -> None:
     if wanted is None:
         usual = limits.default_output or limits.output
         field = "limits.default_output" if limits.default_output else "limits.output"
-        if usual is not None and fitter.dialect in _REQUIRED and not _says_none(fitter):
+        if usual is not None and fitter.traits.needs_limit and not _says_none(fitter):
             fitter.change(MAXIMUM, usual)
             reason = f"wants to be told how long an answer may be; said as its own limit, {usual}"
             fitter.lost(MAXIMUM, field, reason, severity="info")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
+from interlingua.dialects.registry import traits_of
 from interlingua.fitting.limits import USUAL_WORD
 from interlingua.fitting.names import legal
 from interlingua.fitting.schemas import is_rooted
@@ -61,7 +62,7 @@ def quick_of(profile: Profile, dialect: str) -> Quick:
     return Quick(
         _NO_END if never else limits.min_output or 0,
         limits.output or _NO_END - 1,
-        never or dialect == "anthropic",
+        never or traits_of(dialect).needs_limit,
         profile.instructions.mid in (None, "any"),
         profile.turns.prefill in (None, "yes"),
         tools.names,

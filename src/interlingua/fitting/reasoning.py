@@ -223,7 +223,7 @@ def _on_budget(fitter: Fitter, wanted: Reasoning, rules: ReasoningRules) -> Reas
         if rules.efforts and _is_alone(fitter):
             return _with_effort(fitter, wanted, rules)
         return _effort_as_budget(fitter, wanted, wanted.effort, rules)
-    if fitter.dialect == "gemini":
+    if fitter.traits.own_budget:
         return wanted  # which is told -1, and finds its own
     if wanted.mode is None and wanted.visible is False:
         reason = "does not think unasked, so there is nothing to hide"
@@ -344,5 +344,5 @@ def _note(fitter: Fitter, told: Reasoning | None, rules: ReasoningRules) -> None
         fitter.thinking = not is_off and (fitter.on_budget or by_default or says)
     fitter.effort_none = is_off or (told is None and rules.default in ("off", "none"))
     place = _BEDROCK_PLACES.get(rules.carrier or "")
-    if told is not None and place is not None and fitter.dialect == "bedrock":
+    if told is not None and place is not None and fitter.traits.effort_places:
         fitter.form["effort"] = place

@@ -47,7 +47,7 @@ def fit_sampling(fitter: Fitter) -> None:
     if fitter.now("stop"):
         _stop(fitter)
     _verbosity(fitter)
-    if fitter.dialect == "anthropic":
+    if fitter.traits.sampling_by_model:
         _spell(fitter)
 
 

@@ -63,16 +63,12 @@ def _in_role(fitter: Fitter, role: str) -> None:
             else each
             for each in fitter.messages
         ]
-    elif fitter.dialect in _LISTS:
+    elif fitter.traits.instruction_roles:
         told = [_renamed(fitter, each, Role(role)) for each in fitter.messages]
     else:
         return
     if any(new is not old for new, old in zip(told, fitter.messages, strict=True)):
         fitter.messages = tuple(told)
-
-
-_LISTS = frozenset({"openai-chat", "openai-responses", "openrouter"})
-"""Dialects in which instructions are messages of one of two roles."""
 
 
 def _renamed(fitter: Fitter, message: Message, role: Role) -> Message:
@@ -184,7 +180,7 @@ def _last(fitter: Fitter) -> None:
         return
     last, known = fitter.messages[-1], fitter.profile.turns.last
     if last.role in _INSTRUCTS and known is not None and "system" not in known:
-        if len(fitter.messages) > 1 or fitter.dialect in _LISTS:
+        if len(fitter.messages) > 1 or fitter.traits.instruction_roles:
             why = f"takes no instructions as the last message, but {' or '.join(known)}"
             told = _marked(fitter, last, "turns.last", why)
             fitter.messages = (*fitter.messages[:-1], told)

@@ -10,10 +10,11 @@ from interlingua.client.fetching import Inlined, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
+from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.fronts import OLLAMA, RESPONSES, Front
+from interlingua.gateway.relay.fronts import RESPONSES
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
     Caps,
@@ -158,7 +159,7 @@ class Gateway:
     def _meant(self, name: str, front: Front) -> str:
         """The model that a name means. Only whoever runs an Ollama knows its models, so that its
         clients' own names go there."""
-        is_ollama = front.provider == OLLAMA.provider
+        is_ollama = front.tagged_names
         try:
             id = self.targets.id_of(name, front.provider)
         except AmbiguousModelError:

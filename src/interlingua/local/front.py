@@ -37,6 +37,8 @@ PATHS = {
     "/v1/responses": "openai-responses",
     "/v1/messages": "anthropic",
 }
+SHAPELESS = frozenset({"anthropic"})
+"""Dialects in which llama.cpp takes no format of an answer."""
 COUNT = "/v1/messages/count_tokens"
 MOST_BYTES = 16 << 20
 MOST_AT_ONCE = 32
@@ -150,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
             self._fail(dialect, ErrorKind.INVALID_REQUEST, str(wrong), 400)
             return
         format = request.options.response_format
-        shaped = dialect.name == "anthropic" and format is not None and format.kind != "text"
+        shaped = dialect.name in SHAPELESS and format is not None and format.kind != "text"
         if self.path == COUNT:
             self._hand_through(dialect, request, msgspec.json.decode(body), stream=False)
         elif choices(request) or shaped:

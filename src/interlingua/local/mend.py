@@ -6,6 +6,7 @@ was found: docs/decisions/0013-local-model.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,27 +22,51 @@ Wire = dict[str, Any]
 
 def request_body(dialect: str, wire: Wire, request: Request) -> Wire:
     """The request as llama.cpp needs it to do what was asked."""
-    body = dict(wire)
-    if dialect != "anthropic":
-        # A prompt that is taken from the cache is computed in other steps, and the last digits
-        # differ. Greedy answers are to be the same each time; others may be quick.
-        body["cache_prompt"] = request.options.temperature != 0
-    if dialect == "openai-responses":
-        format = request.options.response_format
-        if format is not None and format.kind != "text":
-            body["response_format"] = _chat_format(format.kind, format.schema)
-        if isinstance(body.get("input"), list):
-            body["input"] = [_item(each) for each in body["input"]]
-    return body
+    return _REQUESTS[dialect](dict(wire), request)
+
+
+def _steady(body: Wire, request: Request) -> Wire:
+    """A prompt that is taken from the cache is computed in other steps, and the last digits differ.
+    Greedy answers are to be the same each time; others may be quick."""
+    return {**body, "cache_prompt": request.options.temperature != 0}
+
+
+def _as_items(body: Wire, request: Request) -> Wire:
+    format = request.options.response_format
+    if format is not None and format.kind != "text":
+        body["response_format"] = _chat_format(format.kind, format.schema)
+    if isinstance(body.get("input"), list):
+        body["input"] = [_item(each) for each in body["input"]]
+    return _steady(body, request)
+
+
+_REQUESTS: dict[str, Callable[[Wire, Request], Wire]] = {
+    "openai-chat": _steady,
+    "openai-responses": _as_items,
+    "anthropic": lambda body, request: body,
+}
 
 
 def response_body(dialect: str, body: Wire, request: Request) -> Wire:
     """An answer without a stream."""
-    if dialect == "openai-responses" and _is_cut(body, request):
-        return _cut(body)
-    if dialect == "anthropic" and body.get("stop_sequence") is not None:
-        return {**body, "stop_reason": "stop_sequence"}
-    return body
+    mend = _RESPONSES.get(dialect)
+    return body if mend is None else mend(body, request)
+
+
+def _cut_short(body: Wire, request: Request) -> Wire:
+    return _cut(body) if _is_cut(body, request) else body
+
+
+def _at_sequence(body: Wire, request: Request) -> Wire:
+    if body.get("stop_sequence") is None:
+        return body
+    return {**body, "stop_reason": "stop_sequence"}
+
+
+_RESPONSES: dict[str, Callable[[Wire, Request], Wire]] = {
+    "openai-responses": _cut_short,
+    "anthropic": _at_sequence,
+}
 
 
 class Frames:
@@ -49,20 +74,15 @@ class Frames:
     dialect belongs, and its number."""
 
     def __init__(self, dialect: str, request: Request) -> None:
-        self._dialect = dialect
+        self._mend = {"openai-responses": self._of_responses, "anthropic": _of_messages}.get(
+            dialect
+        )
         self._request = request
         self._number = -1
         self._items: dict[str, int] = {}
 
     def mended(self, frame: Frame) -> Frame:
-        if self._dialect == "openai-responses":
-            return self._of_responses(frame)
-        if self._dialect == "anthropic" and frame.event == "message_delta":
-            data = msgspec.json.decode(frame.data)
-            if data["delta"].get("stop_sequence") is not None:
-                delta = {**data["delta"], "stop_reason": "stop_sequence"}
-                return _frame("message_delta", {**data, "delta": delta})
-        return frame
+        return frame if self._mend is None else self._mend(frame)
 
     def _of_responses(self, frame: Frame) -> Frame:
         data = msgspec.json.decode(frame.data)
@@ -78,6 +98,17 @@ class Frames:
         if "content_part" in name or "output_text" in name:
             data.setdefault("content_index", 0)
         return _frame(name, data)
+
+
+def _of_messages(frame: Frame) -> Frame:
+    if frame.event != "message_delta":
+        return frame
+    data = msgspec.json.decode(frame.data)
+    if data["delta"].get("stop_sequence") is None:
+        return frame
+    return _frame(
+        "message_delta", {**data, "delta": {**data["delta"], "stop_reason": "stop_sequence"}}
+    )
 
 
 def failure(status: int, body: bytes) -> Response:

@@ -84,6 +84,10 @@ _HOPED_OF_ANY: dict[str, Any] = {
 """Of every model that nobody has described."""
 
 
+_BLIND_IS_TOLD = frozenset({"ollama"})
+"""Providers whose models are given the text beside an image that they cannot see."""
+
+
 def capabilities(
     model: str, dialect: str | None = None, profile: Profile | None = None
 ) -> Capabilities:
@@ -180,7 +184,7 @@ def known_rule(model: str, provider: str | None) -> Rule | None:
     said = {**data.providers[str(provider)], **data.models[id]}
     images = said["supports_images"]
     reasoning = None
-    if provider == "ollama":
+    if provider in _BLIND_IS_TOLD:
         # A model without eyes is given its text, and nobody complains (recorded, 2026-11). One that
         # does not think refuses to be asked to: "does not support thinking" (Ollama 0.12).
         images = images or None

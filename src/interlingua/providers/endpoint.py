@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from interlingua.dialects.registry import traits_of
 from interlingua.models.names import model_name
 from interlingua.models.profile import Profile, profile_of
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
@@ -20,7 +21,11 @@ from interlingua.providers.registry import provider as find_provider
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-]*")
-_AWS_STREAM = "application/vnd.amazon.eventstream"
+_ACCEPTED = {
+    "aws": "application/vnd.amazon.eventstream",
+    "ndjson": "application/x-ndjson",
+    "sse": "text/event-stream",
+}
 _DOTS = re.compile(r"\.+")
 
 
@@ -112,7 +117,7 @@ def fit_body(wire: Mapping[str, Any], provider: Provider, dialect: str) -> dict[
         fitted.pop("model", None)
     if not paths.stream_in_body:
         fitted.pop("stream", None)
-    if dialect == "openai-chat":
+    if traits_of(dialect).host_words:
         _fit_chat(fitted, provider)
     return fitted
 
@@ -210,8 +215,7 @@ def _variables(
 
 
 def _wire_name(provider: Provider, dialect: str, name: str) -> str:
-    if dialect == "gemini":
-        name = name.removeprefix("models/")
+    name = name.removeprefix(traits_of(dialect).model_prefix)
     if _DOTS.fullmatch(name):
         raise ProviderSetupError(provider.key, f"{name!r} is no name of a model")
     return name
@@ -222,11 +226,7 @@ def _headers(
 ) -> dict[str, str]:
     accept = "application/json"
     if stream and kind == "request":
-        special = {
-            "bedrock": _AWS_STREAM,
-            "ollama": "application/x-ndjson",
-        }
-        accept = _AWS_STREAM if framing == "aws" else special.get(dialect, "text/event-stream")
+        accept = _ACCEPTED[framing or traits_of(dialect).framing]
     headers = {"accept": accept}
     if kind != "models":
         headers["content-type"] = "application/json"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from interlingua.dialects.openai_chat.hosts import HOSTS
-from interlingua.dialects.registry import dialects
+from interlingua.dialects.registry import dialects, traits_of
 from interlingua.errors import found
 from interlingua.providers.errors import ProvidersFileError
 from interlingua.providers.provider import Provider
@@ -26,26 +26,6 @@ MOST_BYTES = 1 << 20
 _KEY = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-_PATHS: dict[str, dict[str, Any]] = {
-    "openai-chat": {"request": "/chat/completions"},
-    "openai-responses": {"request": "/responses"},
-    "openrouter": {"request": "/chat/completions"},
-    "anthropic": {"request": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"},
-    "ollama": {"request": "/api/chat"},
-    "gemini": {
-        "request": "/models/{model}:generateContent",
-        "stream": "/models/{model}:streamGenerateContent?alt=sse",
-        "count_tokens": "/models/{model}:countTokens",
-        "model_in_body": False,
-    },
-    "bedrock": {
-        "request": "/model/{model}/converse",
-        "stream": "/model/{model}/converse-stream",
-        "model_in_body": False,
-    },
-}
-"""Where a server that speaks a dialect is usually asked, for providers that say nothing else."""
 
 
 class _FieldError(Exception):
@@ -139,13 +119,13 @@ def _entries(text: str) -> dict[str, dict[str, Any]]:
 def _usual(key: str, entry: dict[str, Any]) -> dict[str, Any]:
     """What a provider that nobody knows yet is like unless it says otherwise."""
     dialect = entry.get("dialect", "openai-chat")
-    paths = _PATHS.get(dialect if isinstance(dialect, str) else "")
+    traits = traits_of(dialect if isinstance(dialect, str) else "")
     variable = re.sub(r"[^A-Z0-9]", "_", key.upper())
     return {
         "auth": [{"style": "bearer", "env": [f"{variable}_API_KEY"], "optional": True}],
         "dialect": "openai-chat",
-        "dialects": {dialect: paths} if paths else {},
-        "models": "/models" if dialect == "openai-chat" else None,
+        "dialects": {dialect: traits.paths} if traits.paths else {},
+        "models": traits.models_path,
         "switches": {"stream_usage": True, "max_tokens": "max_tokens", "developer": False},
     }
 

@@ -25,6 +25,7 @@ from interlingua.retelling.beside import (
     without,
 )
 from interlingua.retelling.served import (
+    CHOICE_OF_FUNCTIONS,
     CHOSEN,
     DIALECTS,
     IDS,
@@ -33,9 +34,11 @@ from interlingua.retelling.served import (
     LIKE,
     NEAR,
     ONE_OF,
+    OWN_FORMS,
     SAYS_NOTHING,
     STORED,
     TABLE,
+    TOLD_OF_OWN,
     Path,
     Spoken,
 )
@@ -293,8 +296,8 @@ class _Crossing:
     def said(self, tool: ToolDefinition, spoken: Spoken, word: str) -> ToolDefinition:
         out = self.filled(tool, spoken)
         name, kind = spoken.name or word, word
-        if self.dialect == "anthropic":
-            out["$form"] = {"own": True}
+        if self.dialect in OWN_FORMS:
+            out["$form"] = dict(OWN_FORMS[self.dialect])
         elif self.vendor == "nova":
             kind, out["$form"] = SYSTEM_TOOL, {"part": SYSTEM_TOOL}
         return tool.replace(name=name, kind=kind, raw={self.dialect: out})
@@ -382,7 +385,11 @@ class _Crossing:
         """Gemini's own API takes both only from those who will see the calls of its own tools
         (`toolConfig.includeServerSideToolInvocations`, `google-genai` 3.1.0, read 2026-11)."""
         own = any(tool.executor == "provider" and self.is_native(tool) for tool in tools)
-        if self.vendor != "gemini" or not own or not any(tool.kind in OWN_KINDS for tool in tools):
+        if (
+            self.vendor not in TOLD_OF_OWN
+            or not own
+            or not any(tool.kind in OWN_KINDS for tool in tools)
+        ):
             return
         mine = self.raw.get("gemini") or {}
         config = {**(mine.get("toolConfig") or {}), "includeServerSideToolInvocations": True}
@@ -409,7 +416,7 @@ class _Crossing:
             return ToolChoice("auto") if there else None
         forced = [self.names[name] for name in choice.names if name in self.names]
         functions = any(tool.kind in OWN_KINDS for tool in tools)
-        if self.vendor in ("gemini", "vertex") and not functions:
+        if self.vendor in CHOICE_OF_FUNCTIONS and not functions:
             if choice.mode != "auto":
                 self.unchosen(choice)
             return None

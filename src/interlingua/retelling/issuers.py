@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlingua.dialects.record import Dialect
+from interlingua.dialects.registry import is_dialect, traits_of
 from interlingua.model.base import Raw
 from interlingua.model.blocks import Block
 from interlingua.model.message import Message
@@ -14,17 +15,6 @@ if TYPE_CHECKING:
     from interlingua.models.families import Reduced
 
 UNVERIFIED = "only its issuer can verify it"
-FAMILIES: dict[str, str | None] = {
-    "anthropic": "anthropic",
-    "bedrock": "anthropic",
-    "gemini": "google",
-    "openai-responses": "openai",
-    "openrouter": "openrouter",
-    "openai-chat": None,
-    "ollama": None,
-}
-"""Dialect to signing family: who can read the signatures that came through it."""
-
 FORMATS: dict[str, str] = {
     "anthropic-claude-v1": "anthropic",
     "google-gemini-v1": "gemini",
@@ -59,12 +49,12 @@ class Listener(NamedTuple):
         raw: Raw | None = getattr(block, "raw", None)
         named = None if raw is None else issuer_in_wire(raw)
         name, family = self.dialect.name, self.dialect.traits.family
-        if named is not None and name == AGGREGATOR:
+        if named is not None and self.dialect.traits.hands_on:
             return True  # it hands on what it was given; the format names the reader
         metadata = message.metadata
         came_by = metadata.protocol or self.source
         if named is not None:
-            came_by = next((each for each in raw or () if each in FAMILIES), came_by)
+            came_by = next((each for each in raw or () if is_dialect(each)), came_by)
         if _was_read(name, raw, metadata.provider_raw) or (named is None and came_by == name):
             return self._is_host(metadata, family) and self._is_model(metadata)
         issuer = named or came_by
@@ -93,7 +83,7 @@ class Listener(NamedTuple):
 
     def _verifies(self, metadata: MessageMetadata, issuer: str, came_by: str) -> bool:
         family = self.dialect.traits.family
-        if family is None or family != FAMILIES.get(issuer, issuer):
+        if family is None or family != _family(issuer):
             return False
         if self.strict and issuer != self.dialect.name:
             return False
@@ -145,7 +135,9 @@ def _names(model: str | None) -> list[Reduced]:
     return [reduced(model), reduced(behind)] if behind else [reduced(model)]
 
 
-AGGREGATOR = "openrouter"
+def _family(issuer: str) -> str | None:
+    """Who can read the signatures that came through a dialect."""
+    return traits_of(issuer).family if is_dialect(issuer) else issuer
 
 
 def _was_read(dialect: str, *raws: Raw | None) -> bool:

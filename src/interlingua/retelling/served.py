@@ -206,3 +206,9 @@ CHOSEN = {
     "openrouter": r".*",
 }
 """Words of tools that a choice can name."""
+OWN_FORMS: dict[str, dict[str, Any]] = {"anthropic": {"own": True}}
+"""Dialects whose readers mark a tool that its vendor defines."""
+TOLD_OF_OWN = frozenset({"gemini"})
+"""Vendors that have to be told where functions stand beside tools of their own."""
+CHOICE_OF_FUNCTIONS = frozenset({"gemini", "vertex"})
+"""Vendors whose choice of a tool is one of functions alone."""

@@ -35,6 +35,8 @@ FAMILIES: dict[str, str] = {
     "openai-responses": "openai",
 }
 """The key in `extra` for a message's dialect, or else its provider; others have their own name."""
+LISTED = "gemini"
+"""The family whose signatures are a list beside the text."""
 ISSUERS: dict[str, str] = {"claude": "anthropic", "openai": "openai-responses"}
 """The dialect that a key in `extra` names as the issuer, where that is not the key itself."""
 
@@ -54,7 +56,7 @@ def layout(message: Message, form: JsonObject, issuer: str | None = None) -> Lay
     family = FAMILIES.get(family, family) if family else None
     thinking = [b for b in message.content if isinstance(b, Thinking)]
     blocks = family or _key(form, "thinking_blocks") or "claude"
-    signatures = family or _key(form, "thought_signatures") or "gemini"
+    signatures = family or _key(form, "thought_signatures") or LISTED
     return Layout(blocks if _needs_blocks(thinking, family, form) else None, signatures)
 
 
@@ -73,7 +75,7 @@ def _needs_blocks(thinking: Sequence[Thinking], family: str | None, form: JsonOb
         return False
     if "thinking_blocks" in form or any(isinstance(b, RedactedThinkingBlock) for b in thinking):
         return True
-    in_list = family == "gemini" or (family is None and "thought_signatures" in form)
+    in_list = family == LISTED or (family is None and "thought_signatures" in form)
     return not in_list and any(getattr(b, "signature", None) is not None for b in thinking)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.record import Counting
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -31,6 +32,21 @@ TRAITS = Traits(
     compactions=True,
     changes=frozenset({"tools_added", "tools_removed", "effort", "clear_at"}),
     defers_added=True,
+    needs_limit=True,
+    sampling_by_model=True,
+    hour_cache=True,
+    betas=True,
+    paths={"request": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"},
+    # API reference of the count, read 2026-11.
+    counting=Counting(
+        "input_tokens",
+        frozenset(
+            {
+                *("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences"),
+                *("metadata", "service_tier"),
+            }
+        ),
+    ),
 )
 
 ROLES: dict[Role, str] = {

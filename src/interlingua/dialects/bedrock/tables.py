@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.record import Counting
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -13,6 +15,12 @@ from interlingua.model.metadata import StopReason
 
 NAME = "bedrock"
 TITLE = "Amazon Bedrock Converse"
+
+
+def _to_count(wire: Wire, model: str) -> Wire:
+    kept = ("messages", "system", "toolConfig", "additionalModelRequestFields")
+    return {"input": {"converse": {name: wire[name] for name in kept if name in wire}}}
+
 
 TRAITS = Traits(
     family="anthropic",
@@ -28,6 +36,14 @@ TRAITS = Traits(
     closes_blocks=True,
     changes=frozenset({"tools_added", "tools_removed"}),
     metadata="requestMetadata",
+    framing="aws",
+    effort_places=True,
+    paths={
+        "request": "/model/{model}/converse",
+        "stream": "/model/{model}/converse-stream",
+        "model_in_body": False,
+    },
+    counting=Counting("inputTokens", wrapped=_to_count),
 )
 
 ROLES: dict[Role, str] = {

@@ -8,6 +8,8 @@ import re
 from typing import Any
 
 from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.record import Counting
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import (
     AudioBlock,
@@ -304,6 +306,11 @@ def is_label(key: str, value: str) -> bool:
     return bool(_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value))
 
 
+def _to_count(wire: Wire, model: str) -> Wire:
+    """Contents alone, or a whole request that repeats the model's name."""
+    return {"generateContentRequest": {"model": f"models/{model}", **wire}}
+
+
 TRAITS = Traits(
     family="google",
     hoists_instructions=True,
@@ -322,4 +329,14 @@ TRAITS = Traits(
     texts="answers",
     begins_with_model=False,
     continues=frozenset({"token"}),
+    one_line=True,  # google-genai 3.1, tried 2026-11
+    own_budget=True,
+    model_prefix="models/",
+    paths={
+        "request": "/models/{model}:generateContent",
+        "stream": "/models/{model}:streamGenerateContent?alt=sse",
+        "count_tokens": "/models/{model}:countTokens",
+        "model_in_body": False,
+    },
+    counting=Counting("totalTokens", wrapped=_to_count),
 )

@@ -26,6 +26,9 @@ TRAITS = Traits(
     schema_keywords=frozenset(
         {"type", "items", "description", "enum", "properties", "required", "anyOf", "$defs"}
     ),
+    framing="ndjson",
+    one_line=True,  # ollama 0.6, tried 2026-11
+    paths={"request": "/api/chat"},
 )
 
 ROLES: dict[str, Role] = {

@@ -300,4 +300,9 @@ TRAITS = Traits(
     error_flag=False,
     result_media=frozenset(),
     metadata="metadata",
+    free_text_tools=True,
+    instruction_roles=True,
+    host_words=True,
+    paths={"request": "/chat/completions"},
+    models_path="/models",
 )

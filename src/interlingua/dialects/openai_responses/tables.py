@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.record import Counting
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import Executor
 from interlingua.model.exchange import ErrorKind
@@ -30,6 +31,20 @@ TRAITS = Traits(
     changes_inside=True,
     metadata="metadata",
     continues=frozenset({"response_id", "conversation_id", "prompt", "items"}),
+    free_text_tools=True,
+    instruction_roles=True,
+    asks_for_thinking={"include": ["reasoning.encrypted_content"], "store": False},
+    paths={"request": "/responses"},
+    # API reference of the count, read 2026-11.
+    counting=Counting(
+        "input_tokens",
+        frozenset(
+            {
+                *("stream", "max_output_tokens", "temperature", "top_p", "store", "include"),
+                *("metadata", "service_tier", "user", "safety_identifier", "top_logprobs"),
+            }
+        ),
+    ),
 )
 
 ROLES: dict[str, Role] = {

@@ -76,6 +76,9 @@ TRAITS = Traits(
     replays_thinking=True,
     changes=ROUTED.changes,
     metadata="metadata",
+    hands_on=True,
+    instruction_roles=True,
+    paths={"request": "/chat/completions"},
 )
 """Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
 (`FORMATS` gives the dialect), and OpenRouter takes all of them back."""

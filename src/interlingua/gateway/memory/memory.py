@@ -55,7 +55,6 @@ TURNS = 1000
 """Of a history, from its end, that are looked for."""
 
 RESPONSES = "openai-responses"
-CHAT = "openai-chat"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Turn).decode
@@ -207,16 +206,17 @@ class Recent:
 def asking(request: Request, target: Target) -> Request:
     """A request that asks for what is to be remembered, where that is not given unasked: the
     Responses API gives its sealed reasoning to those who keep the history themselves."""
-    if target.dialect.name != RESPONSES or not _thinks(target.model):
+    dialect = target.dialect
+    wanted = dialect.traits.asks_for_thinking
+    if wanted is None or not _thinks(target.model, dialect.name):
         return request
-    raw = {"include": ["reasoning.encrypted_content"], "store": False}
-    return request.replace(raw={**(request.raw or {}), RESPONSES: raw})
+    return request.replace(raw={**(request.raw or {}), dialect.name: dict(wanted)})
 
 
 @lru_cache(maxsize=1000)
-def _thinks(model: str) -> bool:
+def _thinks(model: str, dialect: str) -> bool:
     """Models that do not think refuse to be asked for their thinking."""
-    return expected_capabilities(model, RESPONSES).supports_thinking
+    return expected_capabilities(model, dialect).supports_thinking
 
 
 def _place(exchange: Exchange) -> Place | None:
@@ -235,7 +235,7 @@ def _place(exchange: Exchange) -> Place | None:
 
 def _takes_thinking(target: Target) -> bool:
     """Whether a host that signs nothing wants its own thinking back."""
-    if target.dialect.name != CHAT:
+    if not target.dialect.traits.host_words:
         return False
     host = target.provider.switches.host
     return host is None or host not in HOSTS or HOSTS[host].replay != "never"

@@ -10,6 +10,7 @@ from typing import Any
 from interlingua.gateway.memory.repeats import Landed, Repeats, not_kept, refusal
 from interlingua.gateway.memory.replies import Recording, Reply, is_whole_stream
 from interlingua.gateway.paths.callers import tenant_of
+from interlingua.gateway.relay.fronts import front_of
 from interlingua.gateway.state import Exchange
 from interlingua.ids import Ulids
 from interlingua.store.repeats import Claim
@@ -69,8 +70,9 @@ class Repeat:
         exchange, send = self._exchange, self._send
         exchange.status, exchange.replayed = reply.status, True
         own = [(b"x-request-id", exchange.id.encode())]
-        if exchange.front == "anthropic":
-            own.append((b"request-id", exchange.id.encode()))
+        name = front_of(exchange.front).request_id
+        if name is not None:
+            own.append((name, exchange.id.encode()))
         headers = reply.told(own)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         for at in range(0, len(body), PIECE):

@@ -9,9 +9,10 @@ from typing import Any
 
 from interlingua import __version__
 from interlingua.client.reach import askable
+from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, Front
+from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA
 from interlingua.gateway.state import Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.capabilities import Capabilities, capabilities

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interlingua.client.errors import CallError
+from interlingua.dialects.front import Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.repeat import KEY, Repeat
 from interlingua.gateway.relay.asked import (
@@ -23,7 +24,7 @@ from interlingua.gateway.relay.asked import (
 from interlingua.gateway.relay.client import Left, Line, Receive, Scope, Send, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.fronts import Front, Match, error_body, match, token_of
+from interlingua.gateway.relay.fronts import Match, error_body, match, token_of
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.refusals import coded
 from interlingua.gateway.relay.sizes import Most, most_of

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.dialects.front import Front
+from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
-from interlingua.gateway.relay.fronts import RESPONSES, Front, Match
+from interlingua.gateway.relay.fronts import RESPONSES, Match
 from interlingua.gateway.relay.patching import ESCAPED
 from interlingua.gateway.relay.sizes import Most, plainly, said_once
 from interlingua.gateway.state import Exchange, Refused
@@ -107,7 +109,7 @@ def understood(
 
 def read_request(match: Match, body: bytes) -> Request:
     try:
-        return match.front.codec().read_request(body, match.model, match.stream)
+        return dialect_of(match.front.dialect).read_request(body, match.model, match.stream)
     except ReadError as odd:
         raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
 

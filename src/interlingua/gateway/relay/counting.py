@@ -4,7 +4,6 @@ else our estimate, and a header that says which."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ from interlingua.errors import ReadError, WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, read_request, understood
-from interlingua.gateway.relay.fronts import ANTHROPIC, GEMINI, Match
+from interlingua.gateway.relay.fronts import Match
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.sending import send, tries_of
 from interlingua.gateway.relay.sizes import Most
@@ -25,8 +24,6 @@ from interlingua.gateway.relay.whole import failed, whole
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request
 
-FIELDS = {ANTHROPIC.dialect: "input_tokens", GEMINI.dialect: "totalTokens"}
-"""What the answer calls the count."""
 NOTHING = Most(0, 0)
 DOES_NOT_COUNT = frozenset({404, 405, 501})
 """How a server says that it has no such path: many speak a dialect without this part of it."""
@@ -54,23 +51,16 @@ async def count(
         (b"x-interlingua-count", source.encode()),
         *answer_headers(exchange, {}, match.front, target.dialect.name),
     ]
-    return Told(200, told, msgspec.json.encode({FIELDS[match.front.dialect]: tokens}))
+    return Told(200, told, msgspec.json.encode({match.front.counted: tokens}))
 
 
 def request_of(match: Match, body: bytes) -> bytes:
-    """The request that is to be counted. Gemini may wrap it."""
-    if match.front is not GEMINI:
-        return body
+    """The request that is to be counted; some dialects wrap it."""
     try:
-        wire: Any = msgspec.json.decode(body)
+        return match.front.to_count(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
         text = f"the body is no request: {odd}"
         raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
-    inner = wire.get("generateContentRequest") if isinstance(wire, dict) else None
-    if not isinstance(inner, dict):
-        return body
-    inner.pop("model", None)  # the path has said it already
-    return msgspec.json.encode(inner)
 
 
 async def _count(

@@ -4,45 +4,37 @@ is told what went wrong."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
-from urllib.parse import parse_qs, unquote
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import parse_qs
 
-from interlingua.dialects.record import Dialect
-from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.dialects.front import Action, Front
+from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-Action = Literal["generate", "count_tokens", "nothing"]
+
+@cache
+def front_of(name: str) -> Front:
+    """The front of a dialect that can be served."""
+    front = dialect(name).front
+    assert front is not None, f"{name} cannot be served"
+    return front
 
 
-class Front(NamedTuple):
-    """One dialect as we serve it."""
-
-    dialect: str
-    provider: str
-    """Whose model a name without a provider is."""
-    stream_type: str = "text/event-stream"
-    streams_by_default: bool = False
-    keep_alive: bytes | None = b": keep-alive\n\n"
-    """What may be sent while there is nothing to say; None where the dialect has nothing."""
-
-    def codec(self) -> Dialect:
-        return dialect_of(self.dialect)
+CHAT = front_of("openai-chat")
+RESPONSES = front_of("openai-responses")
+ANTHROPIC = front_of("anthropic")
+GEMINI = front_of("gemini")
+OLLAMA = front_of("ollama")
 
 
-CHAT = Front("openai-chat", "openai")
-RESPONSES = Front("openai-responses", "openai")
-ANTHROPIC = Front("anthropic", "anthropic", keep_alive=b'event: ping\ndata: {"type":"ping"}\n\n')
-GEMINI = Front("gemini", "gemini")
-OLLAMA = Front(
-    "ollama",
-    "ollama",
-    stream_type="application/x-ndjson",
-    streams_by_default=True,
-    keep_alive=None,
-)
-FRONTS = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+@cache
+def fronts() -> tuple[Front, ...]:
+    """Every dialect that can be served."""
+    found = (dialect(name).front for name in dialects())
+    return tuple(front for front in found if front is not None)
 
 
 class Match(NamedTuple):
@@ -54,36 +46,28 @@ class Match(NamedTuple):
     stream: bool | None = None
 
 
-PATHS: dict[str, Match] = {
-    "/v1/chat/completions": Match(CHAT),
-    "/chat/completions": Match(CHAT),
-    "/v1/responses": Match(RESPONSES),
-    "/responses": Match(RESPONSES),
-    "/v1/responses/compact": Match(RESPONSES, "nothing"),
-    "/v1/messages": Match(ANTHROPIC),
-    "/v1/messages/count_tokens": Match(ANTHROPIC, "count_tokens"),
-    "/api/chat": Match(OLLAMA),
-}
-_GEMINI = ("/v1beta/models/", "/v1/models/", "/models/")
-"""The last one is for clients whose users gave a base URL without a version."""
-_GEMINI_ACTIONS: dict[str, tuple[Action, bool]] = {
-    "generateContent": ("generate", False),
-    "streamGenerateContent": ("generate", True),
-    "countTokens": ("count_tokens", False),
-}
+@cache
+def _paths() -> dict[str, Match]:
+    return {
+        path: Match(front, action) for front in fronts() for path, action in front.paths.items()
+    }
+
+
+@cache
+def _readers() -> tuple[Front, ...]:
+    return tuple(front for front in fronts() if front.path is not None)
 
 
 def match(path: str) -> Match | None:
     """What a POST to this path asks for."""
-    found = PATHS.get(path)
-    if found is not None or not path.startswith(_GEMINI):
+    found = _paths().get(path)
+    if found is not None:
         return found
-    place, _, word = path.rpartition(":")
-    model = place.partition("/models/")[2]
-    action = _GEMINI_ACTIONS.get(word)
-    if action is None or not model:
-        return None
-    return Match(GEMINI, action[0], unquote(model), action[1])
+    for front in _readers():
+        asked = front.path(path) if front.path is not None else None
+        if asked is not None:
+            return Match(front, *asked)
+    return None
 
 
 def token_of(headers: Mapping[bytes, bytes], query: bytes) -> str | None:
@@ -120,4 +104,4 @@ def error_body(front: Front, error: ProviderError) -> bytes:
         status=MessageStatus.ERROR, stop_reason=StopReason.ERROR, error_message=error.message
     )
     message = Message.assistant((), metadata)
-    return front.codec().write_response(Response(message, error=error)).json()
+    return dialect(front.dialect).write_response(Response(message, error=error)).json()

@@ -6,26 +6,21 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from interlingua.client.failures import redact
-from interlingua.gateway.relay.fronts import Front
+from interlingua.dialects.front import Front
+from interlingua.gateway.relay.fronts import front_of
 from interlingua.gateway.state import Exchange
 
-UP: dict[str, frozenset[bytes]] = {
-    "anthropic": frozenset({b"anthropic-beta", b"anthropic-version"}),
-    "openai-chat": frozenset({b"openai-beta"}),
-    "openai-responses": frozenset({b"openai-beta"}),
-}
-"""What a client may tell a provider of its own dialect; nothing else of its headers goes up."""
 DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
 """What a provider may tell the client. Ids come under a name of ours."""
 
 
 def forwarded(headers: Mapping[bytes, bytes], front: str, spoken: str) -> dict[str, str]:
-    if front != spoken or front not in UP:
+    if front != spoken:
         return {}
     return {
         name.decode("latin-1"): headers[name].decode("latin-1")
-        for name in UP[front]
+        for name in front_of(front).headers_up
         if name in headers and _is_plain(headers[name])
     }
 
@@ -41,8 +36,8 @@ def answer_headers(
     id = exchange.id.encode()
     target, report = exchange.target, exchange.report
     out = [(b"x-request-id", id)]
-    if front.dialect == "anthropic":
-        out.append((b"request-id", id))
+    if front.request_id is not None:
+        out.append((front.request_id, id))
     if target is not None:
         out.append((b"x-interlingua-model", target.model.encode("ascii", "replace")))
     if report is not None:

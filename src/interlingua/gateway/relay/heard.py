@@ -5,16 +5,10 @@ from __future__ import annotations
 
 import re
 
+from interlingua.gateway.relay.fronts import front_of
+
 HELD = 64 * 1024
 """Bytes of a stream that are kept before they are looked at, which mostly is not needed."""
-_MEMBERS = {
-    "anthropic": rb"text|thinking|partial_json",
-    "openai-chat": rb"content|reasoning_content|reasoning|refusal|arguments",
-    "openai-responses": rb"delta",
-    "gemini": rb"text",
-    "ollama": rb"content|thinking",
-}
-"""Where the dialects say something, each thing once."""
 _TEXT = rb'"(?:%b)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 
 
@@ -22,7 +16,7 @@ class Hearing:
     """Whole frames in; how many bytes of text are in them is counted when somebody asks."""
 
     def __init__(self, dialect: str) -> None:
-        self._text = re.compile(_TEXT % _MEMBERS.get(dialect, b"text"))
+        self._text = re.compile(_TEXT % front_of(dialect).texts)
         self._frames: list[bytes] = []
         self._size = 0
         self._counted = 0

@@ -8,22 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.gateway.relay.ends import BROKEN_OFF, End
+from interlingua.gateway.relay.ends import BROKEN_OFF
 from interlingua.gateway.relay.errors_down import body_down
+from interlingua.gateway.relay.fronts import front_of
 from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
-from interlingua.streams.framing import FRAMING, decoder
+from interlingua.streams.framing import decoder
 
-_MARKS: dict[str, tuple[bytes, ...]] = {
-    "ollama": (b"_count", b'"error"'),
-    "gemini": (b"usageMetadata", b'"error"'),
-}
-"""What a frame has in it that may concern us, beside what says that it is the last; all others are
-not looked into."""
-_USUAL = (b'"usage"', b'"error"')
-_SILENT = (b"message_stop", b"[DONE]")
-"""Ends that say nothing else."""
 _ENDS = {"sse": (b"\n\n", b"\r\n\r\n", b"\r\r"), "ndjson": (b"\n",)}
 """How a frame may end, the usual one first."""
 _FRAME = {
@@ -56,10 +48,12 @@ class Passing:
         self.stop_reason: StopReason | None = None
         self.response: Response | None = None
         self.error: ProviderError | None = None
-        framing = FRAMING.get(dialect.name, "sse")
-        self.end = End(dialect.name, answers)
-        self._marks = (*_MARKS.get(dialect.name, _USUAL), *self.end.marks)
-        self._telling = [mark for mark in self._marks if mark not in _SILENT]
+        front = front_of(dialect.name)
+        framing = dialect.traits.framing
+        self.end = front.ending(answers)
+        self._marks = (*front.marks, *self.end.marks)
+        """What a frame has in it that may concern us; all others are not looked into."""
+        self._telling = [mark for mark in self._marks if mark not in self.end.silent]
         self._secrets = tuple(secrets)
         self._ends = _ENDS.get(framing)
         self._frame = _FRAME.get(framing)
@@ -69,7 +63,8 @@ class Passing:
         self._reader = dialect.stream_reader()
         self._reader.marks = False
         self._begun = False
-        self._said = dialect.name != "openai-chat"
+        self._speaks = front.speaks
+        self._said = front.speaks is None
         """Whether anything was said: a Chat stream of `[DONE]` alone is no answer."""
         self._held: list[bytes] = []
         """The beginning of a frame whose end has not come yet, in the pieces that it came in."""
@@ -87,8 +82,8 @@ class Passing:
             self._held = []
         if not self._begun:
             self._look(data)
-        if not self._said:
-            self._said = b'"choices"' in data
+        if not self._said and self._speaks is not None:
+            self._said = self._speaks in data
         if not data.endswith(ends[0]):
             cut = max([at + len(end) for end in ends if (at := data.rfind(end)) >= 0], default=0)
             if not cut and len(data) > _LONGEST:

@@ -6,13 +6,12 @@ where that dialect's clients keep what they do not know; a header has it for eve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from interlingua.gateway.relay.fronts import fronts
 from interlingua.gateway.state import Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 CODE_HEADER = "x-interlingua-code"
-_DOMAIN = "interlingua"
 
 
 def coded(
@@ -22,12 +21,8 @@ def coded(
     facts = dict(facts or {})
     if error.code is None and not facts:
         return error
-    inside: dict[str, Any] = facts
-    if dialect == "gemini":
-        info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": error.code or ""}
-        inside = {"details": [{**info, "domain": _DOMAIN, "metadata": facts}]}
-    elif dialect in ("anthropic", "ollama") and error.code is not None:
-        inside = {"code": error.code, **facts}
+    served = next((front for front in fronts() if front.dialect == dialect), None)
+    inside = facts if served is None else served.error_details(error.code, facts)
     return error.replace(raw={dialect: inside}) if inside else error
 
 

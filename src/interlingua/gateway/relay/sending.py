@@ -172,7 +172,7 @@ def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
 
 def asks_usage(asked: Asked) -> bool:
     """Whether a stream's usage has to be asked for in the client's place."""
-    if asked.front.dialect != "openai-chat" or not asked.envelope.stream:
+    if not asked.front.usage_on_request or not asked.envelope.stream:
         return False
     return not (asked.envelope.stream_options or {}).get("include_usage")
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jiter
 import msgspec
 
 from interlingua.client.targets import Target
+from interlingua.dialects.front import PlainRequest
 from interlingua.errors import InterlinguaError
 from interlingua.estimate.estimator import estimate_input_tokens
+from interlingua.gateway.relay.fronts import front_of
 from interlingua.gateway.relay.unbounded import INLINE, unbounded
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from interlingua.model.exchange import Request
@@ -49,77 +51,13 @@ class Most(NamedTuple):
         return not self.input and self.output == 0
 
 
-# Plain requests
-
-
-class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    role: str
-    content: str
-
-
-class _Chat(msgspec.Struct, forbid_unknown_fields=True):
-    messages: list[_Turn]
-    model: str | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
-    n: int | None = None
-    stream: bool | None = None
-    stream_options: dict[str, bool] | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    stop: str | list[str] | None = None
-    user: str | None = None
-
-    def limits(self) -> tuple[int | None, ...]:
-        return (self.max_tokens, self.max_completion_tokens)
-
-
-class _Messages(msgspec.Struct, forbid_unknown_fields=True):
-    messages: list[_Turn]
-    model: str | None = None
-    max_tokens: int | None = None
-    system: str | None = None
-    stream: bool | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    stop_sequences: list[str] | None = None
-    n: None = None
-
-    def limits(self) -> tuple[int | None, ...]:
-        return (self.max_tokens,)
-
-
-class _Response(msgspec.Struct, forbid_unknown_fields=True):
-    input: str
-    model: str | None = None
-    instructions: str | None = None
-    max_output_tokens: int | None = None
-    stream: bool | None = None
-    store: bool | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    n: None = None
-
-    def limits(self) -> tuple[int | None, ...]:
-        return (self.max_output_tokens,)
-
-
-_PLAIN: dict[str, msgspec.json.Decoder[Any]] = {
-    "openai-chat": msgspec.json.Decoder(_Chat),
-    "anthropic": msgspec.json.Decoder(_Messages),
-    "openai-responses": msgspec.json.Decoder(_Response),
-}
-
-
 def plainly(dialect: str, body: bytes) -> Most | None:
     """What a short and plain request asks for; None for all others, which have to be read."""
-    decoder = _PLAIN.get(dialect)
+    decoder = front_of(dialect).plain
     if decoder is None or len(body) > SHORT:
         return None
     try:
-        said = decoder.decode(body)
+        said: PlainRequest = decoder.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     answers = 1 if said.n is None else said.n

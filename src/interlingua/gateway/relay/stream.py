@@ -12,13 +12,14 @@ from interlingua.client.failures import redact
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import Reply, TransportError
 from interlingua.client.tries import Clock
+from interlingua.dialects.front import Front
+from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, note_kept
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.ends import BROKEN_OFF
-from interlingua.gateway.relay.filled import FRAMES, Filler
-from interlingua.gateway.relay.fronts import Front
+from interlingua.gateway.relay.filled import filler
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.passing import Passing
 from interlingua.gateway.relay.sending import (
@@ -78,7 +79,7 @@ class Translating:
         self._secrets = tuple(secrets)
         self._exchange = exchange
         self._tells_usage = tells_usage
-        self._filler = Filler(front.dialect, asked) if front.dialect in FRAMES else None
+        self._filler = filler(front.dialect, asked) if front.fills_frames else None
         spoken, back = prepared.target.dialect.name, prepared.back
         self._converter = StreamConverter(spoken, front.dialect, None, self._watch, back)
 
@@ -237,7 +238,7 @@ def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
 
 def error_frames(front: Front, error: ProviderError) -> bytes:
     """The end of a stream that cannot go on, in the client's dialect."""
-    writer = front.codec().stream_writer()
+    writer = dialect_of(front.dialect).stream_writer()
     encode = encoder(front.dialect)
     frames = [*writer.feed(StreamError(error)), *writer.close()]
     return b"".join([encode(frame) for frame in frames])
@@ -300,7 +301,7 @@ def way_of(
         answers = asked.envelope.answers()
         passing = Passing(target.dialect, asks_usage(asked), answers, secrets)
         return PassingOn(exchange, front, passing, echo, secrets)
-    tells_usage = front.dialect != "openai-chat" or not asks_usage(asked)
+    tells_usage = not asks_usage(asked)
     return Translating(exchange, prepared, front, tells_usage, asked.body, secrets)
 
 

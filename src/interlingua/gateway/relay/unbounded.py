@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.model.blocks import AudioBlock, Block, DocumentBlock, UnknownBlock, VideoBlock
 from interlingua.model.exchange import Request
 from interlingua.model.walk import walk
@@ -17,45 +18,6 @@ INLINE = frozenset({"base64", "text", "blocks"})
 """Sources that are in the request itself."""
 TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex", "unspecified"})
 """Tiers of service that cost no more than the table says."""
-MEMBERS: dict[str, dict[str, str]] = {
-    "anthropic": {
-        "mcp_servers": "MCP servers",
-        "container": "a container",
-        "speed": "a dearer speed",
-        "inference_geo": "a region that may cost more",
-        "fallbacks": "models that the provider falls back to",
-        "thread": "a conversation that the provider keeps",
-        "compaction": "summaries that the provider makes",
-        "context_management": "summaries that the provider makes",
-    },
-    "openai-chat": {
-        "web_search_options": "searches of the provider's own",
-        "prediction": "a predicted answer, which is paid for where it was wrong",
-        "audio": "answers that are not text",
-        "plugins": "plugins of the provider's own",
-        "models": "models that the provider falls back to",
-    },
-    "openai-responses": {
-        "background": "an answer in the background",
-        "context_management": "summaries that the provider makes",
-    },
-    "gemini": {
-        "cachedContent": "a prompt that the provider keeps",
-        "cached_content": "a prompt that the provider keeps",
-        "continuationToken": "a conversation that the provider keeps",
-        "continuation_token": "a conversation that the provider keeps",
-    },
-}
-"""Members of requests that no field of ours has, and what they ask for."""
-TWINS = frozenset(
-    {
-        *("generation_config", "generationConfig", "max_output_tokens", "maxOutputTokens"),
-        *("candidate_count", "candidateCount", "service_tier", "serviceTier"),
-        *("response_modalities", "responseModalities"),
-    }
-)
-"""Members of Gemini's requests that are read in either spelling: what is left of them when they
-were read had the other one beside it."""
 _HARMLESS: tuple[Any, ...] = (None, False, [], "standard", "global")
 _NAMES = ("url", "uri", "file")
 
@@ -72,12 +34,13 @@ def unbounded(request: Request, dialect: str, body: bytes = b"") -> tuple[str, .
 
 def _found(request: Request, dialect: str, body: bytes) -> Iterator[str]:
     raw = (request.raw or {}).get(dialect)
-    words = MEMBERS.get(dialect, {})
+    front = dialect_of(dialect).front
+    words = front.unbounded if front is not None else {}
     yield from _of_members(raw, words)
     if body and words:
         said = {name: value for name, value in _members(body).items() if name in words}
         yield from _of_members({name: _value(value) for name, value in said.items()}, words)
-    if dialect == "gemini" and _says_twice(raw):
+    if front is not None and front.says_twice is not None and front.says_twice(raw):
         yield "limits that are said twice"
     if request.continues is not None:
         yield "a conversation that the provider keeps"
@@ -96,15 +59,6 @@ def _of_members(raw: Any, words: Mapping[str, str]) -> Iterator[str]:
     for name, value in raw.items() if isinstance(raw, dict) else ():
         if name in words and value not in _HARMLESS and not _only_clears(name, value):
             yield words[name]
-
-
-def _says_twice(raw: Any) -> bool:
-    left = raw if isinstance(raw, dict) else {}
-    config = left.get("generationConfig")
-    inside = config if isinstance(config, dict) else {}
-    return any(name in left for name in TWINS - {"generationConfig"}) or any(
-        name in inside for name in TWINS
-    )
 
 
 def _only_clears(name: str, value: Any) -> bool:

@@ -13,12 +13,13 @@ from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.client.tries import Clock
+from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.filled import Filler
-from interlingua.gateway.relay.fronts import GEMINI, RESPONSES, STATUSES, error_body
+from interlingua.gateway.relay.filled import filled, filler
+from interlingua.gateway.relay.fronts import RESPONSES, STATUSES, error_body, front_of
 from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
@@ -130,7 +131,7 @@ def _passed_on(
     """The provider's own bytes, but for the model's name."""
     front, target = asked.front, prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
-        body = Filler(front.dialect, asked.body).body(body)
+        body = filled(front.dialect, asked.body, body)
     if asked.envelope.model != target.name and asked.match.model is None:
         body = patched(body, {"model": asked.envelope.model})
     secrets = prepared.http.secrets
@@ -142,16 +143,16 @@ def written(response: Response, exchange: Exchange, target: Target, asked: Asked
     front = asked.front
     response = echoed(response, exchange)
     told = retell(response, front.dialect, source=target.dialect.name)
-    said = front.codec().write_response(told.value, told.scribe)
+    said = dialect_of(front.dialect).write_response(told.value, told.scribe)
     if said.report and exchange.report is not None:
         exchange.report.extend(said.report)
-    return _encode(Filler(front.dialect, asked.body).whole(said.wire))
+    return _encode(filler(front.dialect, asked.body).whole(said.wire))
 
 
 def given_id(exchange: Exchange) -> str | None:
     """An id for an answer whose provider has none, where a client may expect one and the dialect
     makes none of its own."""
-    return exchange.id if exchange.front == GEMINI.dialect else None
+    return exchange.id if front_of(exchange.front).needs_id else None
 
 
 def echoed(response: Response, exchange: Exchange) -> Response:

@@ -18,6 +18,10 @@ class Sealed(NamedTuple):
     protocol: str | None = None
 
 
+UNSIGNED = {"openai-responses": "openai-chat"}
+"""What a value without a signature came by, where its provider has two dialects."""
+
+
 def unsealed(value: Any) -> Sealed | None:
     """What is known of such a value; where no signature is named in it, all of it is one."""
     if not isinstance(value, str) or not value:
@@ -29,8 +33,10 @@ def unsealed(value: Any) -> Sealed | None:
         PROVIDERS.get(named, (named, None)) if isinstance(named, str) else (None,) * 2
     )
     signed = isinstance(signature, str) and bool(signature)
-    if protocol == "openai-responses" and not signed:
-        protocol = "openai-chat"  # it names the member that reasoning stood in, and signs nothing
+    if not signed and protocol in UNSIGNED:
+        protocol = UNSIGNED[
+            protocol
+        ]  # it names the member that reasoning stood in, and signs nothing
     return Sealed(
         str(signature) if signed else value,
         name if isinstance(name, str) and signed else None,

@@ -33,6 +33,9 @@ from interlingua.transcripts.media import media_block
 
 NAME = "copilot"
 Data = dict[str, Any]
+MESSAGES = "anthropic"
+OF_ITEMS = frozenset({"openai-responses"})
+"""Dialects whose requests are lists of items."""
 _REASONER_OF = {name: word for word, name in REASONERS.items()}
 
 
@@ -86,7 +89,7 @@ def _in_order(ordered: list[Any], calls: Sequence[Block]) -> Iterator[Block]:
             if call is not None:
                 yield call
         else:
-            yield from _native([part], "anthropic")
+            yield from _native([part], MESSAGES)
     yield from waiting.values()
 
 
@@ -103,9 +106,8 @@ def _thinking(said: Data, about: Data) -> Iterator[Block]:
 
 def _native(parts: list[Any], name: str) -> tuple[Block, ...]:
     """Parts in the words of a provider's API."""
-    wire: Data = {"messages": [{"role": "assistant", "content": parts}]}
-    if name == "openai-responses":
-        wire = {"input": parts}
+    turn = {"role": "assistant", "content": parts}
+    wire: Data = {"input": parts} if name in OF_ITEMS else {"messages": [turn]}
     try:
         messages = dialect(name).read_request(wire).messages
     except InterlinguaError:
@@ -166,11 +168,11 @@ def _write_thinking(message: Message) -> Data:
     seal = next((each.signature for each in seen if each.signature), None)
     if seal is not None:
         said["reasoningOpaque"] = seal
-    if thought and message.metadata.protocol == "anthropic":
+    if thought and message.metadata.protocol == MESSAGES:
         alone = Request((Message(Role.ASSISTANT, tuple(thought)),))
-        turns = dialect("anthropic").write_request(alone).wire["messages"]
+        turns = dialect(MESSAGES).write_request(alone).wire["messages"]
         said["reasoningBlocks"] = {
-            "provider": _REASONER_OF["anthropic"],
+            "provider": _REASONER_OF[MESSAGES],
             "blocks": turns[0]["content"],
         }
     return said

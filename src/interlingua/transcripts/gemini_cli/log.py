@@ -12,6 +12,8 @@ from interlingua.transcripts.values import listed
 
 COMPACTED, AGAIN = "compacted", "again"
 """Our notes: a rewind that is a compaction, and a record that is said again behind one."""
+USER, ANSWER = "user", "gemini"
+"""The types of records that say something."""
 _REMEMBERED = ("tokens", "model", "toolCalls", "thoughts")
 """What a list that replaces all leaves out, although the message had it."""
 
@@ -53,7 +55,7 @@ class Log:
     def _put(self, record: Record) -> None:
         name = record.value["id"]
         self.records[name] = self._known[name] = record
-        if record.value.get("type") == "gemini":
+        if record.value.get("type") == ANSWER:
             before = self.answers.get(name)
             if before is None or record.value.get("tokens"):
                 self.answers[name] = record

@@ -26,7 +26,7 @@ from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.transcripts.errors import TranscriptError
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.gemini_cli.find import folder_of
-from interlingua.transcripts.gemini_cli.log import AGAIN, Log, Record, noted
+from interlingua.transcripts.gemini_cli.log import AGAIN, ANSWER, USER, Log, Record, noted
 from interlingua.transcripts.lines import LinesFile
 from interlingua.transcripts.memo import KEY, recall
 from interlingua.transcripts.summary import is_summary
@@ -182,10 +182,10 @@ class _Session:
 def read_record(value: dict[str, Any]) -> list[Message]:
     """The messages of one record: a prompt, results, or an answer with its calls' results."""
     kind = value.get("type")
-    if kind != "user" and kind != "gemini":
+    if kind != USER and kind != ANSWER:
         return []
     time = from_iso(value.get("timestamp"))
-    if kind == "user":
+    if kind == USER:
         return [_placed(message, value.get("id"), time) for message in _user(value)]
     return _answer(value, value.get("id"), time)
 

@@ -24,6 +24,8 @@ from interlingua.model.exchange import Request
 from interlingua.model.message import Message
 
 RESPONSES = "openai-responses"
+SIGNED_TEXTS = frozenset({"gemini"})
+"""Dialects that sign texts."""
 Wire = dict[str, Any]
 
 
@@ -48,7 +50,7 @@ def _read_text(part: Wire, protocol: str | None) -> Block | None:
     text = part.get("text")
     if type(text) is not str:
         return None
-    signature = part.get("textSignature") if protocol == "gemini" else None
+    signature = part.get("textSignature") if protocol in SIGNED_TEXTS else None
     return TextBlock(text, signature if type(signature) is str else None)
 
 

@@ -1,0 +1,108 @@
+"""The Messages API as a gateway serves it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
+from interlingua.dialects.anthropic.usage import read_usage
+from interlingua.dialects.front import Filler, Front, NamedEnding, Peek, Wire, code_beside
+
+_MESSAGE: Wire = {"stop_details": None, "container": None}
+_USAGE: Wire = {  # null is unknown; the first two may not be null
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "cache_creation": None,
+    "cache_creation_input_tokens": None,
+    "cache_read_input_tokens": None,
+    "inference_geo": None,
+    "output_tokens_details": None,
+    "server_tool_use": None,
+    "service_tier": None,
+}
+_BLOCKS: dict[str, Wire] = {
+    "text": {"citations": None},
+    "tool_use": {"caller": {"type": "direct"}},
+}
+
+
+class MessageFiller(Filler):
+    def whole(self, wire: Wire) -> Wire:
+        content = [
+            {**_BLOCKS.get(block.get("type"), {}), **block} for block in wire.get("content", ())
+        ]
+        usage = {**_USAGE, **(wire.get("usage") or {})}
+        return {**_MESSAGE, **wire, "content": content, "usage": usage}
+
+
+class MessageEnding(NamedEnding):
+    marks = (b"message_stop",)
+    silent = frozenset(marks)
+    last = frozenset({"message_stop"})
+
+
+class _Turn(msgspec.Struct, forbid_unknown_fields=True):
+    role: str
+    content: str
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    messages: list[_Turn]
+    model: str | None = None
+    max_tokens: int | None = None
+    system: str | None = None
+    stream: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_sequences: list[str] | None = None
+    n: None = None
+
+    def limits(self) -> tuple[int | None, ...]:
+        return (self.max_tokens,)
+
+
+class _Message(msgspec.Struct):
+    type: str
+    content: list[msgspec.Raw]
+    usage: Wire
+    stop_reason: str
+
+
+_message = msgspec.json.Decoder(_Message).decode
+
+
+def _peek(body: bytes) -> Peek | None:
+    said = _message(body)
+    reason = STOP_REASONS.words.get(said.stop_reason)
+    if said.type != "message" or reason is None:
+        return None
+    usage, _ = read_usage(said.usage)
+    return None if usage is None else Peek(usage, reason)
+
+
+FRONT = Front(
+    dialect=NAME,
+    provider="anthropic",
+    paths={"/v1/messages": "generate", "/v1/messages/count_tokens": "count_tokens"},
+    keep_alive=b'event: ping\ndata: {"type":"ping"}\n\n',
+    request_id=b"request-id",
+    headers_up=frozenset({b"anthropic-beta", b"anthropic-version"}),
+    error_details=code_beside,
+    filler=MessageFiller,
+    ending=MessageEnding,
+    texts=b"text|thinking|partial_json",
+    peek=_peek,
+    plain=msgspec.json.Decoder(_Plain),
+    unbounded={
+        "mcp_servers": "MCP servers",
+        "container": "a container",
+        "speed": "a dearer speed",
+        "inference_geo": "a region that may cost more",
+        "fallbacks": "models that the provider falls back to",
+        "thread": "a conversation that the provider keeps",
+        "compaction": "summaries that the provider makes",
+        "context_management": "summaries that the provider makes",
+    },
+    counted="input_tokens",
+)

@@ -1,0 +1,164 @@
+"""What a gateway has to know of a dialect to serve it to clients, and to pass its answers on as
+they are. A dialect that can be served has a module `front` with a `FRONT` in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from interlingua.model.metadata import StopReason, Usage
+
+Wire = dict[str, Any]
+Action = Literal["generate", "count_tokens", "nothing"]
+
+
+class Asked(NamedTuple):
+    """What a path asks for. `model` and `stream` are there where the path says them."""
+
+    action: Action = "generate"
+    model: str | None = None
+    stream: bool | None = None
+
+
+class Peek(NamedTuple):
+    """What has to be known of an answer that goes through as it is."""
+
+    usage: Usage
+    stop_reason: StopReason
+
+
+class Ending:
+    """Whether a stream with so many answers has come to its end. Only frames with one of the marks
+    in them are looked into. One that nothing is known of is taken to be at its end always."""
+
+    marks: tuple[bytes, ...] = ()
+    """What is in a frame that may be the last one."""
+    silent: frozenset[bytes] = frozenset()
+    """Those of them that say nothing else."""
+
+    def __init__(self, answers: int = 1) -> None:
+        self.is_reached = not self.marks
+        """Whether the answer is whole: if nothing more comes, nothing is missing."""
+        self.is_last = False
+        """Whether nothing more is to come."""
+        self.answers = answers
+
+    def look(self, data: str) -> None:
+        """The data of one frame."""
+        try:
+            self._look(data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return  # what we cannot read is the client's business
+
+    def _look(self, data: str) -> None:
+        """Whether this frame says it."""
+
+    def reach(self, last: bool = True) -> None:
+        self.is_reached = True
+        self.is_last = self.is_last or last
+
+
+class _Named(msgspec.Struct):
+    type: str = ""
+
+
+_named = msgspec.json.Decoder(_Named).decode
+
+
+class NamedEnding(Ending):
+    """A stream whose last event is known by its type."""
+
+    last: frozenset[str] = frozenset()
+
+    def _look(self, data: str) -> None:
+        if _named(data).type in self.last:
+            self.reach()
+
+
+class Filler:
+    """Puts members into answers that the API promises although there is nothing to say in them.
+    `asked` is the request, of which some APIs repeat a part."""
+
+    def __init__(self, asked: bytes) -> None:
+        pass
+
+    def whole(self, wire: Wire) -> Wire:
+        """An answer with all that is promised; what it says itself stays."""
+        return wire
+
+    def frames(self, data: bytes) -> bytes:
+        """Whole frames of a stream, likewise."""
+        return data
+
+
+class PlainRequest(Protocol):
+    """A request of a shape that has no room for more than texts and a limit."""
+
+    n: int | None
+
+    def limits(self) -> tuple[int | None, ...]: ...
+
+
+def facts_beside(code: str | None, facts: Mapping[str, str]) -> Wire:
+    """An error with a code of its own: what is known besides stands beside its message."""
+    return dict(facts)
+
+
+def code_beside(code: str | None, facts: Mapping[str, str]) -> Wire:
+    """An error without a place for a code: it stands beside the message too."""
+    return dict(facts) if code is None else {"code": code, **facts}
+
+
+def as_it_is(body: bytes) -> bytes:
+    return body
+
+
+class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One dialect as it is served."""
+
+    dialect: str
+    provider: str
+    """Whose model a name without a provider is."""
+    paths: Mapping[str, Action]
+    path: Callable[[str], Asked | None] | None = None
+    """Reads paths that have more in them, such as a model's name."""
+    stream_type: str = "text/event-stream"
+    streams_by_default: bool = False
+    keep_alive: bytes | None = b": keep-alive\n\n"
+    """What may be sent while there is nothing to say; None where the dialect has nothing."""
+    tagged_names: bool = False
+    """Names of models have a colon of their own."""
+    needs_id: bool = False
+    """Clients expect an id of every answer, and the writer makes none up."""
+    usage_on_request: bool = False
+    """A stream tells its usage only to those who ask (`stream_options.include_usage`)."""
+    request_id: bytes | None = None
+    """A header in which clients look for the id of their request, beside the usual one."""
+    headers_up: frozenset[bytes] = frozenset()
+    """What a client may tell a provider of its own dialect; nothing else of its headers goes up."""
+    error_details: Callable[[str | None, Mapping[str, str]], Wire] = facts_beside
+    """Where the code and the facts of an error of ours go, in what is kept of the dialect."""
+    filler: type[Filler] = Filler
+    fills_frames: bool = False
+    """Whether its filler has something to do in streams."""
+    ending: type[Ending] = Ending
+    marks: tuple[bytes, ...] = (b'"usage"', b'"error"')
+    """What a frame of a stream has in it that tells usage or an error."""
+    speaks: bytes | None = None
+    """What a stream has in it once anything was said, where it may end without that."""
+    texts: bytes = b"text"
+    """The members that say something in a stream, each thing once: a pattern."""
+    peek: Callable[[bytes], Peek | None] | None = None
+    """Reads the usual answer no further than has to be."""
+    plain: msgspec.json.Decoder[Any] | None = None
+    """Of a request (`PlainRequest`) that a glance is enough for."""
+    unbounded: Mapping[str, str] = {}
+    """Members of requests that no field of ours has and that nobody can limit, in words."""
+    says_twice: Callable[[Any], bool] | None = None
+    """Whether what is left of a request's wire says again what a field of ours says."""
+    counted: str | None = None
+    """What an answer to a count of tokens calls it; None where nobody can ask for one."""
+    to_count: Callable[[bytes], bytes] = as_it_is
+    """The request inside the body that is to be counted."""

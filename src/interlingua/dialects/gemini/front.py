@@ -1,0 +1,122 @@
+"""The Gemini API as a gateway serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from interlingua.dialects.front import Action, Asked, Ending, Front, Wire
+from interlingua.dialects.gemini.tables import NAME
+
+_PLACES = ("/v1beta/models/", "/v1/models/", "/models/")
+"""The last one is for clients whose users gave a base URL without a version."""
+_ACTIONS: dict[str, tuple[Action, bool]] = {
+    "generateContent": ("generate", False),
+    "streamGenerateContent": ("generate", True),
+    "countTokens": ("count_tokens", False),
+}
+_DOMAIN = "interlingua"
+
+
+def _path(path: str) -> Asked | None:
+    if not path.startswith(_PLACES):
+        return None
+    place, _, word = path.rpartition(":")
+    model = place.partition("/models/")[2]
+    action = _ACTIONS.get(word)
+    if action is None or not model:
+        return None
+    return Asked(action[0], unquote(model), action[1])
+
+
+def _error_details(code: str | None, facts: Mapping[str, str]) -> Wire:
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code or ""}
+    return {"details": [{**info, "domain": _DOMAIN, "metadata": dict(facts)}]}
+
+
+class _Candidate(msgspec.Struct):
+    index: int = 0
+    finish_reason: str | None = None
+    camel: str | None = msgspec.field(default=None, name="finishReason")
+
+
+class _Candidates(msgspec.Struct):
+    candidates: list[_Candidate] = []
+    feedback: Any = msgspec.field(default=None, name="promptFeedback")
+    prompt_feedback: Any = None
+    usage: Any = msgspec.field(default=None, name="usageMetadata")
+    usage_metadata: Any = None
+
+
+_candidates = msgspec.json.Decoder(_Candidates).decode
+
+
+class ContentEnding(Ending):
+    marks = (b"finishReason", b"finish_reason", b"lockReason", b"lock_reason")
+
+    def __init__(self, answers: int = 1) -> None:
+        super().__init__(answers)
+        self._ended: dict[int, bool] = {}
+
+    def _look(self, data: str) -> None:
+        said = _candidates(data)
+        for each in said.candidates:
+            ended = each.finish_reason is not None or each.camel is not None
+            self._ended[each.index] = ended or self._ended.get(each.index, False)
+        blocked = not self._ended and (said.feedback or said.prompt_feedback)
+        if blocked or (self._ended and all(self._ended.values())):
+            self.reach(last=(said.usage or said.usage_metadata) is not None)
+
+
+TWINS = frozenset(
+    {
+        *("generation_config", "generationConfig", "max_output_tokens", "maxOutputTokens"),
+        *("candidate_count", "candidateCount", "service_tier", "serviceTier"),
+        *("response_modalities", "responseModalities"),
+    }
+)
+"""Members of requests that are read in either spelling: what is left of them when they were read
+had the other one beside it."""
+
+
+def _says_twice(raw: Any) -> bool:
+    left = raw if isinstance(raw, dict) else {}
+    config = left.get("generationConfig")
+    inside = config if isinstance(config, dict) else {}
+    return any(name in left for name in TWINS - {"generationConfig"}) or any(
+        name in inside for name in TWINS
+    )
+
+
+def _to_count(body: bytes) -> bytes:
+    """A request may be wrapped; its model is said by the path already."""
+    wire: Any = msgspec.json.decode(body)
+    inner = wire.get("generateContentRequest") if isinstance(wire, dict) else None
+    if not isinstance(inner, dict):
+        return body
+    inner.pop("model", None)
+    return msgspec.json.encode(inner)
+
+
+FRONT = Front(
+    dialect=NAME,
+    provider="gemini",
+    paths={},
+    path=_path,
+    needs_id=True,
+    error_details=_error_details,
+    ending=ContentEnding,
+    marks=(b"usageMetadata", b'"error"'),
+    unbounded={
+        "cachedContent": "a prompt that the provider keeps",
+        "cached_content": "a prompt that the provider keeps",
+        "continuationToken": "a conversation that the provider keeps",
+        "continuation_token": "a conversation that the provider keeps",
+    },
+    says_twice=_says_twice,
+    counted="totalTokens",
+    to_count=_to_count,
+)

@@ -1,0 +1,132 @@
+"""Chat Completions as a gateway serves it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.front import Ending, Filler, Front, Peek, Wire
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NAME, STOP_REASONS
+from interlingua.dialects.openai_chat.usage import read_usage
+
+_MESSAGE: Wire = {"content": None, "refusal": None}
+
+
+class CompletionFiller(Filler):
+    """Nulls that the types promise, and the time, which is 0 in what the writer makes."""
+
+    def __init__(self, asked: bytes) -> None:
+        self._now = int(time.time())
+
+    def whole(self, wire: Wire) -> Wire:
+        choices = [
+            {"logprobs": None, **choice, "message": {**_MESSAGE, **choice["message"]}}
+            for choice in wire.get("choices", ())
+        ]
+        return {**wire, "created": wire.get("created") or self._now, "choices": choices}
+
+    def frames(self, data: bytes) -> bytes:
+        """No text can look like that: in a text, quotes are escaped."""
+        return data.replace(b'"created":0,', b'"created":%d,' % self._now)
+
+
+class _EndOfChoice(msgspec.Struct):
+    index: int = 0
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_EndOfChoice] = []
+
+
+_chunk = msgspec.json.Decoder(_Chunk).decode
+
+
+class CompletionEnding(Ending):
+    marks = (b'"finish_reason":"', b'"finish_reason": "', b"[DONE]")
+    silent = frozenset({b"[DONE]"})
+
+    def __init__(self, answers: int = 1) -> None:
+        super().__init__(answers)
+        self._ended: set[int] = set()
+
+    def _look(self, data: str) -> None:
+        if data.strip() == "[DONE]":
+            self.reach()
+            return
+        for choice in _chunk(data).choices:
+            if choice.finish_reason is not None:
+                self._ended.add(choice.index)
+        if len(self._ended) >= self.answers:
+            self.reach(last=False)  # its usage comes after it
+
+
+class _Turn(msgspec.Struct, forbid_unknown_fields=True):
+    role: str
+    content: str
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    messages: list[_Turn]
+    model: str | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    n: int | None = None
+    stream: bool | None = None
+    stream_options: dict[str, bool] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    user: str | None = None
+
+    def limits(self) -> tuple[int | None, ...]:
+        return (self.max_tokens, self.max_completion_tokens)
+
+
+class _Choice(msgspec.Struct):
+    message: msgspec.Raw
+    finish_reason: str
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    usage: Wire
+    error: Any = None
+
+
+_completion = msgspec.json.Decoder(_Completion).decode
+
+
+def _peek(body: bytes) -> Peek | None:
+    said = _completion(body)
+    if len(said.choices) != 1 or said.error is not None:
+        return None
+    reason = STOP_REASONS.words.get(said.choices[0].finish_reason)
+    usage, odd = read_usage(said.usage, ANSWER_TABLES)
+    return None if reason is None or odd is not None else Peek(usage, reason)
+
+
+FRONT = Front(
+    dialect=NAME,
+    provider="openai",
+    paths={"/v1/chat/completions": "generate", "/chat/completions": "generate"},
+    usage_on_request=True,
+    headers_up=frozenset({b"openai-beta"}),
+    filler=CompletionFiller,
+    fills_frames=True,
+    ending=CompletionEnding,
+    speaks=b'"choices"',
+    texts=b"content|reasoning_content|reasoning|refusal|arguments",
+    peek=_peek,
+    plain=msgspec.json.Decoder(_Plain),
+    unbounded={
+        "web_search_options": "searches of the provider's own",
+        "prediction": "a predicted answer, which is paid for where it was wrong",
+        "audio": "answers that are not text",
+        "plugins": "plugins of the provider's own",
+        "models": "models that the provider falls back to",
+    },
+)

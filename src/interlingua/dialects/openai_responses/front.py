@@ -1,0 +1,155 @@
+"""The Responses API as a gateway serves it."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.front import Filler, Front, NamedEnding, Wire
+from interlingua.dialects.openai_responses.tables import NAME
+
+_RESPONSE: Wire = {
+    "completed_at": None,
+    "error": None,
+    "incomplete_details": None,
+    "usage": None,
+}
+_PLAIN_TEXT = {"type": "text"}
+_USAGE: Wire = {
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens_details": {"reasoning_tokens": 0},
+}
+_FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
+
+
+class Repeated(msgspec.Struct):
+    """What a response repeats of its request, with what goes without saying."""
+
+    model: str | None = None
+    tools: Any = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    instructions: Any = None
+    previous_response_id: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    top_logprobs: int | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    truncation: str | None = None
+    text: dict[str, Any] | None = None
+    reasoning: dict[str, Any] | None = None
+    store: bool | None = None
+    background: bool | None = None
+    service_tier: str | None = None
+    metadata: dict[str, Any] | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+
+    def members(self) -> Wire:
+        reasoning = self.reasoning or {}
+        return {
+            "model": self.model or "",
+            "output": [],
+            "tools": self.tools or [],
+            "tool_choice": self.tool_choice or "auto",
+            "parallel_tool_calls": self.parallel_tool_calls is not False,
+            "instructions": self.instructions,
+            "previous_response_id": self.previous_response_id,
+            "temperature": 1.0 if self.temperature is None else self.temperature,
+            "top_p": 1.0 if self.top_p is None else self.top_p,
+            "presence_penalty": self.presence_penalty or 0.0,
+            "frequency_penalty": self.frequency_penalty or 0.0,
+            "top_logprobs": self.top_logprobs or 0,
+            "max_output_tokens": self.max_output_tokens,
+            "max_tool_calls": self.max_tool_calls,
+            "truncation": self.truncation or "disabled",
+            "text": {"format": _PLAIN_TEXT, **(self.text or {})},
+            "reasoning": {"effort": None, "summary": None, **reasoning},
+            "store": bool(self.store),
+            "background": bool(self.background),
+            "service_tier": self.service_tier or "default",
+            "metadata": self.metadata or {},
+            "safety_identifier": self.safety_identifier,
+            "prompt_cache_key": self.prompt_cache_key,
+        }
+
+
+_repeated = msgspec.json.Decoder(Repeated).decode
+_decode = msgspec.json.Decoder(Wire).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class ResponseFiller(Filler):
+    def __init__(self, asked: bytes) -> None:
+        self._now = int(time.time())
+        try:
+            self._repeated = _repeated(asked).members()
+        except msgspec.DecodeError:
+            self._repeated = Repeated().members()
+
+    def whole(self, wire: Wire) -> Wire:
+        out = {**_RESPONSE, **self._repeated, **wire}
+        if out["usage"]:
+            out["usage"] = {**_USAGE, **out["usage"]}
+        out["created_at"] = wire.get("created_at") or self._now
+        if out["completed_at"] is None and wire.get("status") == "completed":
+            out["completed_at"] = int(time.time())
+        return out
+
+    def frames(self, data: bytes) -> bytes:
+        """Those that hold the response as it is so far. No text can look like that: in a text,
+        quotes are escaped."""
+        return _FRAME.sub(self._frame, data) if b'"response":{' in data else data
+
+    def _frame(self, found: re.Match[bytes]) -> bytes:
+        wire = _decode(found.group(1))
+        if not isinstance(wire.get("response"), dict):
+            return found.group()
+        return b"data: " + _encode({**wire, "response": self.whole(wire["response"])})
+
+
+class ResponseEnding(NamedEnding):
+    marks = (b"response.completed", b"response.incomplete", b"response.failed")
+    last = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    input: str
+    model: str | None = None
+    instructions: str | None = None
+    max_output_tokens: int | None = None
+    stream: bool | None = None
+    store: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    n: None = None
+
+    def limits(self) -> tuple[int | None, ...]:
+        return (self.max_output_tokens,)
+
+
+FRONT = Front(
+    dialect=NAME,
+    provider="openai",
+    paths={
+        "/v1/responses": "generate",
+        "/responses": "generate",
+        "/v1/responses/compact": "nothing",
+    },
+    headers_up=frozenset({b"openai-beta"}),
+    filler=ResponseFiller,
+    fills_frames=True,
+    ending=ResponseEnding,
+    texts=b"delta",
+    plain=msgspec.json.Decoder(_Plain),
+    unbounded={
+        "background": "an answer in the background",
+        "context_management": "summaries that the provider makes",
+    },
+)
