@@ -17,6 +17,7 @@ ROOMS = {
     *("__init__", "tables", "options", "tools", "usage", "errors"),
     *("text", "thinking", "calls", "media", "citations", "hosted"),
     *("messages", "request", "response", "stream", "quirks"),
+    *("front", "framing", "signs"),
 }
 STREAM_ROOMS = {"__init__", "reader", "writer", "answer"}
 NEEDED = {"__init__", "tables", "request", "response", "stream"}

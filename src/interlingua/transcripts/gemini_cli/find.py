@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.gemini_cli.log import ANSWER
 from interlingua.transcripts.transcript import Transcript
 
 
@@ -99,7 +100,7 @@ def folder_of(path: Path) -> str | None:
 def said(value: dict[str, Any]) -> Said | None:
     """Prompts and answers, with the calls in them."""
     kind = value.get("type")
-    if kind not in ("user", "gemini"):
+    if kind not in ("user", ANSWER):
         return None
     calls = [
         [call.get("name"), call.get("args"), call.get("result")]
