@@ -19,7 +19,7 @@ from urllib.parse import quote
 import interlingua as il
 from interlingua.gateway.keys.issuing import add_user, changed_owner, revoke
 from interlingua.gateway.paths.routes import rows
-from interlingua.gateway.relay.fronts import PATHS
+from interlingua.gateway.relay.fronts import paths as front_paths
 from tests.chat.provider import KEY
 from tests.gateway.lines import Line
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served
@@ -209,7 +209,7 @@ def test_no_mutation_of_a_path_gets_past_the_key(tmp_path: Path) -> None:
         key(tmp_path)
         open_ones = {row.path for row in rows() if row.open}
         closed = [(row.method, _path(row)) for row in rows() if not row.open]
-        closed += [("POST", path) for path in PATHS]
+        closed += [("POST", path) for path in front_paths()]
         closed += [("POST", "/v1beta/models/x:generateContent")]
         tricks = ("", "X-HTTP-Method-Override: GET\r\n", "X-Original-URL: /health/live\r\n")
         async with served(tmp_path) as gateway:
@@ -265,7 +265,7 @@ def test_every_front_times_every_kind_of_principal(tmp_path: Path) -> None:
         for action in ("generateContent", "streamGenerateContent?alt=sse", "countTokens"):
             bodies[f"{gemini}:{action}"] = contents
         async with served(tmp_path) as gateway:
-            for path in (*PATHS, *[each for each in bodies if each.startswith(gemini)]):
+            for path in (*front_paths(), *[each for each in bodies if each.startswith(gemini)]):
                 body = bodies.get(path, asked("hi", max_tokens=3))
                 for kind, (token, expected) in kinds.items():
                     for place in ("authorization", "x-api-key", "x-goog-api-key"):

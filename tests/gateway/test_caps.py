@@ -34,7 +34,7 @@ from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.keys.principal import DOLLAR, picodollars, principal_of, usd
 from interlingua.gateway.keys.tariffs import Tariffs
 from interlingua.gateway.memory.memory import Memory
-from interlingua.gateway.relay.fronts import FRONTS, error_body
+from interlingua.gateway.relay.fronts import error_body, fronts
 from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.ids import Ulids
@@ -160,7 +160,7 @@ def test_sixty_four_at_once_do_not_pass_a_cap(address: str) -> None:
     on(address, work, daily_cap_usd=Decimal("0.10"))
 
 
-@pytest.mark.parametrize("front", FRONTS, ids=lambda front: front.dialect)
+@pytest.mark.parametrize("front", fronts(), ids=lambda front: front.dialect)
 def test_a_full_cap_is_told_in_the_clients_words(front: Any, address: str) -> None:
     async def work(bench: Bench) -> None:
         odd = await bench.refused(front=front.dialect)

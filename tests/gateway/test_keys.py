@@ -27,7 +27,7 @@ from interlingua.gateway.keys.keys import (
 )
 from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.memory import Memory
-from interlingua.gateway.relay.fronts import PATHS
+from interlingua.gateway.relay.fronts import paths as front_paths
 from interlingua.gateway.state import ANONYMOUS, Principal, Refused
 from interlingua.ids import is_ulid
 from interlingua.store.base import AsyncStore, Store
@@ -427,7 +427,7 @@ def test_addresses_that_only_look_like_loopback_are_none(host: str) -> None:
 # On the way of a request
 
 
-@pytest.mark.parametrize("path", sorted(PATHS))
+@pytest.mark.parametrize("path", sorted(front_paths()))
 def test_every_path_of_a_dialect_wants_a_key(path: str, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         issued = issuing.issue(store, "k", "/w")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import interlingua as il
 from interlingua.gateway.keys.issuing import revoke
 from interlingua.gateway.paths.routes import Row, rows
-from interlingua.gateway.relay.fronts import PATHS
+from interlingua.gateway.relay.fronts import paths as front_paths
 from interlingua.gateway.server.guard import host_of
 from interlingua.ids import Ulids
 from tests.gateway.serving import Served, Upstream, asked, key, served
@@ -106,7 +106,7 @@ def test_every_front_asks_for_a_key_in_its_own_words(tmp_path: Path) -> None:
         provider.configure(tmp_path)
         key(tmp_path)
         async with served(tmp_path) as gateway:
-            for path in (*PATHS, "/v1beta/models/x:generateContent"):
+            for path in (*front_paths(), "/v1beta/models/x:generateContent"):
                 status, told, _ = await gateway.ask("POST", path, {"model": "x"}, "gw_bad")
                 assert status == 401, path
                 assert "error" in told, (path, told)

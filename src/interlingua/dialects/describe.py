@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
-from interlingua.dialects.record import Dialect, Traits
+from interlingua.dialects.record import Counting, Dialect, Traits
 from interlingua.dialects.registry import dialects, folder
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
@@ -107,8 +108,10 @@ def _shown(value: Any) -> str:
         return ", ".join(sorted(_shown(each) for each in value)) or "none"
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return ", ".join(_shown(each) for each in value) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{_shown(key)}: {_shown(item)}" for key, item in value.items())
+    if isinstance(value, Counting):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value._asdict().items())
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_shown(key)}: {_shown(item)}" for key, item in value.items()) or "none"
     if isinstance(value, type):
         return f"`{value.__name__}`"
     if callable(value):

@@ -47,7 +47,7 @@ class Match(NamedTuple):
 
 
 @cache
-def _paths() -> dict[str, Match]:
+def paths() -> dict[str, Match]:
     return {
         path: Match(front, action) for front in fronts() for path, action in front.paths.items()
     }
@@ -60,7 +60,7 @@ def _readers() -> tuple[Front, ...]:
 
 def match(path: str) -> Match | None:
     """What a POST to this path asks for."""
-    found = _paths().get(path)
+    found = paths().get(path)
     if found is not None:
         return found
     for front in _readers():
