@@ -22,6 +22,9 @@ _TAG = re.compile(r"latest|\d+(\.\d+)?b\b.*")
 """As Ollama has them: a size, or the newest."""
 _NEW = "; a model that is newer than our lists is asked for as <provider>:<name>"
 
+HOST = "bedrock"
+"""Who names the vendor in a model's name."""
+
 
 class Names:
     """Model ids by the names they are called by. `providers` are those that a name may begin with,
@@ -71,7 +74,7 @@ class Names:
         """The same, of names that are spelled in another way, or say a stage or a date besides."""
         found = self._by_reduced.get(reduced(name).name, {}) if _is_plain(name) else {}
         if has_vendor(name):  # a region that is not listed
-            return {"bedrock": f"bedrock:{name}"} if "bedrock" in found else {}
+            return {HOST: f"{HOST}:{name}"} if HOST in found else {}
         return {each: _respelled(each, listed, name) for each, listed in found.items()}
 
     def _newer(self, name: str) -> str | None:

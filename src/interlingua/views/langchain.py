@@ -47,6 +47,8 @@ DEVELOPER = "__openai_role__"
 SIGNATURES = "__gemini_function_call_thought_signatures__"
 """In `additional_kwargs`: signatures by call, as langchain-google-genai keeps them."""
 STOP_KEYS = ("stop_reason", "finish_reason")
+STOPS_AS_REASON = frozenset({"anthropic"})
+"""Dialects whose integration has the first of these; all others have the second."""
 STOP_REASONS: dict[str, StopReason] = {
     "end_turn": StopReason.END_TURN,
     "stop": StopReason.END_TURN,
@@ -429,8 +431,8 @@ def _write_provenance(
     )
     word = _stop_word(known)
     if word is not None:
-        anthropic = known.protocol == "anthropic"
-        out[key if key in STOP_KEYS else STOP_KEYS[0 if anthropic else 1]] = word
+        usual = STOP_KEYS[0 if known.protocol in STOPS_AS_REASON else 1]
+        out[key if key in STOP_KEYS else usual] = word
     if NAME not in (known.provider_raw or {}) and writer.standard and content:
         out["output_version"] = "v1"
     return out

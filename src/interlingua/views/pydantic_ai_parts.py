@@ -65,6 +65,7 @@ MAKERS = Makers(
 )
 REDACTED = {"redacted_thinking": "anthropic", "redacted_content": "bedrock"}
 """Ids of thinking that is sealed, and whose it is."""
+REDACTED_BY = {issuer: id for id, issuer in REDACTED.items()}
 URLS = {f"{word}-url": cls for word, cls in KINDS.items()}
 SIGNATURE = "thought_signature"
 SEALED = "encrypted_content"
@@ -475,7 +476,7 @@ def _signed(signature: str | None, issuer: str | None, word: str = SIGNATURE) ->
 def _write_redacted(block: RedactedThinkingBlock, data: str, issuer: str | None) -> JsonObject:
     id = form_of(NAME, block.raw).get("id")
     if id not in REDACTED:
-        id = "redacted_content" if issuer == "bedrock" else "redacted_thinking"
+        id = REDACTED_BY.get(issuer or "", "redacted_thinking")
     out = {"content": "", "id": id, "signature": data}
     return _part("thinking", block, {**out, **_provider(data, issuer)})
 
