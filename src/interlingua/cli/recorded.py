@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from interlingua.cli.inputs import BLANK, Input
-from interlingua.dialects.registry import dialect, dialects
+from interlingua.dialects.registry import dialect, dialects, traits_of
 from interlingua.errors import DetectError
 from interlingua.streams.detect import detect_stream
-from interlingua.streams.framing import FRAMING, decoder
+from interlingua.streams.framing import decoder
 
 if TYPE_CHECKING:
     from interlingua.model.events import Event
@@ -36,7 +36,7 @@ def recording(given: Input, source: str) -> Recording:
     chunks = given.chunks()
     if source == "auto":
         source, chunks = _recognized(given.name, chunks)
-    as_lines = given.head(1).lstrip(BLANK)[:1] == b"{" and FRAMING.get(source) != "ndjson"
+    as_lines = given.head(1).lstrip(BLANK)[:1] == b"{" and traits_of(source).framing != "ndjson"
     return Recording(source, _as_events(chunks) if as_lines else chunks)
 
 

@@ -61,7 +61,7 @@ MAKERS = Makers(
 MEDIA = {**KINDS, "file": DocumentBlock, "text-plain": DocumentBlock}
 PLACES = ("base64", "url", "file_id", "text")
 SIGNATURE, SEALED = "signature", "encrypted_content"
-OPENAI = frozenset({"openai-responses", "openai", "azure"})
+AS_OPENAI = frozenset({"openai-responses", "openai", "azure"})
 """Who seals reasoning as OpenAI does."""
 _CITED = {
     "url": "url",
@@ -315,7 +315,7 @@ def _write_thinking(block: ThinkingBlock, form: JsonObject, issuer: str | None) 
         out = {"type": "thinking", "thinking": block.text, **present(signature=block.signature)}
         return with_rest(NAME, block.raw, out)
     out = {"type": "reasoning", **present(id=block.id)}
-    from_openai = issuer in OPENAI
+    from_openai = issuer in AS_OPENAI
     summary = form.get("summary")
     wordless = form.get("missing") or (from_openai and not block.raw and block.signature)
     if summary is not None and _words(summary) == block.text:
