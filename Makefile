@@ -18,7 +18,7 @@ PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries bench docs fmt clean
+.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries bench docs site fmt clean
 
 venv: $(DEV)
 
@@ -106,6 +106,11 @@ cuts: $(DEV)
 # A hundred thousand broken bodies; takes some minutes.
 mutations: $(DEV)
 	$(BIN)/python -m tests.laws.mutate --count 100000
+
+# The pages as a site to look at, in build/site; its generator is installed here and needed nowhere else.
+site: $(DEV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'zensical>=0.0.70'
+	$(BIN)/python docs/site.py
 
 docs: $(DEV)
 	$(BIN)/python docs/generate.py

@@ -1,7 +1,7 @@
 """Builds the pages as a site to look at, in `build/site`: make site.
 
 The navigation is the page of all pages (`docs/README.md`): its headings, and the links below each.
-The generator is Zensical, which the target installs (docs/decisions says why).
+The generator is Zensical, which the target installs (decision 0033 says why).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ scheme = "slate"
 permalink = true
 [project.markdown_extensions.pymdownx.highlight]
 [project.markdown_extensions.pymdownx.superfences]
-custom_fences = [{{ name = "mermaid", class = "mermaid", format = "pymdownx.superfences.fence_code_format" }}]
+[[project.markdown_extensions.pymdownx.superfences.custom_fences]]
+name = "mermaid"
+class = "mermaid"
+format = "pymdownx.superfences.fence_code_format"
 """
 
 

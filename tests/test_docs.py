@@ -78,6 +78,15 @@ def test_what_the_model_is_not_is_written_down_and_true() -> None:
     assert all(il.dumps(message) != il.dumps(wire) for wire in wires)  # nor is it anybody's own
 
 
+def test_every_page_is_on_the_map() -> None:
+    page = (DOCS / "README.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([^)#:]+)\)", page))
+    there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    # These two folders have a page of their own that lists what is in them.
+    listed = {name for name in there if name.startswith(("decisions/", "transcripts/"))}
+    assert there - listed - linked == {"README.md"}
+
+
 def test_links_in_the_docs_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
