@@ -1,19 +1,12 @@
-"""Images, documents, video and audio, and search results, which are documents made of texts."""
+"""Images, documents, video and audio, and search results, which are documents made of texts. They
+come as bytes in the body, as a place in S3, or as text."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from interlingua.dialects.base import Scribe, TwoWay, Wire
-from interlingua.dialects.bedrock.parts import beside
-from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
-from interlingua.dialects.bedrock.sources import (
-    read_source,
-    read_texts,
-    write_source,
-    write_texts,
-)
 from interlingua.dialects.bedrock.tables import (
     AUDIO_FORMATS,
     DOCUMENT_FORMATS,
@@ -27,103 +20,251 @@ from interlingua.dialects.bedrock.tables import (
     STARTS,
     VIDEO_FORMATS,
 )
-from interlingua.dialects.shape import may_take, take, want
+from interlingua.dialects.bedrock.text import kind_of, put_back, read_guard
+from interlingua.dialects.kernel.errors import ShapeError, each, take, want
+from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Field, Reading, Table, plain
+from interlingua.dialects.kernel.kept import Kept, did_without, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
     DocumentBlock,
     ImageBlock,
     Source,
+    TextBlock,
     VideoBlock,
 )
 
-
-class Kind(NamedTuple):
-    """One kind of media: its key on the wire, its formats, and the fields that can be said."""
-
-    key: str
-    block: type[Any]
-    formats: TwoWay[str, str]
-    said: frozenset[str]
+# -- sources --------------------------------------------------------------------------------------
 
 
-_SAID = frozenset({"source", "media_type", "cache", "raw"})
-IMAGE = Kind("image", ImageBlock, IMAGE_FORMATS, _SAID)
-VIDEO = Kind("video", VideoBlock, VIDEO_FORMATS, _SAID)
-AUDIO = Kind("audio", AudioBlock, AUDIO_FORMATS, _SAID)
-DOCUMENT = Kind("document", DocumentBlock, DOCUMENT_FORMATS, _SAID | {"name", "title", "context"})
-KINDS: dict[type[Any], Kind] = {kind.block: kind for kind in (IMAGE, VIDEO, AUDIO, DOCUMENT)}
+def _read_source(given: Any) -> Reading:
+    if len(want(given, dict)) != 1:
+        return NOT_OURS
+    key, value = next(iter(given.items()))
+    if key == "bytes":
+        return {"source": Source("base64", _read_bytes(value))}
+    if key == "s3Location":
+        try:
+            return {"source": Source("url", take(want(value, dict), "uri", str))}
+        except ShapeError as error:
+            raise error.inside(".s3Location") from None
+    return NOT_OURS
 
 
-# -- reading --------------------------------------------------------------------------------------
+def _read_document_source(given: Any) -> Reading:
+    """Documents may be texts."""
+    if type(given) is dict and len(given) == 1:
+        if "text" in given:
+            return {"source": Source("text", take(given, "text", str))}
+        if "content" in given:
+            return {"source": _read_texts(given["content"])}
+    return _read_source(given)
 
 
-def _read(kind: Kind, inner: Any) -> Any:
-    """The block, or None where the source is of a kind that we do not know."""
-    form: Wire = {}
-    spelled: Wire = {}
-    wire = take(want(inner, dict), "source", dict)
-    source = read_source(wire, form)
-    if source is None or (kind is not DOCUMENT and source.kind in ("text", "blocks")):
-        return None
-    known = {"source"}
-    fields: Wire = {"source": source, "media_type": _read_format(kind, inner, known, spelled, form)}
-    if kind is DOCUMENT:
-        known |= {"name", "context"}
-        fields["name"] = _read_name(inner, form, spelled)
-        fields["context"] = may_take(inner, "context", str, spelled)
-    left = {key: item for key, item in wire.get("s3Location", {}).items() if key != "uri"}
-    raw = spare(inner, known, spelled, form, {"source": left} if left else None)
-    return kind.block(**fields, raw=raw)
+def _read_bytes(value: Any) -> str:
+    """Base64; or numbers, where a program wrote its own idea of bytes as JSON."""
+    if type(value) is str:
+        return value
+    listed = value
+    if type(value) is dict:
+        is_buffer = value.keys() == {"type", "data"} and value["type"] == "Buffer"
+        by_index = [value.get(str(index)) for index in range(len(value))]  # {"0": 137, "1": 80}
+        listed = value["data"] if is_buffer else by_index
+    if type(listed) is list and all(type(n) is int and 0 <= n < 256 for n in listed):
+        return base64.b64encode(bytes(listed)).decode()
+    raise ShapeError(".bytes", "a string", value)
 
 
-def _read_format(kind: Kind, inner: Wire, known: set[str], spelled: Wire, form: Wire) -> str | None:
-    """The media type; a format that is not in the table stays what it is."""
-    word = may_take(inner, "format", str, spelled)
-    if word is None:
-        known.add("format")
-        if "format" not in inner:
-            form["absent"] = ["format"]
-        return None
-    media_type = kind.formats.words.get(word)
-    if media_type is not None:
-        known.add("format")
-        if kind.formats.write(media_type) != word:
-            form["format"] = word
-    return media_type
+def _read_texts(parts: Any) -> Source:
+    return Source("blocks", content=tuple(each(parts, ".content", _read_text)))
 
 
-def _read_name(inner: Wire, form: Wire, spelled: Wire) -> str | None:
-    name = may_take(inner, "name", str, spelled)
-    if name is None:
-        form.setdefault("absent", []).append("name")
-    elif legal_name(name) != name:
-        form["odd"] = True
+def _read_text(part: Any) -> TextBlock:
+    text, kept = take(want(part, dict), "text", str), Kept()
+    kept.add_others(part, frozenset({"text"}))
+    return TextBlock(text, raw=kept.raw(NAME))
+
+
+def _write_source(block: Any, recorder: LossRecorder) -> Wire | None:
+    """None where it has no place."""
+    source: Source = block.source
+    if source.kind == "base64" and source.data is not None:
+        return {"bytes": source.data}
+    if source.kind == "url" and source.data is not None and source.data.startswith("s3://"):
+        return {"s3Location": {"uri": source.data}}
+    return None
+
+
+def _write_document_source(block: Any, recorder: LossRecorder) -> Wire | None:
+    source: Source = block.source
+    if source.kind == "text" and source.data is not None:
+        return {"text": source.data}
+    if source.kind == "blocks":
+        return {"content": _write_texts(block, recorder)}
+    return _write_source(block, recorder)
+
+
+def _write_texts(block: Any, recorder: LossRecorder) -> list[Wire]:
+    """The texts that a document is made of; all else in them is left out."""
+    parts: list[Wire] = []
+    is_plain = True
+    for inner in block.source.content or ():
+        if type(inner) is not TextBlock:
+            is_plain = False
+            continue
+        parts.append(put_back({"text": inner.text}, inner, recorder))
+        is_plain = is_plain and not (inner.citations or inner.cache or inner.signature)
+    if not is_plain:
+        reason = "a document is made of plain texts here"
+        recorder.lost(block, "source", reason, kind="approximated")
+    return parts
+
+
+# -- formats and names ----------------------------------------------------------------------------
+
+
+def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
+    """The media type. A format that is not in the table stays what it is; media that came without
+    a type are told by how their data begins."""
+
+    def read(given: Any) -> Reading:
+        media_type = formats.words.get(want(given, str))
+        return NOT_OURS if media_type is None else {"media_type": media_type}
+
+    def write(block: Any, recorder: LossRecorder) -> str | None:
+        word = formats.write(block.media_type)
+        if word is None and (near := _near_type(block.media_type, formats, is_document)):
+            word = formats.write(near)
+            if word is not None:
+                recorder.lost(block, "media_type", f"said as {near}", kind="approximated")
+        if word is None and is_document:
+            recorder.lost(block, "media_type", "has no format here")
+        return word
+
+    def sniffed(block: Any) -> str | None:
+        data = block.source.data if block.source.kind == "base64" else None
+        return formats.write(STARTS.get((data or "")[:4], "")) if block.media_type is None else None
+
+    return Field("format", ("media_type",), read, write, fill=sniffed, few=True)
+
+
+def _near_type(media_type: str, formats: TwoWay[str, str], is_document: bool) -> str | None:
+    bare = media_type.partition(";")[0].strip()
+    if formats.write(bare) is not None:
+        return bare
+    if is_document and bare.startswith("text/") and bare not in NEAR_TYPES:
+        return "text/plain"
+    return NEAR_TYPES.get(bare)
+
+
+def _write_name(block: Any, recorder: LossRecorder) -> str:
+    given = block.name
+    if block.title is not None:
+        if given is None:
+            recorder.lost(block, "title", "said as its name", kind="moved", severity="info")
+            given = block.title
+        else:
+            recorder.lost(block, "title")
+    name = legal_name(given)
+    if block.name is not None and block.name != name:
+        recorder.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
     return name
 
 
-def read_image(inner: Any) -> ImageBlock | None:
-    image: ImageBlock | None = _read(IMAGE, inner)
-    return image
+def legal_name(name: str) -> str:
+    """The name in the characters that a document's may have, with single spaces."""
+    return SPACES.sub(" ", NAME_ILLEGAL.sub("-", name))[:LONGEST_NAME] or DOCUMENT_NAME
+
+
+# -- media ----------------------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """One kind of media: its key on the wire, and what stands under that."""
+
+    key: str
+    block: type[Any]
+    table: Table
+
+
+def _media(key: str, block: type[Any], formats: TwoWay[str, str]) -> Kind:
+    source = Field("source", ("source",), _read_source, _write_source)
+    return Kind(key, block, Table(block, source, _format(formats), silent=("cache",)))
+
+
+IMAGE = _media("image", ImageBlock, IMAGE_FORMATS)
+VIDEO = _media("video", VideoBlock, VIDEO_FORMATS)
+AUDIO = _media("audio", AudioBlock, AUDIO_FORMATS)
+DOCUMENT = Kind(
+    "document",
+    DocumentBlock,
+    Table(
+        DocumentBlock,
+        Field("source", ("source",), _read_document_source, _write_document_source),
+        _format(DOCUMENT_FORMATS, is_document=True),
+        Field(
+            "name",
+            ("name", "title"),
+            lambda given: {"name": want(given, str)},
+            _write_name,
+            fill=lambda _: None,
+        ),
+        plain("context", "context", str),
+        silent=("cache",),
+    ),
+)
+KINDS: dict[type[Any], Kind] = {kind.block: kind for kind in (IMAGE, VIDEO, AUDIO, DOCUMENT)}
+SEARCH_RESULT = Table(
+    DocumentBlock,
+    plain("source", "name", str, fill=lambda _: ""),
+    plain("title", "title", str, fill=lambda _: ""),
+    Field("content", ("source",), lambda given: {"source": _read_texts(given)}, _write_texts),
+    silent=("cache",),
+)
 
 
 def _reader(kind: Kind) -> Callable[[Any], Block | None]:
     def read(inner: Any) -> Block | None:
-        block: Block | None = _read(kind, inner)
+        """The block, or None where the source is of a kind that we do not know."""
+        take(want(inner, dict), "source", dict)
+        kept = Kept()
+        attrs = kind.table.read(inner, kept)
+        if "source" not in attrs:
+            return None
+        block: Block = kind.block(**attrs, raw=kept.raw(NAME))
         return block
 
     return read
 
 
-_SEARCH = frozenset({"source", "title", "content"})
+read_image = _reader(IMAGE)
+read_audio = _reader(AUDIO)
+"""Apart, since a result holds no audio."""
 
 
 def _read_search_result(inner: Any) -> DocumentBlock:
-    want(inner, dict)
-    source = read_texts(inner.get("content"), ".content")
-    where, title = take(inner, "source", str), take(inner, "title", str)
-    raw = spare(inner, _SEARCH, {}, {"as": "searchResult"})
-    return DocumentBlock(source, name=where, title=title, raw=raw)
+    if type(want(inner, dict).get("content")) is not list:
+        raise ShapeError(".content", "a list", inner.get("content"))
+    take(inner, "source", str), take(inner, "title", str)
+    kept = Kept(form={"kind": "searchResult"})
+    return DocumentBlock(**SEARCH_RESULT.read(inner, kept), raw=kept.raw(NAME))
+
+
+def read_guarded(inner: Any) -> Block | None:
+    """What a guardrail looks at: a text or an image."""
+    if len(want(inner, dict)) != 1:
+        return None
+    if type(inner.get("text")) is dict:
+        return read_guard(inner["text"])
+    image = read_image(inner["image"]) if "image" in inner else None
+    if image is None:
+        return None
+    mine = mine_of(NAME, image.raw)
+    form = {**mine.get("$form", {}), "kind": "guardContent"}
+    return image.replace(raw={NAME: {**mine, "$form": form}})
 
 
 READERS: dict[str, Callable[[Any], Block | None]] = {
@@ -132,16 +273,34 @@ READERS: dict[str, Callable[[Any], Block | None]] = {
     "document": _reader(DOCUMENT),
     "searchResult": _read_search_result,
 }
-read_audio = _reader(AUDIO)
-"""Apart, since a result holds no audio."""
 
 
-# -- writing --------------------------------------------------------------------------------------
+def write_media(block: Any, recorder: LossRecorder, answer: bool) -> Wire | None:
+    if _is_found(block):
+        return _write_search_result(block, recorder)
+    kind, mine = KINDS[type(block)], mine_of(NAME, block.raw)
+    out: Wire = {}
+    kind.table.write(block, out, mine, QUIET)
+    reason = _misfit(block, out, mine)
+    if reason is not None:
+        recorder.dropped(block, reason)
+        return None
+    kind.table.write(block, out, mine, recorder)
+    if kind is DOCUMENT and "name" not in out and not did_without(mine, "name"):
+        out["name"] = DOCUMENT_NAME
+        recorder.filled(block, "name", DOCUMENT_NAME)
+    part = {kind.key: put_back(out, block, recorder)}
+    return {"guardContent": part} if kind_of(block) == "guardContent" else part
 
 
-def write_media(block: Any, scribe: Scribe, answer: bool) -> Wire | None:
-    part = _write_search_result(block, scribe) if _is_found(block) else _write(block, scribe)
-    return part if part is None or block.raw is None else beside(part, block.raw)
+def _misfit(block: Any, out: Wire, mine: Wire) -> str | None:
+    """Why a block of media has no place, if so."""
+    if "source" not in out:
+        return f"{NAME} takes no source of kind {block.source.kind} here"
+    unknown = block.media_type is None and mine
+    if "format" not in out and type(block) is not DocumentBlock and not unknown:
+        return "its type has no format here"
+    return None
 
 
 def _is_found(block: Any) -> bool:
@@ -149,95 +308,10 @@ def _is_found(block: Any) -> bool:
     if type(block) is not DocumentBlock or block.source.kind != "blocks":
         return False
     found = block.name and block.title and not (block.context or block.media_type)
-    return bool(found) or form_of(block.raw).get("as") == "searchResult"
+    return bool(found) or kind_of(block) == "searchResult"
 
 
-def _write(block: Any, scribe: Scribe) -> Wire | None:
-    """The part for a block of media; None where it has no place."""
-    kind, form = KINDS[type(block)], form_of(block.raw)
-    source = write_source(block, scribe)
-    if source is None:
-        scribe.dropped(block, f"{NAME} takes no source of kind {block.source.kind} here")
-        return None
-    out: Wire = {"source": source}
-    word = _write_format(block, kind, form, scribe)
-    if word is not None:
-        out["format"] = word
-    elif kind is not DOCUMENT and not (block.media_type is None and mine_of(block.raw)):
-        scribe.dropped(block, "its type has no format here")
-        return None
-    if kind is DOCUMENT:
-        _put_document(out, block, form, scribe)
-    scribe.unsaid(block, kind.said)
-    if block.raw is not None:
-        put_back(out, block, scribe, block.raw)
-    part = {kind.key: out}
-    return {"guardContent": part} if form.get("as") == "guardContent" else part
-
-
-def _write_format(block: Any, kind: Kind, form: Wire, scribe: Scribe) -> str | None:
-    media_type = block.media_type
-    if media_type is None:
-        return None if mine_of(block.raw) else _sniff(block.source, kind)
-    word: str | None = form.get("format")
-    if word is not None and kind.formats.read(word) == media_type:
-        return word
-    word = kind.formats.write(media_type)
-    if word is None and (near := _near_type(media_type, kind)) is not None:
-        word = kind.formats.write(near)
-        if word is not None:
-            scribe.lost(block, "media_type", f"said as {near}", kind="approximated")
-    if word is None and kind is DOCUMENT:
-        scribe.lost(block, "media_type", "has no format here")
-    return word
-
-
-def _sniff(source: Source, kind: Kind) -> str | None:
-    """The format of media that came without a type, by how the data begins."""
-    if source.kind != "base64" or source.data is None:
-        return None
-    start = STARTS.get(source.data[:4])
-    return None if start is None else kind.formats.write(start)
-
-
-def _near_type(media_type: str, kind: Kind) -> str | None:
-    bare = media_type.partition(";")[0].strip()
-    if kind.formats.write(bare) is not None:
-        return bare
-    if kind is DOCUMENT and bare.startswith("text/") and bare not in NEAR_TYPES:
-        return "text/plain"
-    return NEAR_TYPES.get(bare)
-
-
-def _put_document(out: Wire, block: DocumentBlock, form: Wire, scribe: Scribe) -> None:
-    if block.context is not None:
-        out["context"] = block.context
-    given = block.name
-    if block.title is not None:
-        if given is None:
-            scribe.lost(block, "title", "said as its name", kind="moved", severity="info")
-            given = block.title
-        else:
-            scribe.lost(block, "title")
-    if given is None:
-        if "name" not in form.get("absent", ()):
-            out["name"] = DOCUMENT_NAME
-            scribe.filled(block, "name", DOCUMENT_NAME)
-        return
-    out["name"] = name = given if form.get("odd") else legal_name(given)
-    if block.name is not None and block.name != name:
-        scribe.lost(block, "name", f"said as {name!r}", kind="approximated", severity="info")
-
-
-def legal_name(name: str) -> str:
-    """The name in the characters that a document's may have, with single spaces."""
-    return SPACES.sub(" ", NAME_ILLEGAL.sub("-", name))[:LONGEST_NAME] or DOCUMENT_NAME
-
-
-def _write_search_result(block: DocumentBlock, scribe: Scribe) -> Wire:
-    content = write_texts(block, scribe)
-    out: Wire = {"source": block.name or "", "title": block.title or "", "content": content}
-    scribe.unsaid(block, frozenset({"source", "name", "title", "cache", "raw"}))
-    if block.raw is not None:
-        put_back(out, block, scribe, block.raw)
-    return {"searchResult": out}
+def _write_search_result(block: DocumentBlock, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    SEARCH_RESULT.write(block, out, mine_of(NAME, block.raw), recorder)
+    return {"searchResult": put_back(out, block, recorder)}

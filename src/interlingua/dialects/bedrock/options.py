@@ -1,135 +1,392 @@
-"""How to generate: `inferenceConfig` and what a request says about itself. The shape of the answer
-is in `output.py`."""
+"""How to generate: `inferenceConfig`, what a request says about itself, and the shape of the answer
+with how much thought goes into it (`outputConfig`, and what the model alone is told in
+`additionalModelRequestFields`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.output import keep_left, read_output, write_output
-from interlingua.dialects.bedrock.shape import put_section, section
-from interlingua.dialects.bedrock.tables import METADATA_LEGAL, MOST_METADATA, SERVICE_TIERS
-from interlingua.dialects.shape import Kept, ShapeError, each, may_take, want
-from interlingua.losses import LossKind
-from interlingua.model.exchange import Options
+import msgspec
 
-_INFERENCE: dict[str, tuple[str, type[Any]]] = {
-    "maxTokens": ("max_output_tokens", int),
-    "temperature": ("temperature", float),
-    "topP": ("top_p", float),
-    "stopSequences": ("stop", list),
-}
+from interlingua.dialects.bedrock.tables import (
+    DISPLAYS,
+    EFFORT,
+    EFFORT_KEYS,
+    EFFORT_OBJECTS,
+    EFFORTS,
+    METADATA_LEGAL,
+    MODES,
+    MOST_METADATA,
+    NOVA,
+    NOVA_TYPES,
+    SERVICE_TIERS,
+    THINKING_KEYS,
+)
+from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, inside, plain
+from interlingua.dialects.kernel.kept import Kept, form_in
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import same
+from interlingua.model.exchange import EFFORTS as ALL_EFFORTS
+from interlingua.model.exchange import Options, Reasoning, ResponseFormat
+
+OUTPUT, ADDITIONAL = "outputConfig", "additionalModelRequestFields"
 
 
-# -- reading --------------------------------------------------------------------------------------
+# -- numbers and words ----------------------------------------------------------------------------
+
+
+def _share(key: str, attr: str) -> Field:
+    """A number from 0 to 1."""
+
+    def write(options: Any, recorder: LossRecorder) -> float:
+        given: float = getattr(options, attr)
+        number = min(max(given, 0), 1)
+        if number != given:
+            recorder.lost(options, attr, "out of range", kind="approximated")
+        return number
+
+    field = plain(key, attr, float, fits=lambda number: 0 <= number <= 1)
+    return field._replace(read=lambda given: {attr: want(given, float)}, write=write)
+
+
+def _write_limit(options: Any, recorder: LossRecorder) -> int | None:
+    limit: int = options.max_output_tokens
+    if limit < 1:
+        recorder.lost(options, "max_output_tokens", "out of range")
+    return limit if limit >= 1 else None
+
+
+def _read_stop(given: Any) -> Reading:
+    for index, word in enumerate(want(given, list)):
+        want(word, str, f"[{index}]")
+    return {"stop": tuple(given)}
+
+
+def _write_stop(options: Any, recorder: LossRecorder) -> list[str]:
+    words = [word for word in options.stop if word]
+    if len(words) < len(options.stop):
+        recorder.lost(options, "stop", "out of range", kind="approximated")
+    return words
+
+
+def _read_metadata(given: Any) -> Reading:
+    for key, value in want(given, dict).items():
+        want(value, str, f".{key}")
+    return {"metadata": given} if given else {}
+
+
+def _write_metadata(options: Any, recorder: LossRecorder) -> dict[str, str] | None:
+    given, legal = options.metadata, METADATA_LEGAL.fullmatch
+    fitting = [(key, item) for key, item in given.items() if key and legal(key) and legal(item)]
+    said = dict(fitting[:MOST_METADATA])
+    if said != given or not given:
+        reason = "pairs of short plain text, one to sixteen"
+        recorder.lost(options, "metadata", reason, kind="approximated")
+    return said or None
+
+
+def _read_tier(given: Any) -> Reading:
+    word = want(given, dict).get("type")
+    if len(given) == 1 and type(word) is str and word in SERVICE_TIERS:
+        return {"service_tier": word}
+    return NOT_OURS if given else {}
+
+
+def _write_tier(options: Any, recorder: LossRecorder) -> Wire | None:
+    if options.service_tier in SERVICE_TIERS:
+        return {"type": options.service_tier}
+    recorder.lost(options, "service_tier")
+    return None
+
+
+OPTIONS = Table(
+    Options,
+    inside(
+        "inferenceConfig",
+        plain("maxTokens", "max_output_tokens", int, fits=lambda limit: limit >= 1)._replace(
+            read=lambda given: {"max_output_tokens": want(given, int)}, write=_write_limit
+        ),
+        _share("temperature", "temperature"),
+        _share("topP", "top_p"),
+        Field("stopSequences", ("stop",), _read_stop, _write_stop),
+    ),
+    Field("requestMetadata", ("metadata",), _read_metadata, _write_metadata),
+    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
+    beside=("modelId", "messages", "system", "toolConfig", OUTPUT, ADDITIONAL),
+    silent=("tool_choice", "response_format", "reasoning", "top_k", "stream"),
+)
 
 
 def read_options(wire: Wire, kept: Kept) -> Wire:
     """The fields of the options that the body gives."""
-    fields: Wire = {}
-    if "inferenceConfig" in wire:
-        _read_inference(wire, fields, kept)
-    read_output(wire, fields, kept)
-    if "requestMetadata" in wire:
-        _read_metadata(wire, fields, kept)
-    if "serviceTier" in wire:
-        _read_tier(wire, fields, kept)
-    return fields
+    attrs = OPTIONS.read(wire, kept)
+    reasoning: Wire = {}
+    if OUTPUT in wire:
+        _read_output(wire, attrs, reasoning, kept)
+    if ADDITIONAL in wire:
+        _read_additional(wire, attrs, reasoning, kept)
+    if reasoning:
+        attrs["reasoning"] = Reasoning(**reasoning)
+    return attrs
 
 
-def _read_inference(wire: Wire, fields: Wire, kept: Kept) -> None:
-    config = section(wire, "inferenceConfig", kept.spelled)
+def write_options(out: Wire, options: Options, mine: Wire, recorder: LossRecorder) -> None:
+    OPTIONS.write(options, out, mine, recorder)
+    form = form_in(mine)
+    output: Wire = {}
+    additional: Wire = {}
+    if options.response_format is not None:
+        _put_format(output, options, options.response_format, form, recorder)
+    if options.reasoning is not None:
+        _put_reasoning(output, additional, options, options.reasoning, form, recorder)
+    if options.top_k is not None:
+        additional["top_k"] = options.top_k
+    out |= {key: said for key, said in ((OUTPUT, output), (ADDITIONAL, additional)) if said}
+
+
+# -- the shape of the answer ----------------------------------------------------------------------
+
+
+def _read_output(wire: Wire, attrs: Wire, reasoning: Wire, kept: Kept) -> None:
+    config = kept.take(wire, OUTPUT, dict)
     if config is None:
         return
-    blank: Wire = {}
-    try:
-        for key, (name, kind) in _INFERENCE.items():
-            if key in config and (value := may_take(config, key, kind, blank)) is not None:
-                fields[name] = tuple(each(value, f".{key}", _string)) if kind is list else value
-                if _fit(name, fields[name]) != fields[name]:
-                    kept.form.setdefault("odd", []).append(name)
-    except ShapeError as odd:
-        raise odd.inside(".inferenceConfig") from None
-    keep_left(config, _INFERENCE, "inferenceConfig", kept)
-    if blank:
-        kept.form["inferenceConfig"] = blank
+    known, effort = set(), config.get("effort")
+    if type(effort) is str and EFFORTS.get(effort) == effort:
+        known.add("effort")
+        reasoning["effort"] = effort
+    wanted = _read_format(config.get("textFormat"), kept.form)
+    if wanted is not None:
+        known.add("textFormat")
+        attrs["response_format"] = wanted
+    _keep_others(OUTPUT, config, known, kept)
 
 
-def _string(item: Any) -> str:
-    return want(item, str)
+def _keep_others(key: str, config: Wire, known: set[str], kept: Kept) -> None:
+    """What no field holds of an object inside."""
+    inner = Kept()
+    inner.add_others(config, frozenset(known))
+    kept.absorb(key, inner)
 
 
-def _fit(name: str, value: Any) -> Any:
-    """The nearest value that is accepted; None where there is none."""
-    if name == "max_output_tokens":
-        return value if value >= 1 else None
-    if name == "stop":
-        return tuple([word for word in value if word])
-    return min(max(value, 0), 1)
+def _read_format(wire: Any, form: Wire) -> ResponseFormat | None:
+    """The schema is JSON in a text; a format that says more than we know stays as it is."""
+    if type(wire) is not dict or wire.keys() != {"type", "structure"}:
+        return None
+    structure = wire["structure"]
+    if wire["type"] != "json_schema" or type(structure) is not dict or len(structure) != 1:
+        return None
+    named = structure.get("jsonSchema")
+    if type(named) is not dict or not named.keys() <= {"schema", "name", "description"}:
+        return None
+    text = named.get("schema")
+    schema = _parse(text) if type(text) is str else None
+    if schema is None or not all(type(item) is str for item in named.values()):
+        return None
+    if _spell(schema) != text:
+        form["schema"] = text
+    name, description = named.get("name"), named.get("description")
+    return ResponseFormat("json_schema", name, schema, description=description)
 
 
-def _read_metadata(wire: Wire, fields: Wire, kept: Kept) -> None:
-    given = section(wire, "requestMetadata", kept.spelled)
-    if given is None:
-        return
-    for key, value in given.items():
-        want(value, str, f".requestMetadata.{key}")
-    fields["metadata"] = given
-    if _fit_metadata(given) != given:
-        kept.form.setdefault("odd", []).append("metadata")
-
-
-def _fit_metadata(given: dict[str, str]) -> dict[str, str]:
-    legal = METADATA_LEGAL.fullmatch
-    fitting = [(key, item) for key, item in given.items() if key and legal(key) and legal(item)]
-    return dict(fitting[:MOST_METADATA])
-
-
-def _read_tier(wire: Wire, fields: Wire, kept: Kept) -> None:
-    given = section(wire, "serviceTier", kept.spelled)
-    if given is None:
-        return
-    if len(given) == 1 and type(given.get("type")) is str and given["type"] in SERVICE_TIERS:
-        fields["service_tier"] = given["type"]
-    else:
-        kept.rest["serviceTier"] = given
-
-
-# -- writing --------------------------------------------------------------------------------------
-
-
-def write_options(out: Wire, options: Options, mine: Wire, form: Wire, scribe: Scribe) -> None:
-    put_section(out, "inferenceConfig", _write_inference(options, form, scribe), mine, form)
-    write_output(out, options, mine, form, scribe)
-    if options.metadata is not None:
-        _put_metadata(out, options, options.metadata, form, scribe)
-    if options.service_tier in SERVICE_TIERS:
-        out["serviceTier"] = {"type": options.service_tier}
-    elif options.service_tier is not None:
-        scribe.lost(options, "service_tier")
-
-
-def _write_inference(options: Options, form: Wire, scribe: Scribe) -> Wire:
-    said: Wire = {}
-    for key, (name, _) in _INFERENCE.items():
-        value = getattr(options, name)
-        if value is None:
-            continue
-        fitting = value if name in form.get("odd", ()) else _fit(name, value)
-        if fitting != value:
-            kind: LossKind = "dropped" if fitting is None else "approximated"
-            scribe.lost(options, name, "out of range", kind=kind)
-        if fitting is not None:
-            said[key] = list(fitting) if name == "stop" else fitting
-    return said
-
-
-def _put_metadata(
-    out: Wire, options: Options, given: dict[str, str], form: Wire, scribe: Scribe
+def _put_format(
+    output: Wire, options: Options, given: ResponseFormat, form: Wire, recorder: LossRecorder
 ) -> None:
-    fitting = given if "metadata" in form.get("odd", ()) else _fit_metadata(given)
-    if fitting != given or not given:
-        reason = "pairs of short plain text, one to sixteen"
-        scribe.lost(options, "metadata", reason, kind="approximated")
-    if fitting:
-        out["requestMetadata"] = fitting
+    if given.kind == "text":
+        recorder.unwritten(given, frozenset({"kind"}))
+        return
+    if given.kind != "json_schema" or given.schema is None:
+        recorder.lost(options, "response_format", "an answer follows a schema, or no rule")
+        return
+    text = form.get("schema")
+    if type(text) is not str or not same(_parse(text), given.schema):
+        text = _spell(given.schema)
+    more = {"name": given.name, "description": given.description}
+    named = {"schema": text, **{key: item for key, item in more.items() if item is not None}}
+    output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": named}}
+    if given.strict is not None:
+        recorder.lost(options, "response_format.strict", "a schema always binds", severity="info")
+
+
+def _parse(text: str) -> Wire | None:
+    try:
+        schema = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return schema if type(schema) is dict else None
+
+
+def _spell(schema: Wire) -> str:
+    return msgspec.json.encode(schema).decode()
+
+
+# -- thought --------------------------------------------------------------------------------------
+#
+# The form remembers the place, not the spelling: `thinking` and `effort` are keys among the model's
+# own fields, where an edit goes as well, and `on` says that thinking was on without a budget.
+
+
+def _read_additional(wire: Wire, attrs: Wire, reasoning: Wire, kept: Kept) -> None:
+    """Of the model's own fields, what Claude's own API calls `thinking` and `top_k`, and what
+    several call effort."""
+    given = wire[ADDITIONAL]
+    if type(given) is not dict or not given:
+        kept.hold(ADDITIONAL, given) if given else kept.spell(ADDITIONAL, given)
+        return
+    known = set()
+    if type(given.get("top_k")) in (int, float):
+        known.add("top_k")
+        attrs["top_k"] = want(given["top_k"], float, f".{ADDITIONAL}.top_k")
+    for name in THINKING_KEYS:
+        if name in given and _read_thinking(given[name], reasoning):
+            known.add(name)
+            if name != THINKING_KEYS[0]:
+                kept.form["thinking"] = name
+            if reasoning.get("mode") == "on":
+                kept.form["on"] = True
+            break
+    place = next((key for key in EFFORT_KEYS if _read_effort(key, given, reasoning)), None)
+    if place is not None:
+        known.add(place)
+        kept.form["effort"] = place
+    _keep_others(ADDITIONAL, given, known, kept)
+
+
+def _read_thinking(given: Any, reasoning: Wire) -> bool:
+    """Whether this is one of the shapes that fields can hold."""
+    if type(given) is not dict:
+        return False
+    more = {key: item for key, item in given.items() if key not in ("type", "display")}
+    visible = DISPLAYS.read(given["display"]) if "display" in given else None
+    if "display" in given and visible is None:
+        return False
+    mode, budget = MODES.read(given.get("type", "")), given.get("budget_tokens")
+    if mode == "on" and more.keys() == {"budget_tokens"} and type(budget) is int:
+        reasoning["budget_tokens"] = budget
+    elif mode is None or more or (mode == "off" and visible is not None):
+        return False
+    elif mode == "on" and "effort" in reasoning:
+        return False  # beside an effort, `on` would not be seen any more
+    else:
+        reasoning["mode"] = mode
+    if visible is not None:
+        reasoning["visible"] = visible
+    return True
+
+
+def _read_effort(key: str, given: Wire, reasoning: Wire) -> bool:
+    """Whether the effort stands under this key, and nothing else does."""
+    word = given.get(key)
+    if key == NOVA:
+        return _read_nova(word, reasoning)
+    if key in EFFORT_OBJECTS:
+        word = word.get("effort") if type(word) is dict and len(word) == 1 else None
+    if type(word) is not str or word not in ALL_EFFORTS:
+        return False
+    if word == "none":
+        is_free = not reasoning
+    else:  # a second place may name it, without changing what the first said
+        is_free = "effort" not in reasoning and reasoning.get("mode") != "on"
+    if is_free:
+        reasoning["effort"] = word
+    return is_free
+
+
+def _read_nova(value: Any, reasoning: Wire) -> bool:
+    if type(value) is not dict or reasoning or not value.keys() <= {"type", "maxReasoningEffort"}:
+        return False
+    mode, effort = NOVA_TYPES.read(value.get("type", "")), value.get("maxReasoningEffort")
+    if mode is None or (effort is not None and (effort not in ALL_EFFORTS[1:] or mode == "off")):
+        return False
+    reasoning |= {"mode": mode} if effort is None else {"effort": effort}
+    return True
+
+
+def _put_reasoning(
+    output: Wire,
+    additional: Wire,
+    options: Options,
+    given: Reasoning,
+    form: Wire,
+    recorder: LossRecorder,
+) -> None:
+    key: str = form.get("thinking", THINKING_KEYS[0])
+    place: str = form.get("effort", "")
+    is_word = place in (EFFORT, "reasoning")
+    if place == NOVA:
+        _put_nova(additional, options, given, recorder)
+        return
+    if given.mode == "off":
+        _report(("budget_tokens", "visible"), options, given, recorder, "thinking is switched off")
+        if given.effort is None and is_word:
+            additional[place] = _effort_at(place, "none")
+        else:
+            additional[key] = {"type": MODES.write("off")}
+    elif is_word and given.mode is None and given.budget_tokens is None:
+        _report(("visible",), options, given, recorder)
+    elif (thinking := _thinking(given, form)) is not None:
+        additional[key] = thinking
+        if given.mode is not None and MODES.read(thinking["type"]) != given.mode:
+            reason = f"said as {thinking['type']}"
+            recorder.lost(options, "reasoning.mode", reason, kind="approximated")
+    if given.effort is None:
+        return
+    if place and given.effort in ALL_EFFORTS:
+        additional[place] = _effort_at(place, given.effort)
+    else:
+        _put_effort(output, options, given.effort, recorder)
+
+
+def _report(
+    names: tuple[str, ...],
+    options: Options,
+    given: Reasoning,
+    recorder: LossRecorder,
+    reason: str | None = None,
+) -> None:
+    for name in names:
+        if getattr(given, name) is not None:
+            recorder.lost(options, f"reasoning.{name}", reason)
+
+
+def _put_nova(additional: Wire, options: Options, given: Reasoning, recorder: LossRecorder) -> None:
+    how = {} if given.effort is None else {"maxReasoningEffort": given.effort}
+    is_off = given.mode == "off"
+    additional[NOVA] = {"type": "disabled"} if is_off else {"type": "enabled", **how}
+    _report(("budget_tokens", "visible"), options, given, recorder)
+    if given.mode in ("adaptive", "between_tools"):
+        recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
+
+
+def _thinking(given: Reasoning, form: Wire) -> Wire | None:
+    """Claude's object; None where the effort says all."""
+    if given.budget_tokens is not None:
+        thinking: Wire = {"type": "enabled", "budget_tokens": given.budget_tokens}
+    elif given.mode == "on":
+        # Without a budget Claude takes `adaptive` only.
+        thinking = {"type": "enabled" if form.get("on") else "adaptive"}
+    elif given.mode is not None:
+        thinking = {"type": MODES.write(given.mode)}
+    elif given.effort is None or given.visible is not None:
+        thinking = {"type": "adaptive"}
+    else:
+        return None
+    if given.visible is not None:
+        thinking["display"] = DISPLAYS.write(given.visible)
+    return thinking
+
+
+def _effort_at(place: str, word: str) -> Any:
+    return {"effort": word} if place in EFFORT_OBJECTS else word
+
+
+def _put_effort(output: Wire, options: Options, effort: str, recorder: LossRecorder) -> None:
+    word = EFFORTS.get(effort)
+    if word is None:
+        recorder.lost(options, "reasoning.effort")
+        return
+    if word != effort:
+        recorder.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
+    output["effort"] = word

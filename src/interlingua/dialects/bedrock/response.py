@@ -1,139 +1,146 @@
-"""Converse responses: the answer and its usage. Errors are in `failure.py`."""
+"""Converse responses: the answer and its usage. Errors are in `errors.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
-from interlingua.dialects.bedrock.content import points_ahead, read_parts, write_parts
-from interlingua.dialects.bedrock.failure import read_error, write_error
-from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
+from interlingua.dialects.bedrock.errors import read_error, write_error
+from interlingua.dialects.bedrock.messages import read_parts, write_parts
 from interlingua.dialects.bedrock.tables import (
     DEFAULT_METRICS,
     NAME,
     NEAR_STOP_REASONS,
     STOP_REASONS,
 )
+from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.bedrock.tools import POINTS, points_in
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
-from interlingua.dialects.shape import ShapeError, may_take, want
-from interlingua.errors import ReadError, found
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 
 _BODY = frozenset({"output", "stopReason", "usage"})
+_NEEDED = ("stopReason", "usage", "metrics")
+_MESSAGE = frozenset({"role", "content"})
 
 
 # -- reading --------------------------------------------------------------------------------------
 
 
 def read_response(wire: Wire) -> Response:
-    if type(wire) is not dict:
-        raise ReadError(f"{NAME} response", "$", "an object", found(wire))
-    try:
-        return read_error(wire) if _BODY.isdisjoint(wire) else _read_answer(wire)
-    except ShapeError as odd:
-        raise odd.error(f"{NAME} response") from None
+    return read_whole(f"{NAME} response", _read, wire)
 
 
-def _read_answer(wire: Wire) -> Response:
-    form: Wire = {}
-    spelled: Wire = {}
-    rest: Wire = {}
-    absent = [key for key in ("output", "stopReason", "usage", "metrics") if key not in wire]
-    if absent:
-        form["absent"] = absent
+def _read(wire: Wire) -> Response:
+    return read_error(wire) if _BODY.isdisjoint(wire) else read_answer(wire)
+
+
+def read_answer(wire: Wire) -> Response:
+    """A response that is no error."""
+    kept = Kept()
     fields: Wire = {"protocol": NAME}
-    _read_stop_reason(wire, fields, spelled)
-    read_usage(wire, fields, spelled)
-    content = _read_output(wire, fields, rest, spelled)
+    for key in _NEEDED:
+        if key not in wire:
+            kept.miss(key)
+    _read_stop_reason(wire, fields, kept)
+    read_usage(wire, fields, kept)
+    content = _read_output(wire, fields, kept)
+    kept.add_others(wire, _BODY)
     message = Message(Role.ASSISTANT, content, metadata=MessageMetadata(**fields))
-    return Response(message, raw=spare(wire, _BODY, spelled, form, rest))
+    return Response(message, raw=kept.raw(NAME))
 
 
-def _read_output(wire: Wire, fields: Wire, rest: Wire, spelled: Wire) -> tuple[Any, ...]:
-    output = may_take(wire, "output", dict, spelled)
+def _read_output(wire: Wire, fields: Wire, kept: Kept) -> tuple[Any, ...]:
+    output = kept.take(wire, "output", dict)
     if output is None:
         return ()
-    left = {key: item for key, item in output.items() if key != "message"}
-    if left:
-        rest["output"] = left
-    if output.get("message") is None:
-        spelled["output"] = {"message": None} if "message" in output else {}
+    inner = Kept()
+    inner.add_others(output, frozenset({"message"}))
+    given = output.get("message")
+    if given is None:
+        inner.spell("message", None) if "message" in output else inner.miss("message")
+    kept.absorb("output", inner)
+    if given is None:
         return ()
-    message = want(output["message"], dict, ".output.message")
+    message = want(given, dict, ".output.message")
     blocks, ahead = read_parts(message.get("content"), ".output.message.content", answer=True)
-    form: Wire = {}
-    if "role" not in message:
-        form["absent"] = ["role"]
-    elif message["role"] != "assistant":
-        form["role"] = message["role"]
-    inner = {"$cachePoints": ahead} if ahead else None
-    fields["provider_raw"] = spare(message, ("role", "content"), {}, form, inner)
+    if len(message) != 2 or message.get("role") != "assistant" or ahead:
+        fields["provider_raw"] = _around(message, ahead).raw(NAME)
     return tuple(blocks)
 
 
-def _read_stop_reason(wire: Wire, fields: Wire, spelled: Wire) -> None:
+def _around(message: Wire, ahead: list[Wire]) -> Kept:
+    """What a message says beside its parts."""
+    kept = Kept()
+    if "role" not in message:
+        kept.miss("role")
+    elif message["role"] != "assistant":
+        kept.respell("role", message["role"])
+    if ahead:
+        kept.rest[POINTS] = ahead
+    kept.add_others(message, _MESSAGE)
+    return kept
+
+
+def _read_stop_reason(wire: Wire, fields: Wire, kept: Kept) -> None:
     word = wire.get("stopReason")
     if word is None:
         if "stopReason" in wire:
-            spelled["stopReason"] = None
+            kept.spell("stopReason", None)
         return
     if type(word) in (dict, list):
         raise ShapeError(".stopReason", "a string", word)
     fields["raw_stop_reason"] = word
-    fields["stop_reason"] = read_word(word)
-
-
-def read_word(word: Any) -> StopReason | None:
-    """What a stop reason means; a word that is none is like one that we do not know."""
-    return STOP_REASONS.read(word)
+    fields["stop_reason"] = STOP_REASONS.read(word)
 
 
 # -- writing --------------------------------------------------------------------------------------
 
 
-def write_response(response: Response, scribe: Scribe) -> Wire:
+def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if response.error is not None:
-        return write_error(response, response.error, scribe)
-    metadata, mine, form = response.message.metadata, mine_of(response.raw), form_of(response.raw)
-    missing = {*form.get("absent", ()), *form.get("spelled", ())}
+        return write_error(response, recorder)
+    message, mine = response.message, mine_of(NAME, response.raw)
+    metadata = message.metadata
     out: Wire = {}
-    message = _write_message(response.message, scribe)
-    if message["content"] or "output" not in missing:
-        out["output"] = {**mine.get("output", {}), "message": message}
-    elif "output" in mine:
-        out["output"] = {**mine["output"], **form["spelled"]["output"]}
-    if metadata.stop_reason is not None or "stopReason" not in missing:
-        out["stopReason"] = _write_stop_reason(response.message, metadata, scribe)
+    written = _write_message(message, recorder)
+    if written["content"] or not _did_without_message(mine):
+        out["output"] = {"message": written}
+    if metadata.stop_reason is not None or not did_without(mine, "stopReason"):
+        out["stopReason"] = _write_stop_reason(message, metadata, recorder)
     if metadata.usage is not None:
-        out["usage"] = write_usage(metadata.usage, scribe)
-    elif "usage" not in missing:
+        out["usage"] = write_usage(metadata.usage, recorder)
+    elif not did_without(mine, "usage"):
         out["usage"] = NO_USAGE
     if metadata.logprobs:
-        scribe.lost(response.message, "metadata.logprobs", severity="info")
-    if "metrics" not in missing and "metrics" not in mine:
+        recorder.lost(message, "metadata.logprobs", severity="info")
+    if not ("metrics" in mine or did_without(mine, "metrics")):
         out["metrics"] = DEFAULT_METRICS
     for other in response.alternatives:
-        scribe.lost(other, None, "there is one answer only")
-    return out if response.raw is None else put_back(out, response, scribe, response.raw)
+        recorder.lost(other, None, "there is one answer only")
+    return put_back(out, response, recorder)
 
 
-def _write_message(message: Message, scribe: Scribe) -> Wire:
-    raw = message.metadata.provider_raw
-    content = points_ahead(raw)
-    write_parts(message.content, content, scribe, answer=True)
+def _did_without_message(mine: Wire) -> bool:
+    inner = form_in(mine).get("inside", {}).get("output", {})
+    return did_without(mine, "output") or did_without({"$form": inner}, "message")
+
+
+def _write_message(message: Message, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, message.metadata.provider_raw)
+    content = points_in(mine)
+    write_parts(message.content, content, recorder, answer=True)
     if message.name is not None:
-        scribe.lost(message, "name")
-    out: Wire = {"role": "assistant", "content": content}
-    if raw is None:
-        return out
-    form = form_of(raw)
-    if "role" in form:
-        out["role"] = form["role"]
-    if "role" in form.get("absent", ()):
-        del out["role"]
-    return put_back(out, message, scribe, raw, "metadata.provider_raw")
+        recorder.lost(message, "name")
+    role = form_in(mine).get("as", {}).get("role", "assistant")
+    out: Wire = {} if did_without(mine, "role") else {"role": role}
+    out["content"] = content
+    return put_back(out, message, recorder, "metadata.provider_raw")
 
 
 def _own_word(metadata: MessageMetadata) -> Any:
@@ -143,9 +150,9 @@ def _own_word(metadata: MessageMetadata) -> Any:
     return claudes if word is None and claudes in STOP_REASONS.words else word
 
 
-def _write_stop_reason(message: Message, metadata: MessageMetadata, scribe: Scribe) -> Any:
+def _write_stop_reason(message: Message, metadata: MessageMetadata, recorder: LossRecorder) -> Any:
     reason, word = metadata.stop_reason, _own_word(metadata)
-    if word is not None and read_word(word) is reason:
+    if word is not None and STOP_REASONS.read(word) is reason:
         return word
     near = NEAR_STOP_REASONS.get(reason)
     if reason is StopReason.OTHER and ended_unsaid(metadata):
@@ -154,5 +161,5 @@ def _write_stop_reason(message: Message, metadata: MessageMetadata, scribe: Scri
         near = (STOP_REASONS.write(reason) if reason is not None else None) or "end_turn"
     if STOP_REASONS.read(near) is not reason:
         severity: Any = "info" if reason is None else "warning"
-        scribe.lost(message, "metadata.stop_reason", f"said as {near}", "approximated", severity)
+        recorder.lost(message, "metadata.stop_reason", f"said as {near}", "approximated", severity)
     return near

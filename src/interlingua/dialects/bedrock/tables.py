@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from interlingua.dialects.base import Traits, TwoWay
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.record import Counting
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -45,6 +45,9 @@ TRAITS = Traits(
     },
     counting=Counting("inputTokens", wrapped=_to_count),
 )
+
+OURS = frozenset({"$cachePoint", "$cachePoints", "$beside"})
+"""Keys of a `raw` that are no keys of its object: cache points and keys around it."""
 
 ROLES: dict[Role, str] = {
     Role.USER: "user",
@@ -98,6 +101,16 @@ DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
 """Whether a Claude model shows its thinking."""
 THINKING_KEYS = ("thinking", "reasoning_config")
 """Where Claude's thinking is asked for among the model's own fields; the first is written."""
+
+EFFORT = "reasoning_effort"
+EFFORT_OBJECTS = ("output_config", "reasoning")
+NOVA = "reasoningConfig"
+EFFORT_KEYS = (EFFORT, *EFFORT_OBJECTS, NOVA)
+"""Where families of models have their effort among their own fields: OpenAI's open models as a
+word, Claude (`output_config`) and OpenAI under `effort`, and Amazon's Nova 2 beside a switch
+(recorded traffic; the AI SDK's amazon-bedrock 5.0.101, read 2026-11). `outputConfig.effort` is the
+service's own, and what is written where none of these was read."""
+NOVA_TYPES: TwoWay[str, ReasoningMode] = TwoWay({"enabled": "on", "disabled": "off"})
 
 SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
 TTLS = frozenset({"5m", "1h"})
@@ -194,8 +207,6 @@ DEFAULT_TOOL = "tool"
 """The name of a tool of which history has only results without a name."""
 DEFAULT_METRICS: dict[str, Any] = {"latencyMs": 0}
 
-MARKERS = frozenset({"toolAddition", "toolRemoval"})
-"""Parts that tell the service something and say nothing to anybody else."""
 CHANGES: dict[str, str] = {"toolAddition": "tools_added", "toolRemoval": "tools_removed"}
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
 DOCUMENT_LOCATIONS = ("documentChar", "documentPage", "documentChunk")
@@ -255,21 +266,6 @@ HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
 )
 """What a message without a type speaks of; an overflow is found in a `ValidationException` too."""
 
-BODY = frozenset(
-    {"modelId", "messages", "system", "inferenceConfig", "toolConfig", "outputConfig"}
-    | {"additionalModelRequestFields", "requestMetadata", "serviceTier"}
-)
-"""The keys of a request that have fields; the others are kept as they are."""
-SAID_OPTIONS = frozenset(
-    {"max_output_tokens", "temperature", "top_p", "top_k", "stop", "tool_choice"}
-    | {"response_format", "reasoning", "service_tier", "metadata", "stream"}
-)
-SAID_TOOL = frozenset(
-    {"name", "description", "input_schema", "executor", "kind", "strict", "cache", "raw"}
-)
-SAID_USAGE = frozenset(
-    {"input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens", "raw"}
-)
 COUNTS: dict[str, str] = {
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",

@@ -1,87 +1,211 @@
-"""Text, and what is said as text: refusals, text for guardrails, changes of the tools."""
+"""Text, and what is said as text: refusals, summaries, text for guardrails. A `citationsContent`
+part holds a text and what it rests on.
+
+What all blocks are finished with is here as well, since every room has texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, compaction_as_text
-from interlingua.dialects.bedrock import cited, media
-from interlingua.dialects.bedrock.parts import ODD, beside, finish
-from interlingua.dialects.bedrock.shape import form_of, mine_of, put_back, spare
-from interlingua.dialects.bedrock.tables import MARKERS, NAME
-from interlingua.dialects.shape import take, want
-from interlingua.model.blocks import Block, CompactionBlock, RefusalBlock, TextBlock
+from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS, NAME, OURS
+from interlingua.dialects.kernel.errors import each, take, want
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
+from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, restore
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import compaction_as_text
+from interlingua.model.base import Raw
+from interlingua.model.blocks import Citation, CompactionBlock, RefusalBlock, TextBlock
+
+ODD: Raw = {NAME: {"$form": {"odd": True}}}
+"""Marks what the service refuses, and a wire had all the same."""
 
 
-def read_text(text: Any) -> TextBlock:
-    return TextBlock(want(text, str), raw=None if text else ODD)
+def put_back(out: Wire, value: Any, recorder: LossRecorder, field: str = "raw") -> Wire:
+    """A written object with what was kept of it; what others kept is a loss."""
+    raw = value.raw if field == "raw" else value.metadata.provider_raw
+    if raw is None:
+        return out
+    mine = mine_of(NAME, raw)
+    if mine:
+        aside = not OURS.isdisjoint(mine)
+        restore(out, {k: v for k, v in mine.items() if k not in OURS} if aside else mine)
+    if NAME not in raw or len(raw) > 1:
+        recorder.unwritten_raw(value, raw, field)
+    return out
 
 
-def write_text(block: TextBlock, scribe: Scribe, answer: bool) -> Wire | None:
-    form = form_of(block.raw)
+def kind_of(value: Any) -> Any:
+    """By which part of the wire a block was said, where two could say it."""
+    return form_of(NAME, value.raw).get("kind")
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def read_text(given: Any) -> TextBlock:
+    return TextBlock(want(given, str), raw=None if given else ODD)
+
+
+def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     if block.signature is not None:
-        scribe.lost(block, "signature", "signs no text here")
+        recorder.lost(block, "signature", "signs no text here")
     if block.phase is not None:
-        scribe.lost(block, "phase")
-    if form.get("as") in MARKERS:
-        return _write_marker(block, form["as"], scribe)
-    if form.get("as") == "guardContent":
-        return _write_guard(block, scribe)
-    if block.citations or form.get("cited"):
-        return finish("citationsContent", cited.write(block, form, scribe), block, scribe)
-    if not block.text and not answer and not form.get("odd"):
-        scribe.dropped(block, "empty", "info")
+        recorder.lost(block, "phase")
+    kind = kind_of(block)
+    if kind == "guardContent":
+        return _write_guard(block, recorder)
+    if block.citations or kind == "citationsContent":
+        return {"citationsContent": put_back(_write_cited(block, recorder), block, recorder)}
+    if not block.text and not answer and "odd" not in form_of(NAME, block.raw):
+        recorder.dropped(block, "empty", "info")
         return None
-    return plain(block, scribe)
+    return put_back({"text": block.text}, block, recorder)
 
 
-def plain(block: TextBlock | RefusalBlock, scribe: Scribe) -> Wire:
-    out: Wire = {"text": block.text}
-    return out if block.raw is None else beside(put_back(out, block, scribe, block.raw), block.raw)
+def write_refusal(block: RefusalBlock, recorder: LossRecorder, answer: bool) -> Wire:
+    recorder.lost(block, None, "said as text", kind="downgraded")
+    return put_back({"text": block.text}, block, recorder)
 
 
-def write_refusal(block: RefusalBlock, scribe: Scribe, answer: bool) -> Wire:
-    scribe.lost(block, None, "said as text", kind="downgraded")
-    return plain(block, scribe)
+def write_compaction(block: CompactionBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
+    text = compaction_as_text(block, recorder)
+    return None if text is None else put_back({"text": text.text}, text, recorder)
 
 
-def write_compaction(block: CompactionBlock, scribe: Scribe, answer: bool) -> Wire | None:
-    said = compaction_as_text(block, scribe)
-    return None if said is None else plain(said, scribe)
+def read_guard(inner: Wire) -> TextBlock:
+    """Text that a guardrail looks at."""
+    kept = Kept(form={"kind": "guardContent"})
+    text = take(inner, "text", str)
+    kept.add_others(inner, frozenset({"text"}))
+    return TextBlock(text, raw=kept.raw(NAME))
 
 
-def _write_marker(block: TextBlock, kind: str, scribe: Scribe) -> Wire:
-    """A change of the tools as messages of earlier versions of this package have it."""
-    if not block.text:
-        return finish(kind, {}, block, scribe)
-    scribe.lost(block, f"raw.{NAME}", "a part says one thing, and this one its text")
-    return {"text": block.text}
-
-
-def read_guard(inner: Any) -> Block | None:
-    want(inner, dict)
-    if len(inner) != 1:
-        return None
-    if "image" in inner:
-        image = media.read_image(inner["image"])
-        if image is None:
-            return None
-        form = {**form_of(image.raw), "as": "guardContent"}
-        return image.replace(raw={NAME: {**mine_of(image.raw), "$form": form}})
-    if type(inner.get("text")) is not dict:
-        return None
-    text = take(inner["text"], "text", str)
-    return TextBlock(text, raw=spare(inner["text"], ("text",), {}, {"as": "guardContent"}))
-
-
-def _write_guard(block: TextBlock, scribe: Scribe) -> Wire:
+def _write_guard(block: TextBlock, recorder: LossRecorder) -> Wire:
     if block.citations:
-        scribe.lost(block, "citations", "text for a guardrail cites nothing")
-    out: Wire = {"text": block.text}
-    if block.raw is None:
-        return {"guardContent": {"text": out}}
-    return beside({"guardContent": {"text": put_back(out, block, scribe, block.raw)}}, block.raw)
+        recorder.lost(block, "citations", "text for a guardrail cites nothing")
+    return {"guardContent": {"text": put_back({"text": block.text}, block, recorder)}}
+
+
+# -- text that cites ------------------------------------------------------------------------------
+
+
+def _texts_in(parts: Any) -> list[str] | None:
+    """The texts of a list that holds nothing else."""
+    if type(parts) is not list:
+        return None
+    texts = []
+    for part in parts:
+        if type(part) is not dict or len(part) != 1 or type(part.get("text")) is not str:
+            return None
+        texts.append(part["text"])
+    return texts
+
+
+def _texts(key: str, attr: str, missing: Any = None) -> Field:
+    """A text as a list of texts: one, or more where the wire had it cut."""
+
+    def read(given: Any) -> Reading:
+        texts = _texts_in(given)
+        return NOT_OURS if texts is None else {attr: "".join(texts)}
+
+    absent = None if missing is None else {attr: missing}
+    return Field(
+        key, (attr,), read, lambda value, _: [{"text": getattr(value, attr)}], None, absent
+    )
+
+
+CITED = Table(
+    TextBlock,
+    _texts("content", "text", missing=""),
+    beside=("citations",),
+    silent=("citations", "signature", "phase", "cache"),
+)
+CITATION = Table(
+    Citation,
+    plain("title", "title", str),
+    _texts("sourceContent", "cited_text"),
+    beside=("location", "source"),
+    silent=("url", "document_index"),
+)
 
 
 def read_cited(inner: Any) -> TextBlock | None:
-    return cited.read(want(inner, dict))
+    """The text with its citations; None where the part holds more than texts."""
+    if _texts_in(want(inner, dict).get("content", [])) is None:
+        return None
+    kept = Kept(form={"kind": "citationsContent"})
+    attrs = CITED.read(inner, kept)
+    listed = kept.take(inner, "citations", list) if "citations" in inner else None
+    citations = tuple(each(listed or [], ".citations", read_citation))
+    return TextBlock(**attrs, citations=citations, raw=kept.raw(NAME))
+
+
+def _write_cited(block: TextBlock, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    CITED.write(block, out, mine_of(NAME, block.raw), recorder)
+    if block.citations:
+        out["citations"] = [write_citation(each, recorder) for each in block.citations]
+    return out
+
+
+def read_citation(wire: Any) -> Citation:
+    kept = Kept()
+    attrs = CITATION.read(want(wire, dict), kept)
+    url, index, place = _read_location(wire.get("location"))
+    if url is None and index is None:
+        if "location" in wire:
+            kept.add("location", place)
+    elif place:
+        kept.complete("location", place, {})
+    source = wire.get("source")
+    if url is None and type(source) is str:
+        url = source
+        if not _is_source(index, place):
+            kept.respell("source", url)
+    elif "source" in wire:
+        kept.add("source", source)
+    return Citation(**attrs, url=url, document_index=index, raw=kept.raw(NAME))
+
+
+def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
+    """The url or the document that a location names, and what else it says."""
+    if type(location) is not dict or len(location) != 1:
+        return None, None, location
+    kind, inner = next(iter(location.items()))
+    if type(inner) is not dict:
+        return None, None, location
+    if kind == "web" and type(inner.get("url")) is str:
+        more = {key: item for key, item in inner.items() if key != "url"}
+        return inner["url"], None, {kind: more} if more else None
+    if kind in DOCUMENT_LOCATIONS and type(inner.get("documentIndex")) is int:
+        more = {key: item for key, item in inner.items() if key != "documentIndex"}
+        is_plain = not more and kind == DOCUMENT_LOCATIONS[0]
+        return None, inner["documentIndex"], None if is_plain else {kind: more}
+    return None, None, location
+
+
+def write_citation(citation: Citation, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, citation.raw)
+    place = mine.get("location")
+    out: Wire = {}
+    CITATION.write(citation, out, mine, recorder)
+    if citation.document_index is not None:
+        out["location"] = _document_location(citation.document_index, place)
+    if citation.url is not None:
+        was_source = form_in(mine).get("as", {}).get("source") == citation.url
+        if was_source or _is_source(citation.document_index, place):
+            out["source"] = citation.url
+        else:
+            out["location"] = {"web": {"url": citation.url}}
+    return put_back(out, citation, recorder)
+
+
+def _is_source(document_index: int | None, place: Any) -> bool:
+    """Whether a url goes beside the location, since that says something else."""
+    return document_index is not None or (type(place) is dict and "web" not in place)
+
+
+def _document_location(index: int, place: Any) -> Wire:
+    kinds = [kind for kind in DOCUMENT_LOCATIONS if type(place) is dict and kind in place]
+    return {kinds[0] if kinds else DOCUMENT_LOCATIONS[0]: {"documentIndex": index}}

@@ -6,48 +6,61 @@ import base64
 import binascii
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.parts import beside
-from interlingua.dialects.bedrock.shape import form_of, pack, put_back, spare
-from interlingua.dialects.shape import may_take, take, want
+from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.fields import Table, plain
+from interlingua.dialects.kernel.kept import Kept, form_of, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
+
+REASONING = Table(
+    ThinkingBlock,
+    plain("text", "text", str),
+    plain("signature", "signature", str),
+    silent=("cache",),
+)
 
 
 def read_reasoning(inner: Any) -> Block | None:
     want(inner, dict)
-    if len(inner) == 1 and type(inner.get("redactedContent")) is str:
+    if len(inner) != 1:
+        return None
+    if type(inner.get("redactedContent")) is str:
         return _read_redacted(inner["redactedContent"])
-    if len(inner) != 1 or "reasoningText" not in inner:
+    if "reasoningText" not in inner:
         return None
-    given = take(inner, "reasoningText", dict)
-    spelled: Wire = {}
-    text = take(given, "text", str)
-    signature = may_take(given, "signature", str, spelled)
-    # Only models that sign nothing give unsigned thinking, and to them it may go back.
-    form: Wire = {} if signature else {"odd": True}
-    return ThinkingBlock(text, signature, raw=spare(given, ("text", "signature"), spelled, form))
+    try:
+        return _read_thinking(take(inner, "reasoningText", dict))
+    except ShapeError as error:
+        raise error.inside(".reasoningText") from None
 
 
-def write_thinking(block: ThinkingBlock, scribe: Scribe, answer: bool) -> Wire | None:
-    if not block.signature and not answer and not form_of(block.raw).get("odd"):
-        scribe.dropped(block, "its signature is missing")
+def _read_thinking(given: Wire) -> ThinkingBlock:
+    take(given, "text", str)
+    kept = Kept()
+    attrs = REASONING.read(given, kept)
+    if not attrs.get("signature"):
+        # Only models that sign nothing give unsigned thinking, and to them it may go back.
+        kept.form["odd"] = True
+    return ThinkingBlock(**attrs, raw=kept.raw(NAME))
+
+
+def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
+    if not block.signature and not answer and "odd" not in form_of(NAME, block.raw):
+        recorder.dropped(block, "its signature is missing")
         return None
-    out: Wire = {"text": block.text}
-    if block.signature is not None:
-        out["signature"] = block.signature
-    if block.id is not None:
-        scribe.lost(block, "id")
-    if block.raw is None:
-        return {"reasoningContent": {"reasoningText": out}}
-    put_back(out, block, scribe, block.raw)
-    return beside({"reasoningContent": {"reasoningText": out}}, block.raw)
+    out: Wire = {}
+    REASONING.write(block, out, mine_of(NAME, block.raw), recorder)
+    return {"reasoningContent": {"reasoningText": put_back(out, block, recorder)}}
 
 
 def _read_redacted(blob: str) -> RedactedThinkingBlock:
     """The blob is the base64 of what the Messages API calls `data`, which is a text itself."""
     data = _text_of(blob)
     if data is None:
-        return RedactedThinkingBlock(blob, raw=pack({}, {}, {"blob": True}))
+        return RedactedThinkingBlock(blob, raw={NAME: {"$form": {"blob": True}}})
     return RedactedThinkingBlock(data)
 
 
@@ -63,11 +76,10 @@ def _blob_of(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def write_redacted(block: RedactedThinkingBlock, scribe: Scribe, answer: bool) -> Wire:
-    as_it_is = form_of(block.raw).get("blob") and _text_of(block.data) is None
-    blob = block.data if as_it_is else _blob_of(block.data)
-    part: Wire = {"reasoningContent": {"redactedContent": blob}}
-    if block.raw is None:
-        return part
-    scribe.unsaid_raw(block, block.raw)
-    return beside(part, block.raw)
+def write_redacted(block: RedactedThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire:
+    as_it_is = "blob" in form_of(NAME, block.raw) and _text_of(block.data) is None
+    if block.raw is not None:
+        recorder.unwritten_raw(block, block.raw)
+    return {
+        "reasoningContent": {"redactedContent": block.data if as_it_is else _blob_of(block.data)}
+    }

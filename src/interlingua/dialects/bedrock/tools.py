@@ -1,60 +1,147 @@
-"""`toolConfig`: which tools there are, and which of them shall be called."""
+"""`toolConfig`: which tools there are, and which of them shall be called; the parts by which a turn
+adds and removes some; and cache points, which follow tools and blocks alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.parts import put_cache, with_cache
-from interlingua.dialects.bedrock.shape import (
-    form_of,
-    mine_of,
-    put_back,
-    put_section,
-    section,
-    spare,
-)
 from interlingua.dialects.bedrock.tables import (
+    CHANGES,
     DEFAULT_SCHEMA,
     DEFAULT_TOOL,
+    LONGEST_TTL,
     NAME,
-    SAID_TOOL,
     TEXT_SCHEMA,
+    TTLS,
 )
-from interlingua.dialects.shape import Kept, ShapeError, may_take, want
-from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
-from interlingua.model.exchange import Request, ToolChoice
+from interlingua.dialects.bedrock.text import kind_of, put_back
+from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.fields import Field, Table, inside, plain
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.model.blocks import Block, Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.changes import Changes
+from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
-# -- reading --------------------------------------------------------------------------------------
+CONFIG = "toolConfig"
+POINTS = "$cachePoints"
+
+
+# -- one tool -------------------------------------------------------------------------------------
+
+
+def _write_description(tool: Any, recorder: LossRecorder) -> str | None:
+    """An empty one is refused."""
+    if not tool.description:
+        recorder.lost(tool, "description", "empty", severity="info")
+    return tool.description or None
+
+
+TOOL = Table(
+    ToolDefinition,
+    plain("name", "name", str),
+    Field(
+        "description",
+        ("description",),
+        lambda given: {"description": want(given, str)},
+        _write_description,
+        kind=str,
+        fits=bool,
+    ),
+    inside("inputSchema", plain("json", "input_schema", dict)),
+    plain("strict", "strict", bool),
+    silent=("executor", "kind", "cache"),
+)
+HOSTED = Table(ToolDefinition, plain("name", "name", str), silent=("executor", "kind", "cache"))
+"""A tool that the service runs."""
+
+
+def _read_tool(wire: Wire) -> ToolDefinition:
+    key, inner = next(iter(wire.items()), ("", None))
+    if len(wire) == 1 and key == "toolSpec":
+        try:
+            return _read_spec(want(inner, dict))
+        except ShapeError as error:
+            raise error.inside(".toolSpec") from None
+    if len(wire) == 1 and type(inner) is dict and type(inner.get("name")) is str:
+        # `systemTool`, and what may come after it: tools that the service runs.
+        kept = Kept(form={"kind": key})
+        attrs = HOSTED.read(inner, kept)
+        return ToolDefinition(**attrs, executor="provider", kind=key, raw=kept.raw(NAME))
+    return ToolDefinition(key, executor="provider", kind="unknown", raw={NAME: {"part": wire}})
+
+
+def _read_spec(spec: Wire) -> ToolDefinition:
+    take(spec, "name", str)
+    kept = Kept()
+    attrs = TOOL.read(spec, kept)
+    if "inputSchema" not in spec:
+        kept.miss("inputSchema")
+    return ToolDefinition(**attrs, raw=kept.raw(NAME))
+
+
+def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
+    if tool.kind not in ("function", "custom") or tool.executor == "provider":
+        return _write_hosted(tool, recorder)
+    if tool.kind == "custom":
+        recorder.lost(tool, "kind", "takes an object with the text", kind="downgraded")
+    executor: str = tool.executor
+    if executor != "client":
+        recorder.lost(tool, "executor")
+    mine = mine_of(NAME, tool.raw)
+    out: Wire = {}
+    TOOL.write(tool, out, mine, recorder)
+    if "inputSchema" not in out and not _had_schema(mine):
+        out["inputSchema"] = {"json": TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA}
+    return {"toolSpec": put_back(out, tool, recorder)}
+
+
+def _had_schema(mine: Wire) -> bool:
+    """Whether it is known what the wire had in place of a schema."""
+    held = "inputSchema" in mine or "inputSchema" in form_in(mine).get("inside", ())
+    return held or did_without(mine, "inputSchema")
+
+
+def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
+    part = mine_of(NAME, tool.raw).get("part")
+    if tool.kind == "unknown" and type(part) is dict:
+        if tool.name != next(iter(part), ""):
+            recorder.lost(tool, "name")
+        return part
+    if kind_of(tool) != tool.kind and tool.kind != "systemTool":
+        recorder.lost(tool, None, "the service runs no such tool")
+        return None
+    if tool.executor != "provider":
+        recorder.lost(tool, "executor")
+    out: Wire = {}
+    HOSTED.write(tool, out, {}, recorder)
+    return {tool.kind: put_back(out, tool, recorder)}
+
+
+# -- all of them ----------------------------------------------------------------------------------
 
 
 def read_tools(wire: Wire, kept: Kept) -> tuple[tuple[ToolDefinition, ...], ToolChoice | None]:
-    config = section(wire, "toolConfig", kept.spelled)
+    config = kept.take(wire, CONFIG, dict)
     if config is None:
         return (), None
-    left: Wire = {}
-    blank: Wire = {}
+    inner = Kept()
     try:
-        listed = may_take(config, "tools", list, blank)
-        if listed == []:
-            blank["tools"] = []
-        tools = _read_list(listed or [], left)
-        choice = _read_choice(config, left, blank)
-    except ShapeError as odd:
-        raise odd.inside(".toolConfig") from None
-    for key in config.keys() - {"tools", "toolChoice"}:
-        left[key] = config[key]
-    if left:
-        kept.rest["toolConfig"] = left
-    if blank or not tools:
-        kept.form["toolConfig"] = blank
+        tools = _read_list(inner.take(config, "tools", list) or [], kept)
+        choice = _read_choice(config, inner)
+    except ShapeError as error:
+        raise error.inside(f".{CONFIG}") from None
+    inner.add_others(config, frozenset({"tools", "toolChoice"}))
+    kept.absorb(CONFIG, inner)
     return tools, choice
 
 
-def _read_list(listed: list[Any], left: Wire) -> tuple[ToolDefinition, ...]:
+def _read_list(listed: list[Any], kept: Kept) -> tuple[ToolDefinition, ...]:
     tools: list[ToolDefinition] = []
     for index, wire in enumerate(listed):
         try:
@@ -64,168 +151,65 @@ def _read_list(listed: list[Any], left: Wire) -> tuple[ToolDefinition, ...]:
             elif tools:
                 tools[-1] = with_cache(tools[-1], point)
             else:
-                left.setdefault("$cachePoints", []).append(point)
-        except ShapeError as odd:
-            raise odd.inside(f".tools[{index}]") from None
+                kept.rest.setdefault(POINTS, []).append(point)
+        except ShapeError as error:
+            raise error.inside(f".tools[{index}]") from None
     return tuple(tools)
 
 
-def _read_tool(wire: Wire) -> ToolDefinition:
-    key, inner = next(iter(wire.items()), ("", None))
-    if len(wire) == 1 and key == "toolSpec":
-        return _read_spec(want(inner, dict, ".toolSpec"))
-    if len(wire) == 1 and type(inner) is dict and type(inner.get("name")) is str:
-        # `systemTool`, and what may come after it: tools that the service runs.
-        raw = spare(inner, ("name",), {}, {"part": key})
-        return ToolDefinition(inner["name"], executor="provider", kind=key, raw=raw)
-    return ToolDefinition(key, executor="provider", kind="unknown", raw={NAME: {"part": wire}})
-
-
-_SPEC = frozenset({"name", "description", "inputSchema", "strict"})
-
-
-def _read_spec(spec: Wire) -> ToolDefinition:
-    form: Wire = {}
-    spelled: Wire = {}
-    left: Wire = {}
-    name = want(spec.get("name"), str, ".toolSpec.name")
-    try:
-        description = may_take(spec, "description", str, spelled)
-        strict = may_take(spec, "strict", bool, spelled)
-        schema = _read_schema(spec, left, form, spelled)
-    except ShapeError as odd:
-        raise odd.inside(".toolSpec") from None
-    if description == "":
-        form["odd"] = True
-    raw = spare(spec, _SPEC, spelled, form, left)
-    return ToolDefinition(name, description, schema, strict=strict, raw=raw)
-
-
-def _read_schema(spec: Wire, left: Wire, form: Wire, spelled: Wire) -> Wire | None:
-    holder = may_take(spec, "inputSchema", dict, spelled)
-    if holder is None:
-        if "inputSchema" not in spec:
-            form["absent"] = ["inputSchema"]
+def _read_choice(config: Wire, inner: Kept) -> ToolChoice | None:
+    if "toolChoice" not in config:
         return None
-    more = {key: item for key, item in holder.items() if key != "json"}
-    schema = holder.get("json")
-    if schema is None:
-        more = dict(holder)
-        form["absent"] = ["json"]
-    elif type(schema) is not dict:
-        raise ShapeError(".inputSchema.json", "an object", schema)
-    if more:
-        left["inputSchema"] = more
-    return schema
-
-
-def _read_choice(config: Wire, left: Wire, blank: Wire) -> ToolChoice | None:
-    choice = may_take(config, "toolChoice", dict, blank)
+    choice = config["toolChoice"]
     if choice is None:
+        inner.spell("toolChoice", None)
         return None
-    if choice == {"auto": {}}:
-        return ToolChoice("auto")
-    if choice == {"any": {}}:
-        return ToolChoice("any")
-    tool = choice.get("tool")
+    tool = want(choice, dict, ".toolChoice").get("tool")
+    if choice in ({"auto": {}}, {"any": {}}):
+        return ToolChoice(next(iter(choice)))
     if len(choice) == 1 and type(tool) is dict and tool.keys() == {"name"}:
         return ToolChoice("any", (want(tool["name"], str, ".toolChoice.tool.name"),))
-    left["toolChoice"] = choice
+    inner.hold("toolChoice", choice)
     return None
 
 
-# -- writing --------------------------------------------------------------------------------------
-
-
-def write_tools(out: Wire, request: Request, mine: Wire, form: Wire, scribe: Scribe) -> None:
-    tools: list[Wire] = []
-    ahead = mine.get("toolConfig")
-    if type(ahead) is dict and "$cachePoints" in ahead:
-        tools += [{"cachePoint": point} for point in ahead["$cachePoints"]]
-        mine = {**mine, "toolConfig": {k: v for k, v in ahead.items() if k != "$cachePoints"}}
+def write_tools(out: Wire, request: Request, mine: Wire, recorder: LossRecorder) -> None:
+    tools = points_in(mine)
     for tool in request.tools:
-        wire = _write_tool(tool, scribe)
+        wire = _write_tool(tool, recorder)
         if wire is not None:
             tools.append(wire)
             if tool.cache is not None:
-                put_cache(tools, tool, scribe)
-    if not tools and not form.get("untooled"):
+                put_cache(tools, tool, recorder)
+    form = form_in(mine)
+    config = form.get("inside", {}).get(CONFIG, {})
+    if not tools and not (did_without(mine, CONFIG) or did_without({"$form": config}, "tools")):
         tools = stand_ins(request.messages)
         if tools:
             reason = "history has calls, so their tools are named without a schema"
-            scribe.lost(request, "tools", reason, kind="approximated", severity="info")
+            recorder.lost(request, "tools", reason, kind="approximated", severity="info")
     said: Wire = {"tools": tools} if tools else {}
-    _put_choice(said, request, "toolConfig" in form, scribe)
-    put_section(out, "toolConfig", said, mine, form)
+    if request.options.tool_choice is not None:
+        had = CONFIG in mine or bool(config) or CONFIG in form.get("spelled", ())
+        _put_choice(said, request.options, request.options.tool_choice, had, recorder)
+    if said:
+        out[CONFIG] = said
 
 
-def _write_tool(tool: ToolDefinition, scribe: Scribe) -> Wire | None:
-    mine, form = mine_of(tool.raw), form_of(tool.raw)
-    if tool.kind not in ("function", "custom") or tool.executor == "provider":
-        return _write_hosted(tool, mine, form, scribe)
-    out: Wire = {"name": tool.name}
-    if tool.description or (tool.description is not None and form.get("odd")):
-        out["description"] = tool.description
-    elif tool.description is not None:
-        scribe.lost(tool, "description", "empty", severity="info")
-    if tool.strict is not None:
-        out["strict"] = tool.strict
-    if tool.kind == "custom":
-        scribe.lost(tool, "kind", "takes an object with the text", kind="downgraded")
-    executor: str = tool.executor
-    if executor != "client":
-        scribe.lost(tool, "executor")
-    schema = _write_schema(tool, mine, form)
-    if schema is not None:
-        out["inputSchema"] = schema
-    scribe.unsaid(tool, SAID_TOOL)
-    return {"toolSpec": out if tool.raw is None else put_back(out, tool, scribe, tool.raw)}
-
-
-def _write_schema(tool: ToolDefinition, mine: Wire, form: Wire) -> Wire | None:
-    absent, more = form.get("absent", ()), mine.get("inputSchema")
-    said: Wire = dict(more) if type(more) is dict else {}
-    if tool.input_schema is not None:
-        said["json"] = tool.input_schema
-    elif "inputSchema" in absent or "inputSchema" in form.get("spelled", ()):
-        return None
-    elif "json" not in absent:
-        said["json"] = TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA
-    return said
-
-
-def _write_hosted(tool: ToolDefinition, mine: Wire, form: Wire, scribe: Scribe) -> Wire | None:
-    part = mine.get("part")
-    if tool.kind == "unknown" and type(part) is dict:
-        if tool.name != next(iter(part), ""):
-            scribe.lost(tool, "name")
-        return part
-    if form.get("part") != tool.kind and tool.kind != "systemTool":
-        scribe.lost(tool, None, "the service runs no such tool")
-        return None
-    if tool.executor != "provider":
-        scribe.lost(tool, "executor")
-    scribe.unsaid(tool, frozenset({"name", "executor", "kind", "cache", "raw"}))
-    out: Wire = {"name": tool.name}
-    return {tool.kind: out if tool.raw is None else put_back(out, tool, scribe, tool.raw)}
-
-
-def _put_choice(said: Wire, request: Request, config: bool, scribe: Scribe) -> None:
-    options = request.options
-    choice = options.tool_choice
-    if choice is None:
-        return
-    if not said and not config:
+def _put_choice(
+    said: Wire, options: Options, choice: ToolChoice, had_config: bool, recorder: LossRecorder
+) -> None:
+    if not said and not had_config:
         if choice.mode != "auto" or choice.names:
-            scribe.lost(options, "tool_choice", "there is no tool to choose")
+            recorder.lost(options, "tool_choice", "there is no tool to choose")
     elif choice.mode == "any" and len(choice.names) == 1:
         said["toolChoice"] = {"tool": {"name": choice.names[0]}}
     elif choice.mode in ("auto", "any"):
         said["toolChoice"] = {choice.mode: {}}
         if choice.names:
-            scribe.lost(options, "tool_choice.names", "one tool or all of them")
+            recorder.lost(options, "tool_choice.names", "one tool or all of them")
     else:
-        scribe.lost(options, "tool_choice")
+        recorder.lost(options, "tool_choice")
 
 
 def stand_ins(messages: Iterable[Message]) -> list[Wire]:
@@ -244,3 +228,101 @@ def stand_ins(messages: Iterable[Message]) -> list[Wire]:
         names[DEFAULT_TOOL] = None
     schema = {"json": DEFAULT_SCHEMA}
     return [{"toolSpec": {"name": name, "inputSchema": schema}} for name in names]
+
+
+# -- tools that a system turn adds and removes ----------------------------------------------------
+
+_KEYS = frozenset({"name", "type"})
+_WORDS = {field: word for word, field in CHANGES.items()}
+
+
+def read_changes(
+    blocks: list[Block], form: Wire, tools: frozenset[str]
+) -> tuple[list[Block], Changes | None]:
+    """The blocks that say something, and what the others change; where they stood is spelling."""
+    left: list[Block] = []
+    names: dict[str, list[str]] = {field: [] for field in _WORDS}
+    places: list[list[Any]] = []
+    for block in blocks:
+        found = _change(block)
+        if found is None or found[1]["name"] not in tools:
+            left.append(block)
+            continue
+        field, tool = found
+        names[field].append(tool["name"])
+        places.append([len(left), field, tool])
+    if not places:
+        return blocks, None
+    form["changes"] = places
+    return left, Changes(tuple(names["tools_added"]), tuple(names["tools_removed"]))
+
+
+def _change(block: Block) -> tuple[str, Wire] | None:
+    """The field of `Changes` that a part is for, and the tool it names."""
+    part = block.raw.get(NAME) if type(block) is UnknownBlock and block.cache is None else None
+    if type(part) is not dict or len(part) != 1:
+        return None
+    ((kind, inner),) = part.items()
+    tool = inner.get("tool") if type(inner) is dict and len(inner) == 1 else None
+    if kind not in CHANGES or type(tool) is not dict or not _KEYS.issuperset(tool):
+        return None
+    return (CHANGES[kind], tool) if type(tool.get("name")) is str else None
+
+
+def write_changes(
+    message: Message, form: Wire, tools: frozenset[str], recorder: LossRecorder
+) -> list[tuple[int, Wire]]:
+    """The parts of what a message changes, each with the number of blocks that stand before it."""
+    changes = message.changes
+    assert changes is not None
+    unsaid_changes(message, recorder, frozenset(_WORDS))
+    left = {field: [n for n in getattr(changes, field) if n in tools] for field in _WORDS}
+    for field, names in left.items():
+        if len(names) < len(getattr(changes, field)):
+            recorder.lost(message, f"changes.{field}", "a tool of this name is not declared")
+    parts: list[tuple[int, Wire]] = []
+    for at, field, tool in form.get("changes", ()):
+        if tool["name"] in left[field]:
+            left[field].remove(tool["name"])
+            parts.append((at, {_WORDS[field]: {"tool": tool}}))
+    end = len(message.content)
+    more = [(word, name) for field, word in _WORDS.items() for name in left[field]]
+    return [*parts, *[(end, {word: {"tool": {"name": name}}}) for word, name in more]]
+
+
+# -- cache points ---------------------------------------------------------------------------------
+
+
+def with_cache(value: Any, point: Wire) -> Any:
+    """The block or tool with the cache point that follows it."""
+    mine = dict(mine_of(NAME, value.raw))
+    if value.cache is not None:
+        mine[POINTS] = [*mine.get(POINTS, ()), point]
+        return value.replace(raw={**(value.raw or {}), NAME: mine})
+    ttl = point.get("ttl")
+    if point == {"type": "default"} or (
+        point == {"type": "default", "ttl": ttl} and type(ttl) is str and ttl in TTLS
+    ):
+        return value.replace(cache=Cache(ttl))
+    mine["$cachePoint"] = {k: v for k, v in point.items() if k != "ttl" or type(ttl) is not str}
+    cache = Cache(ttl if type(ttl) is str else None)
+    return value.replace(cache=cache, raw={**(value.raw or {}), NAME: mine})
+
+
+def put_cache(out: list[Wire], value: Any, recorder: LossRecorder) -> None:
+    """The cache points that follow a block or tool."""
+    mine = mine_of(NAME, value.raw)
+    ttl, own = value.cache.ttl, mine.get("$cachePoint")
+    point: Wire = dict(own) if type(own) is dict else {"type": "default"}
+    if ttl is not None:
+        if ttl not in TTLS and own is None:
+            recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
+            ttl = LONGEST_TTL
+        point["ttl"] = ttl
+    out.append({"cachePoint": point})
+    out += points_in(mine)
+
+
+def points_in(mine: Wire) -> list[Wire]:
+    """The further cache points of a `raw`: behind a block, or before the first one."""
+    return [{"cachePoint": point} for point in mine.get(POINTS, ())]

@@ -2,100 +2,94 @@
 
 from __future__ import annotations
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.bedrock.shape import form_of, put_back, spare
-from interlingua.dialects.bedrock.tables import COUNTS, NAME, SAID_USAGE, TWINS
-from interlingua.dialects.shape import ShapeError, may_take
-from interlingua.model.metadata import Diagnostic, Usage
+from interlingua.dialects.bedrock.tables import COUNTS, NAME, TWINS
+from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.fields import Field, Table
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import CONTRADICTS
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.metadata import Usage
 
-_NEEDED = ("inputTokens", "outputTokens")
 NO_USAGE: Wire = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
-def read_usage(wire: Wire, fields: Wire, spelled: Wire) -> None:
+def _count(key: str, attr: str) -> Field:
+    """A negative count is none, and keeps its spelling."""
+    return Field(
+        key,
+        (attr,),
+        lambda given: {attr: max(want(given, int), 0)},
+        lambda usage, _: getattr(usage, attr),
+        fill=(lambda _: 0) if key in NO_USAGE else None,
+        kind=int,
+        fits=lambda number: number >= 0,
+    )
+
+
+USAGE = Table(Usage, *[_count(*names) for names in COUNTS.items()], beside=("totalTokens",))
+
+
+def read_usage(wire: Wire, fields: Wire, kept: Kept) -> None:
     """Put the usage, and what is odd about it, into the fields of a message's metadata."""
-    given = may_take(wire, "usage", dict, spelled)
+    given = wire.get("usage")
     if given is None:
+        if "usage" in wire:
+            kept.spell("usage", None)
         return
     try:
-        usage = _usage_of(given)
-    except ShapeError as odd:
-        raise odd.inside(".usage") from None
-    fields["usage"] = usage
-    if "wire" in form_of(usage.raw):
-        fields["diagnostics"] = (Diagnostic("usage_contradicts"),)
+        usage = fields["usage"] = _usage_of(want(given, dict))
+    except ShapeError as error:
+        raise error.inside(".usage") from None
+    if usage.raw is not None and "as" in form_in(usage.raw[NAME]):
+        fields["diagnostics"] = (CONTRADICTS,)
 
 
 def _usage_of(given: Wire) -> Usage:
     if len(given) == 3 and all(type(given.get(key)) is int for key in NO_USAGE):
         fresh, made, total = (given[key] for key in NO_USAGE)
-        if fresh + made == total and fresh >= 0 and made >= 0:  # the hot path
+        if fresh + made == total and fresh >= 0 and made >= 0:  # what there nearly always is
             return Usage(fresh, made)
-    form: Wire = {}
-    spelled: Wire = {}
-    known = {"totalTokens", *COUNTS}
-    counts: dict[str, int] = {}
-    for key, name in COUNTS.items():
-        if (number := may_take(given, key, int, spelled)) is not None:
-            counts[name] = number
-        elif key in _NEEDED and key not in given:
-            form.setdefault("absent", []).append(key)
-    _read_twins(given, counts, known, form)
-    total = may_take(given, "totalTokens", int, spelled)
-    if any(number < 0 for number in counts.values()):
-        return _usage(counts, Usage(raw={NAME: {"$form": {"wire": given}}}))
+    return _read_usage(given)
+
+
+def _read_usage(given: Wire) -> Usage:
+    kept = Kept()
+    attrs = USAGE.read(_without_twins(given, kept), kept)
+    total = given.get("totalTokens")
     if total is None:
-        form.setdefault("absent", []).append("totalTokens")
-    elif total != sum(counts.values()):
-        form["more"] = total - sum(counts.values())
-    return _usage(counts, Usage(raw=spare(given, known, spelled, form)))
+        kept.spell("totalTokens", None) if "totalTokens" in given else kept.miss("totalTokens")
+    elif more := want(total, int, ".totalTokens") - sum(attrs.values()):
+        kept.form["more"] = more  # than the counts add up to, whatever they become
+    return Usage(**attrs, raw=kept.raw(NAME))
 
 
-def _usage(counts: dict[str, int], usage: Usage) -> Usage:
-    return usage.replace(**{name: max(number, 0) for name, number in counts.items()})
-
-
-def _read_twins(given: Wire, counts: dict[str, int], known: set[str], form: Wire) -> None:
-    """Counts that the service says twice; one that differs from its twin stays what it is."""
+def _without_twins(given: Wire, kept: Kept) -> Wire:
+    """The counts, each said once; one that differs from its twin stays what it is."""
+    counts = dict(given)
     for twin, key in TWINS.items():
         number = given.get(twin)
         if type(number) is not int:
             continue
         if key not in given:
-            counts[COUNTS[key]] = number
-            form.setdefault("instead", []).append(twin)
-            known.add(twin)
-        elif number == counts.get(COUNTS[key]):
-            form.setdefault("twice", []).append(twin)
-            known.add(twin)
+            counts[key] = counts.pop(twin)
+            kept.form.setdefault("named", {})[key] = twin
+        elif number == given[key]:
+            del counts[twin]
+            kept.form.setdefault("twice", []).append(twin)
+    return counts
 
 
-def write_usage(usage: Usage, scribe: Scribe) -> Wire:
-    scribe.unsaid(usage, SAID_USAGE)
-    form = form_of(usage.raw)
-    own = form.get("wire")
-    if type(own) is dict and _usage_of(own) == usage:
-        return own
-    missing = {*form.get("absent", ()), *form.get("spelled", ())}
+def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, usage.raw)
+    form = form_in(mine)
     out: Wire = {}
-    total = form.get("more", 0)
-    for key, name in COUNTS.items():
-        number = getattr(usage, name)
-        if number is not None:
-            total += number
-            out[key] = number
-        elif key in _NEEDED and key not in missing:
-            out[key] = 0
-    if "totalTokens" not in missing:
-        out["totalTokens"] = total
-    _put_twins(out, form)
-    return out if usage.raw is None else put_back(out, usage, scribe, usage.raw)
-
-
-def _put_twins(out: Wire, form: Wire) -> None:
+    USAGE.write(usage, out, mine, recorder)
+    if not did_without(mine, "totalTokens"):
+        counts = [getattr(usage, attr) or 0 for attr in COUNTS.values()]
+        out["totalTokens"] = sum(counts) + form.get("more", 0)
     for twin in form.get("twice", ()):
         if TWINS[twin] in out:
             out[twin] = out[TWINS[twin]]
-    for twin in form.get("instead", ()):
-        if TWINS[twin] in out:
-            out[twin] = out.pop(TWINS[twin])
+    return put_back(out, usage, recorder)

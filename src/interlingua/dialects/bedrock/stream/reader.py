@@ -14,10 +14,9 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.bedrock.cited import read_citation
-from interlingua.dialects.bedrock.failure import read_error
-from interlingua.dialects.bedrock.parts import READERS, read_part
-from interlingua.dialects.bedrock.response import read_response, read_word
+from interlingua.dialects.bedrock.errors import read_error
+from interlingua.dialects.bedrock.messages import read_part
+from interlingua.dialects.bedrock.response import read_answer
 from interlingua.dialects.bedrock.tables import (
     BEGIN,
     DELTA,
@@ -29,9 +28,12 @@ from interlingua.dialects.bedrock.tables import (
     NAME,
     START,
     STOP,
+    STOP_REASONS,
 )
+from interlingua.dialects.bedrock.text import read_citation
 from interlingua.dialects.bedrock.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, take, want
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import (
     BROKEN_OFF,
     failed,
@@ -152,7 +154,7 @@ class _Part:
             return TextBlock("".join(self.pieces)), None
         wire = self._whole()
         try:
-            return read_part(wire, READERS), None
+            return read_part(wire), None
         except ShapeError:  # such as an image that could not be made
             return UnknownBlock({NAME: wire}), None
 
@@ -228,7 +230,7 @@ class _Answer:
     def response(self) -> Response:
         """What reading the whole answer gives."""
         output = {"message": {"role": "assistant", **self.message, "content": []}}
-        response = read_response({"output": output, **self.wire})
+        response = read_answer({"output": output, **self.wire})
         message, told = response.message, response.message.metadata
         content = tuple([block for _, block in sorted(self._blocks.items())])
         if self._found:
@@ -325,11 +327,11 @@ class StreamReader:
         events += answer.end_all()
         self._stopped = True
         answer.say(wire)
-        return events if word is None else [*events, Stop(read_word(word), word)]
+        return events if word is None else [*events, Stop(STOP_REASONS.read(word), word)]
 
     def _metadata(self, wire: Wire) -> list[Event]:
         fields: Wire = {}
-        read_usage(wire, fields, {})
+        read_usage(wire, fields, Kept())
         answer, events = self._begun()
         answer.say(wire)
         if "usage" in fields:
@@ -427,7 +429,7 @@ class StreamReader:
         return events
 
     def _redacted(self, at: int, blob: str) -> list[Event]:
-        block: Any = read_part({"reasoningContent": {"redactedContent": blob}}, READERS)
+        block: Any = read_part({"reasoningContent": {"redactedContent": blob}})
         part, events = self._fitting(at, block)
         part.blobs.append(blob)
         return events or [BlockDelta(part.index, "data", block.data)]
@@ -501,9 +503,9 @@ def _first_state(given: Wire) -> Block:
     if len(given) == 1:
         ((key, inner),) = given.items()
         if key == "toolUse" and type(inner) is dict:
-            return read_part({key: {"input": {}, **inner}}, READERS)
+            return read_part({key: {"input": {}, **inner}})
         if key == "toolResult" and type(inner) is dict:
-            return read_part({key: {**inner, "content": []}}, READERS)
+            return read_part({key: {**inner, "content": []}})
         if key == "image" and type(inner) is dict:
-            return read_part({key: {**inner, "source": {"bytes": ""}}}, READERS)
+            return read_part({key: {**inner, "source": {"bytes": ""}}})
     return UnknownBlock({NAME: given})

@@ -6,10 +6,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.bedrock.cited import write_citation
-from interlingua.dialects.bedrock.content import write_parts
-from interlingua.dialects.bedrock.failure import write_exception
-from interlingua.dialects.bedrock.parts import WRITERS
+from interlingua.dialects.bedrock.errors import write_exception
+from interlingua.dialects.bedrock.messages import write_part, write_parts
 from interlingua.dialects.bedrock.response import write_response
 from interlingua.dialects.bedrock.tables import (
     BEGIN,
@@ -21,6 +19,7 @@ from interlingua.dialects.bedrock.tables import (
     START,
     STOP,
 )
+from interlingua.dialects.bedrock.text import write_citation
 from interlingua.dialects.bedrock.usage import NO_USAGE
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.fields import QUIET
@@ -244,7 +243,7 @@ def _spell(name: str, wire: Wire) -> Frame:
 
 def _part_of(block: Block) -> Wire | None:
     """The block as a whole answer has it; None where it has no place."""
-    return WRITERS[type(block)](block, QUIET, True)
+    return write_part(block, QUIET, True)
 
 
 # -- what a stream has no place for although a whole answer has -----------------------------------
