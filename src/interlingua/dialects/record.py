@@ -190,6 +190,12 @@ class Dialect:
         return count
 
     @cached_property
+    def signs(self) -> Any:
+        """The module by whose `SIGNS` and `BODIES` it is recognised (`dialects.signs`)."""
+        name = f"{self._folder}.signs"
+        return None if find_spec(name) is None else import_module(name)
+
+    @cached_property
     def front(self) -> Front | None:
         """What a gateway needs to serve it; None where it cannot be served."""
         name = f"{self._folder}.front"

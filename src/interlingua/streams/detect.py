@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from interlingua.dialects.registry import dialect, dialects
 from interlingua.errors import DetectError, ReadError
 from interlingua.streams import ndjson, sse
 
 ENOUGH = 1024 * 1024
 """So many bytes without a frame that tells are no stream that we know."""
 
-_ANTHROPIC = ("message_", "content_block_", "ping")
+_NOTHING: tuple[bytes, ...] = ()
 
 
 def detect_stream(data: bytes) -> str | None:
@@ -20,10 +22,9 @@ def detect_stream(data: bytes) -> str | None:
     start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
     if not start:
         return None
-    if data[:1] == b"\0":
-        return "bedrock"  # the length of a message in AWS's framing
-    if start[:1] == b"[":
-        return "gemini"
+    for name, signs in _signs():
+        if start.startswith(getattr(signs, "STARTS", _NOTHING)):
+            return name
     decoder = ndjson.Decoder() if start[:1] == b"{" else sse.Decoder()
     try:
         frames = decoder.feed(data)
@@ -31,11 +32,11 @@ def detect_stream(data: bytes) -> str | None:
         raise DetectError(f"no stream that we know: {odd}") from None
     for frame in frames:
         try:
-            name = _dialect_of(msgspec.json.decode(frame.data))
+            found = _dialect_of(msgspec.json.decode(frame.data))
         except (msgspec.DecodeError, RecursionError):
             continue
-        if name is not None:
-            return name
+        if found is not None:
+            return found
     if len(data) > ENOUGH:
         raise DetectError("no frame of this stream tells its dialect")
     return None
@@ -44,16 +45,13 @@ def detect_stream(data: bytes) -> str | None:
 def _dialect_of(wire: Any) -> str | None:
     if not isinstance(wire, dict):
         return None
-    kind = wire.get("type")
-    if isinstance(kind, str):
-        if kind.startswith("response."):
-            return "openai-responses"
-        if kind.startswith(_ANTHROPIC):
-            return "anthropic"
-    if "candidates" in wire or "promptFeedback" in wire or "usageMetadata" in wire:
-        return "gemini"
-    if "choices" in wire:
-        return "openrouter" if isinstance(wire.get("provider"), str) else "openai-chat"
-    if "done" in wire and ("message" in wire or "model" in wire):
-        return "ollama"
+    for name, signs in _signs():
+        is_frame = getattr(signs, "is_frame", None)
+        if is_frame is not None and is_frame(wire):
+            return name
     return None
+
+
+def _signs() -> Iterator[tuple[str, Any]]:
+    for name in dialects():
+        yield name, dialect(name).signs

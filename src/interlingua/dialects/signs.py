@@ -1,0 +1,125 @@
+"""By what a dialect's JSON is recognised: what the dialects' own lists of signs are made of.
+
+Each dialect has a module `signs` with `SIGNS`, `BODIES` and, for its streams, `is_frame` or
+`STARTS`, by which a frame or the first bytes tell them. A sign of weight 5 or more is proof enough
+by itself; signs of lesser weight add up. No sign speaks for JSON that has no conversation where the
+dialect has it: `BODIES` says where that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from interlingua.dialects.registry import Kind
+
+Wire = dict[str, Any]
+Holds = Callable[[Wire], bool]
+
+
+class Sign(NamedTuple):
+    kind: Kind
+    weight: int
+    says: str
+    """The evidence in words."""
+    holds: Holds
+
+
+def has_key(*keys: str) -> Holds:
+    return lambda data: any(key in data for key in keys)
+
+
+def is_word(key: str, *values: Any) -> Holds:
+    return lambda data: isinstance(data.get(key), (str, bool)) and data[key] in values
+
+
+def of_type(key: str, kind: type) -> Holds:
+    return lambda data: isinstance(data.get(key), kind)
+
+
+def messages_of(data: Wire) -> list[Wire]:
+    messages = data.get("messages")
+    if not isinstance(messages, list):
+        return []
+    return [message for message in messages if isinstance(message, dict)]
+
+
+def parts_of(data: Wire) -> Iterator[Wire]:
+    for message in messages_of(data):
+        content = message.get("content")
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, dict):
+                yield part
+
+
+def with_roles(data: Wire) -> bool:
+    messages = messages_of(data)
+    return bool(messages) and all("role" in message for message in messages)
+
+
+def part_types(*types: str) -> Holds:
+    return lambda data: any(
+        isinstance(part.get("type"), str) and part["type"] in types for part in parts_of(data)
+    )
+
+
+def message_keys(*keys: str) -> Holds:
+    return lambda data: any(key in message for message in messages_of(data) for key in keys)
+
+
+def tool_keys(*keys: str) -> Holds:
+    def holds(data: Wire) -> bool:
+        tools = data.get("tools")
+        return isinstance(tools, list) and any(
+            isinstance(tool, dict) and key in tool for tool in tools for key in keys
+        )
+
+    return holds
+
+
+def call_arguments(kind: type) -> Holds:
+    def holds(data: Wire) -> bool:
+        messages = [*messages_of(data), data.get("message")]
+        for message in messages:
+            calls = message.get("tool_calls") if isinstance(message, dict) else None
+            for call in calls if isinstance(calls, list) else []:
+                function = call.get("function") if isinstance(call, dict) else None
+                if isinstance(function, dict) and isinstance(function.get("arguments"), kind):
+                    return True
+        return False
+
+    return holds
+
+
+def error_has(*keys: str) -> Holds:
+    return lambda data: (
+        isinstance(data.get("error"), dict)
+        and data.get("type") != "error"
+        and all(key in data["error"] for key in keys)
+    )
+
+
+def all_have(items: Any, *keys: str) -> bool:
+    """A list of objects each of which has one of these keys."""
+    return isinstance(items, list) and all(
+        isinstance(item, dict) and any(key in item for key in keys) for item in items
+    )
+
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
+
+
+def messages_there(data: Wire) -> bool:
+    """Messages with roles, one of which is somebody's in a conversation."""
+    messages = data.get("messages")
+    return all_have(messages, "role") and (
+        not messages or any(word(each["role"]) in ROLES for each in messages_of(data))
+    )
+
+
+def word(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def choices_there(data: Wire) -> bool:
+    choices = ("message", "messages", "delta", "finish_reason", "text")
+    return "error" in data or all_have(data.get("choices"), *choices)
