@@ -112,8 +112,8 @@ def test_losses_are_a_column_and_counted_by_kind(chat: Path, tmp_path: Path) -> 
     assert json.loads(rows[3]["wire"]) == told.wire
     assert [loss["reason"] for loss in rows[3]["losses"]] == [x.reason for x in told.report]
     assert summary.losses["dropped"] == 40  # the seed
-    assert summary.reasons[0][2] == 40
-    assert sum(count for _, _, count in summary.reasons) == sum(summary.losses.values())
+    assert next(iter(summary.tally.values())) == 40
+    assert sum(summary.tally.values()) == sum(summary.losses.values())
 
 
 def test_bad_rows_have_a_file_of_their_own_with_line_and_reason(tmp_path: Path) -> None:
@@ -265,12 +265,17 @@ def test_parts_of_another_run_are_refused_unless_it_starts_again(
     assert [wire for path in made if path.name[0] != "_" for wire in wires(path)] == expected(5)
 
 
-def test_a_file_that_is_there_is_not_overwritten(chat: Path, tmp_path: Path) -> None:
-    (tmp_path / "out.jsonl").write_text("mine")
-    with pytest.raises(bulk.BulkError, match="there already"):
-        convert_files([chat], tmp_path / "out.jsonl", TO_ANTHROPIC)
-    convert_files([chat], tmp_path / "out.jsonl", TO_ANTHROPIC, restart=True)
-    assert wires(tmp_path / "out.jsonl") == expected()
+def test_a_file_that_is_there_is_replaced_when_all_is_done(chat: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.write_text("earlier")
+    (tmp_path / "broken.parquet").write_text("no table")
+    with pytest.raises(il.ReadError):
+        convert_files([chat, tmp_path / "broken.parquet"], output, TO_ANTHROPIC, jobs=1)
+    assert output.read_text() == "earlier"
+    convert_files([chat], output, TO_ANTHROPIC, restart=True)
+    assert wires(output) == expected()
+    with pytest.raises(bulk.BulkError, match="no file"):
+        convert_files([output], output, TO_ANTHROPIC)
 
 
 def test_what_is_not_there_or_cannot_be_unpacked_is_said(

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from interlingua.bulk import tally
 from interlingua.bulk.files import PARQUET, Part, suffix_of
 from interlingua.bulk.rows import Converted, Row
+from interlingua.bulk.tally import Tally
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Loss
 from interlingua.packed import packed
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from interlingua.models.profile import Profile
 
 CANONICAL = "canonical"
-REASONS = 1000
-"""Different reasons for losses that are told apart; more of them are counted by kind alone."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -55,64 +55,61 @@ class Done(msgspec.Struct, frozen=True):
     bad: list[Bad] = []
     losses: dict[str, int] = {}
     """By kind."""
-    reasons: list[tuple[str, str, int]] = []
-    """Kind, reason, and how often."""
+    tally: Tally = {}
+    """Each loss, and how often it occurred."""
 
 
-class _Tally:
+class _Count:
     """What is counted while rows go by."""
 
     def __init__(self) -> None:
         self.rows = self.lines = 0
         self.bad: list[Bad] = []
-        self.losses: Counter[tuple[str, str]] = Counter()
+        self.losses: Counter[str] = Counter()
+        self.tally: Tally = {}
 
     def flaw(self, problem: str, row: Any) -> None:
         self.bad.append(Bad(self.lines, problem, row))
 
-    def lost(self, losses: Iterable[Loss]) -> None:
-        for loss in losses:
-            self.losses[loss.kind, loss.reason] += 1
+    def lost(self, losses: list[Loss]) -> None:
+        self.losses.update([loss.kind for loss in losses])
+        tally.add(self.tally, losses)
 
     def done(self) -> Done:
-        kinds: Counter[str] = Counter()
-        for (kind, _), count in self.losses.items():
-            kinds[kind] += count
-        common = [(kind, why, n) for (kind, why), n in self.losses.most_common(REASONS)]
-        return Done(self.rows, self.lines, self.bad, dict(kinds), common)
+        return Done(self.rows, self.lines, self.bad, dict(self.losses), self.tally)
 
 
 def convert_part(part: Part, job: Job, path: Path) -> Done:
     """Convert a part into a file. The file is there whole, or not at all."""
-    tally = _Tally()
+    count = _Count()
     made = path.with_name(f".{path.name}.making")
     with few_collections():
         if suffix_of(path) == PARQUET:
-            _write_table(part, job, made, tally)
+            _write_table(part, job, made, count)
         else:
-            _write_lines(part, job, made, tally)
+            _write_lines(part, job, made, count)
     made.replace(path)
-    return tally.done()
+    return count.done()
 
 
-def _write_lines(part: Part, job: Job, path: Path, tally: _Tally) -> None:
+def _write_lines(part: Part, job: Job, path: Path, count: _Count) -> None:
     out = BytesIO()
-    for done in _converted(part, job, tally):
+    for done in _converted(part, job, count):
         out.write(done.wire)
         out.write(b"\n")
     name = path.name.removesuffix(".making")
     path.write_bytes(packed(out.getvalue(), name) if out.tell() else b"")
 
 
-def _write_table(part: Part, job: Job, path: Path, tally: _Tally) -> None:
+def _write_table(part: Part, job: Job, path: Path, count: _Count) -> None:
     from interlingua import arrow
     from interlingua.bulk import tables
 
     if job.target == CANONICAL:
-        values = _values(part, job, tally)
+        values = _values(part, job, count)
         tables.write(path, arrow.SCHEMA, arrow.to_batches(values, trusted=True))
     else:
-        tables.write(path, tables.WIRE, _wire_batches(_converted(part, job, tally)))
+        tables.write(path, tables.WIRE, _wire_batches(_converted(part, job, count)))
 
 
 def _wire_batches(rows: Iterable[Converted]) -> Iterator[Any]:
@@ -131,20 +128,20 @@ def _wire_batches(rows: Iterable[Converted]) -> Iterator[Any]:
 # Rows
 
 
-def _rows(part: Part, tally: _Tally) -> Iterator[Row]:
+def _rows(part: Part, count: _Count) -> Iterator[Row]:
     """The rows of a part, each counted."""
     if suffix_of(part.path) == PARQUET:
         from interlingua.bulk.tables import rows_of
 
         for row in rows_of(part.path, part.number):
-            tally.lines += 1
-            tally.rows += 1
+            count.lines += 1
+            count.rows += 1
             yield row
         return
     for line in BytesIO(_data(part)):
-        tally.lines += 1
+        count.lines += 1
         if not line.isspace():
-            tally.rows += 1
+            count.rows += 1
             yield Row(wire=line)
 
 
@@ -156,24 +153,24 @@ def _data(part: Part) -> bytes:
         return file.read(part.size)
 
 
-def _values(part: Part, job: Job, tally: _Tally) -> Iterator[Any]:
+def _values(part: Part, job: Job, count: _Count) -> Iterator[Any]:
     """Rows as canonical values."""
-    for row in _rows(part, tally):
+    for row in _rows(part, count):
         try:
             yield _value(row, job)[0]
         except InterlinguaError as odd:
-            tally.flaw(str(odd), _text(row.wire))
+            count.flaw(str(odd), _text(row.wire))
 
 
-def _converted(part: Part, job: Job, tally: _Tally) -> Iterator[Converted]:
+def _converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
     """Rows as bodies of the target."""
-    for row in _rows(part, tally):
+    for row in _rows(part, count):
         try:
             done = _convert(row, job)
         except InterlinguaError as odd:
-            tally.flaw(str(odd), _text(row.wire))
+            count.flaw(str(odd), _text(row.wire))
         else:
-            tally.lost(done.losses)
+            count.lost(done.losses)
             yield done
 
 

@@ -40,17 +40,25 @@ def stem_of(path: Path) -> str:
     return path.name[: len(path.name) - len(suffix_of(path) or path.suffix)]
 
 
-def found(names: Iterable[str], aside: Path) -> list[Path]:
-    """The files that are meant by files, folders and patterns, each once, in order; none that lies
-    in the folder `aside`, where the output goes."""
+def found(names: Iterable[str | os.PathLike[str]], output: Path) -> list[Path]:
+    """The files that are meant by files, folders and patterns, each once, in order; none that is
+    the output, or was made for it."""
     files: dict[Path, None] = {}
-    outside = aside.resolve()
-    for name in names:
-        these = [each for each in _found(name) if not each.resolve().is_relative_to(outside)]
+    for name in [os.fspath(name) for name in names]:
+        these = [each for each in _found(name) if not _is_made(each, output)]
         if not these:
             raise BulkError(f"{name}: no file of {', '.join(SUFFIXES)} is there")
         files.update(dict.fromkeys(these))
     return list(files)
+
+
+def _is_made(path: Path, output: Path) -> bool:
+    """Whether a file is the output or lies in it, or in the folder of its parts, or has its name
+    and more."""
+    path, output = path.resolve(), output.resolve()
+    beside = path.parent == output.parent and path.name.startswith(f"{output.name}.")
+    inside = (output, output.with_name(f"{output.name}.parts"))
+    return beside or any(path.is_relative_to(folder) for folder in inside)
 
 
 def _found(name: str) -> Iterator[Path]:

@@ -16,15 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from interlingua import packed
-from interlingua.bulk.convert import REASONS, Done, Job, convert_part
-from interlingua.bulk.errors import BulkError
+from interlingua.bulk import tally
+from interlingua.bulk.convert import Done, Job, convert_part
 from interlingua.bulk.files import PARQUET, PART, Part, found, parts_of, stem_of, suffix_of
 from interlingua.bulk.ledger import FOLDER, Ledger, plan_of
+from interlingua.bulk.tally import Tally
 
 AHEAD = 2
 """Parts for each core that are under way at a time."""
-SHOWN = 20
-"""Reasons in a summary, the most frequent ones."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -36,8 +35,8 @@ class Summary(msgspec.Struct, frozen=True):
     bad: int
     losses: dict[str, int] = {}
     """By kind."""
-    reasons: list[tuple[str, str, int]] = []
-    """Kind, reason and how often, the most frequent first."""
+    tally: Tally = {}
+    """Each loss and how often it occurred, the most frequent first."""
     bad_file: str | None = None
 
 
@@ -64,11 +63,12 @@ def convert_files(
     progress: Callable[[int], None] = lambda size: None,
 ) -> Summary:
     """Convert all rows of files, folders and patterns. `output` is one file (`.parquet`, `.jsonl`,
-    `.jsonl.gz`, `.jsonl.zst`), or a folder of parts with names that end in `suffix`.
+    `.jsonl.gz`, `.jsonl.zst`), which takes the place of one that is there when all is done, or a
+    folder of parts with names that end in `suffix`.
 
     A run that was killed goes on when it is started again in the same way. Rows that cannot be read
     are in the file `bad`, with their line and the reason."""
-    files = found([os.fspath(name) for name in inputs], aside=Path(output))
+    files = found(inputs, Path(output))
     target = _target(Path(output), suffix or _common(files), bad, restart)
     for name in (target.suffix, *map(str, files)):
         packed.require(name)
@@ -98,8 +98,6 @@ def _target(
     parts = output.with_name(f"{output.name}.parts")
     if restart and parts.exists():
         shutil.rmtree(parts)
-    elif output.exists() and not parts.exists() and not restart:
-        raise BulkError(f"{output} is there already and is not overwritten; --restart does so")
     beside = output.with_name(f"{output.name}.bad.jsonl")
     return _Target(output, parts, ending, True, Path(bad or beside))
 
@@ -221,16 +219,15 @@ def _end_with_parent() -> None:
 def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) -> Summary:
     """Count everything, put bad rows into their file, and parts into one where that is wanted."""
     losses: Counter[str] = Counter()
-    reasons: Counter[tuple[str, str]] = Counter()
+    told: Tally = {}
     rows = 0
     with _Aside(target.bad) as aside:
         for named, done in ((each, ledger.done(each.name)) for each in parts):
             rows += done.rows
             aside.take(named.part.path, done)
             losses.update(done.losses)
-            for kind, reason, count in done.reasons:
-                if (kind, reason) in reasons or len(reasons) < REASONS:
-                    reasons[kind, reason] += count
+            for loss, times in done.tally.items():
+                tally.count(told, loss, times)
     if target.joined:
         files = [target.parts / f"{each.name}{target.suffix}" for each in parts]
         _join(files, target, job)
@@ -240,7 +237,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
         converted=rows - aside.count,
         bad=aside.count,
         losses=dict(losses.most_common()),
-        reasons=[(kind, why, n) for (kind, why), n in reasons.most_common(SHOWN)],
+        tally=dict(Counter(told).most_common()),
         bad_file=str(target.bad) if aside.count else None,
     )
 

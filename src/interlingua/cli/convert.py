@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -32,13 +33,15 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
     "convert",
     help="Say a conversation of one format in another.",
     epilog="A request, a response, a recorded stream, JSON Lines, messages alone, batches; gzip or"
-    " not. What could not be said is told on standard error. Exit 0; 1 for what cannot be read, and"
-    " streams that were cut; 2 for wrong usage; 3 for losses with --strict.",
+    " not. Several files, folders, patterns, and .parquet are converted row by row; a run that was"
+    " killed goes on when it is started again. What could not be said is told on standard error."
+    " Exit 0; 1 for what cannot be read, and streams that were cut; 2 for wrong usage; 3 for losses"
+    " with --strict.",
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True), default="-")
+@click.argument("files", nargs=-1, type=click.Path(allow_dash=True), metavar="[FILE]...")
 @click.option("-f", "--from", "source", default="auto", help="The format it is in; else found out.")
 @click.option("-t", "--to", "target", required=True, help="The format to say it in.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file to write it to.")
+@click.option("-o", "--output", type=click.Path(), help="A file, or of many a folder, to write to.")
 @click.option(
     "--kind",
     type=click.Choice(["request", "response", "stream"]),
@@ -53,7 +56,15 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
 @click.option(
     "--envelope", is_flag=True, help='Lines of {"ok", "wire", "losses", "error"}, also for flaws.'
 )
-@click.option("--jobs", type=click.IntRange(1), help="Cores to use for lines.")
+@click.option("--jobs", type=click.IntRange(1), help="Cores to use for lines and rows.")
+@click.option(
+    "--as",
+    "parts",
+    type=click.Choice(["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]),
+    help="What the files of a folder are; else as the first that is read.",
+)
+@click.option("--bad", type=click.Path(dir_okay=False), help="A file for rows that are unreadable.")
+@click.option("--restart", is_flag=True, help="Do not go on with a run that was broken off.")
 @click.option("--pretty/--compact", default=None, help="Indented or not; indented on a terminal.")
 @click.option(
     "--list-formats",
@@ -63,13 +74,50 @@ def _list_formats(context: click.Context, option: click.Parameter, wanted: bool)
     callback=_list_formats,
     help="All formats, and exit.",
 )
-def command(file: str, output: str | None, **options: Any) -> None:
+def command(
+    files: tuple[str, ...],
+    output: str | None,
+    parts: str | None,
+    bad: str | None,
+    restart: bool,
+    **options: Any,
+) -> None:
     wish = Wish(**options)
     formats.required(wish.source, "--from")
     formats.required(wish.target, "--to")
-    with opened(file) as given, written(output) as put:
+    files = files or ("-",)
+    if _are_rows(files, output, wish):
+        from interlingua.cli import convert_files
+
+        sys.exit(convert_files.convert(files, output, wish, parts, bad, restart))
+    ONE.convert(files[0], None, click.get_current_context())
+    with opened(files[0]) as given, written(output) as put:
         code = _convert(given, put, wish)
     sys.exit(code)
+
+
+ONE = click.Path(exists=True, dir_okay=False, allow_dash=True)
+
+
+def _are_rows(files: tuple[str, ...], output: str | None, wish: Wish) -> bool:
+    """Whether these are files of rows; all else is one conversation, lines of them, or a stream."""
+    if wish.kind == "stream" and len(files) == 1:
+        return False
+    names = [*files, output or ""]
+    if len(files) > 1 or any(name.endswith(".parquet") or _is_many(name) for name in names):
+        return True
+    told = wish.envelope or wish.report_file is not None or files[0] == output
+    return not told and all(name.endswith(ROWS) for name in names)
+
+
+ROWS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")
+
+
+def _is_many(name: str) -> bool:
+    """A folder, there or not yet, or a pattern."""
+    if os.path.exists(name):
+        return os.path.isdir(name)
+    return name.endswith(os.sep) or any(mark in name for mark in "*?[")
 
 
 def _convert(given: Input, put: Put, wish: Wish) -> int:

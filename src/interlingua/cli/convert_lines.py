@@ -12,7 +12,8 @@ from typing import IO
 import click
 import msgspec
 
-from interlingua.cli import formats, tally
+from interlingua.bulk import tally
+from interlingua.cli import formats
 from interlingua.cli.conversion import Wish
 from interlingua.cli.inputs import BOM, Input
 from interlingua.cli.lines import Done, Job, convert_lines
@@ -50,7 +51,7 @@ def _run(
     total = path.stat().st_size if path is not None else None
     failed = losses = count = 0
     kinds: tally.Tally = {}
-    with _reported(wish.report_file) as report, _progress(total) as bar:
+    with _reported(wish.report_file) as report, progress(total) as bar:
         for done in convert_lines(file, job, wish.jobs, None if path is None else str(path)):
             put(done.output)
             report(done)
@@ -85,7 +86,7 @@ def _reported(file: str | None) -> Iterator[Callable[[Done], None]]:
 
 
 @contextmanager
-def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal that shows nothing else, silence elsewhere."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda size: None

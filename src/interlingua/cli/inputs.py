@@ -60,7 +60,7 @@ PACKINGS = (
     Packing("ZIP", b"PK\x03\x04", advice="unpack it first: unzip -p FILE | interlingua …"),
     Packing("UTF-16", b"\xff\xfe", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
     Packing("UTF-16", b"\xfe\xff", advice="make it UTF-8 first: iconv -f utf-16 -t utf-8 FILE"),
-    Packing("Parquet", b"PAR1", advice="write its rows as JSON Lines first"),
+    Packing("Parquet", b"PAR1", advice="name the file and say where its rows go with -o"),
     Packing("SQLite", b"SQLite format 3\0", advice="`interlingua transcripts` reads some of them"),
     Packing("PDF", b"%PDF-"),
     Packing("PNG", b"\x89PNG"),

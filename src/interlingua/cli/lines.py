@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from interlingua.cli.tally import Tally, add
+from interlingua.bulk.tally import Tally, add
 from interlingua.errors import InterlinguaError, ReadError
 
 if TYPE_CHECKING:

@@ -1,0 +1,67 @@
+"""`interlingua convert` of many files: what the command hands over, and what it tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from interlingua import arrow, packed
+from tests.bulk.test_bulk import chat, expected, lines, wires
+from tests.cli.running import run
+
+__all__ = ["chat"]
+
+
+def test_lines_become_a_table_and_lines_again(chat: Path, tmp_path: Path) -> None:
+    table, out = tmp_path / "talks.parquet", tmp_path / "talks.jsonl.zst"
+    done = run("convert", chat, "-f", "openai-chat", "-t", "canonical", "-o", table, "--jobs", "1")
+    assert done.exit_code == 0, done.stderr
+    assert "40 rows, 0 not readable, 0 losses" in done.stderr
+    assert len(list(arrow.from_batches(pq.read_table(table)))) == 40
+    done = run("convert", table, "-t", "anthropic", "-o", out, "--jobs", "1")
+    assert done.exit_code == 0, done.stderr
+    assert [wire["messages"] for wire in wires(out)] == [wire["messages"] for wire in expected()]
+
+
+def test_losses_are_told_by_kind_and_bad_rows_by_their_file(tmp_path: Path) -> None:
+    path, report = tmp_path / "chat.jsonl", tmp_path / "report.json"
+    path.write_bytes(lines(3) + b"{broken\n")
+    arguments = ("-f", "openai-chat", "-t", "anthropic", "--jobs", "1", "--report", report)
+    done = run("convert", path, *arguments, "-o", tmp_path / "o.parquet")
+    assert done.exit_code == 1
+    assert "4 rows, 1 not readable, 3 losses" in done.stderr
+    assert "dropped: 3" in done.stderr
+    assert "3 x warning: dropped at $.options.seed" in done.stderr
+    assert str(tmp_path / "o.parquet.bad.jsonl") in done.stderr
+    told = json.loads(report.read_bytes())
+    assert (told["rows"], told["bad"], told["losses"]) == (4, 1, {"dropped": 3})
+
+
+def test_folders_go_to_a_folder_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(lines(3))
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(packed.packed(lines(2), "b.jsonl.gz"))
+    arguments = ("-f", "openai-chat", "-t", "anthropic", "--jobs", "1", "--as", "parquet")
+    done = run("convert", tmp_path / "in", *arguments, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert pq.read_table(tmp_path / "out").num_rows == 5
+    strict = run(
+        "convert", f"{tmp_path}/in/*.jsonl", *arguments, "-o", tmp_path / "x.jsonl", "--strict"
+    )
+    assert strict.exit_code == 3
+
+
+def test_wrong_usage_of_many_files_is_told(chat: Path, tmp_path: Path) -> None:
+    without = run("convert", chat, chat, "-t", "gemini")
+    assert without.exit_code == 2
+    assert "-o says which" in without.stderr
+    nothing = run("convert", tmp_path / "*.parquet", "-t", "gemini", "-o", tmp_path / "o.jsonl")
+    assert nothing.exit_code == 1
+    assert "no file of" in nothing.stderr
+    missing = run("convert", tmp_path / "no.json", "-t", "gemini")
+    assert missing.exit_code == 2
+    assert "does not exist" in missing.stderr
+    stream = run("convert", chat, chat, "-t", "gemini", "-o", tmp_path, "--kind", "stream")
+    assert stream.exit_code == 2
