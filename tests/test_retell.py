@@ -153,6 +153,15 @@ def test_failed_and_cancelled_turns_are_left_out_with_their_results() -> None:
     assert losses(out) == [("dropped", "$.messages[1]"), ("dropped", "$.messages[2]")]
 
 
+@pytest.mark.parametrize(
+    ("status", "severity"),
+    [(il.MessageStatus.CANCELLED, "info"), (il.MessageStatus.ERROR, "error")],
+)
+def test_who_stopped_a_turn_does_not_miss_it(status: il.MessageStatus, severity: str) -> None:
+    out = told([USER, assistant(call(), status=status), result(), USER], target())
+    assert [loss.severity for loss in out.report] == [severity, severity]
+
+
 @pytest.mark.requirement("P24", "P25")
 def test_an_orphaned_call_gets_a_neutral_error_result() -> None:
     out = told([USER, assistant(call()), USER], target())

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from interlingua.cli.chat import command
-from interlingua.cli.chat_commands import COMMANDS, MORE_HELP, Commands
+from interlingua.cli.chat_commands import COMMANDS, MORE_HELP, USAGE, Commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chat.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_every_command_as_help_lists_it() -> None:
     for each in (*COMMANDS.values(), *MORE_HELP):
-        assert f"    {each.usage:<28}{each.help}\n" in PAGE, each.usage
+        assert f"\n{each.usage:<{USAGE}}{each.help}\n" in PAGE, each.usage
 
 
 def test_the_page_has_every_option() -> None:

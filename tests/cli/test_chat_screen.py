@@ -63,12 +63,12 @@ def test_on_a_terminal_every_piece_begins_a_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("NO_COLOR", raising=False)
     out, _ = shown(THOUGHT, TextDelta(1, "I look"), *CALL, END, RESULT, terminal=True)
     assert out == (
-        "\x1b[2mHm.\x1b[0m\nI look\n"
+        "\x1b[2mHm.\x1b[0m\n\nI look\n\n"
         '\x1b[36m→ add {"a":1}\x1b[0m\n\x1b[2m← one two (2 lines)\x1b[0m\n'
     )
     monkeypatch.setenv("NO_COLOR", "1")
     out, _ = shown(THOUGHT, TextDelta(1, "I look"), terminal=True)
-    assert out == "Hm.\nI look\n"
+    assert out == "Hm.\n\nI look\n"
 
 
 def test_thinking_can_be_hidden_and_the_text_left_to_others() -> None:

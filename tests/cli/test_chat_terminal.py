@@ -26,10 +26,12 @@ def provider(home: Path) -> Iterator[Provider]:
         yield served
 
 
-def session_of(screen: str) -> str:
-    found = re.search(r"session ([0-9A-Z]{26})", screen)
+def session_of(screen: str, store: Store) -> str:
+    """The session that a chat names when it begins, by its whole id."""
+    found = re.search(r"(?:session |\()([0-9A-Z]{10})\b", screen)
     assert found is not None, screen
-    return found[1]
+    (row,) = [row for row in store.sessions() if row.id.startswith(found[1])]
+    return row.id
 
 
 @pytest.mark.requirement("S002-90")
@@ -38,10 +40,10 @@ def test_a_conversation_with_a_change_of_model_and_its_plan(
 ) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
         first = shown.wait("claude-sonnet-4-6>")
-        id = session_of(first)
-        assert first.startswith(f"{ANTHROPIC} · new session {id} · ~/interlingua.db")
+        id = session_of(first, store)
+        assert first.startswith(f"{ANTHROPIC} · new session {id[:10]} · ~/interlingua.db")
         shown.type("think")
-        assert "Hm, let me think.\nThought.\n" in shown.wait("100 in, 20 out")
+        assert "Hm, let me think.\n\nThought.\n\n" in shown.wait("100 in, 20 out")
         assert "\x1b[2mHm, let me think." in shown.styled(), "thoughts are dim"
         shown.type(f"/model {OPENAI}")
         plan = shown.wait("all the same? [y/N]")
@@ -98,11 +100,11 @@ def test_one_message_goes_to_another_model(provider: Provider, home: Path) -> No
         shown.type(f"@{OPENAI} hello")
         seen = shown.wait("100 in")
         assert f"{OPENAI} answers (@{OPENAI} at the start of the message)" in seen
-        assert f"{OPENAI} · 100 in" in seen
+        assert "gpt-4.1 · 100 in" in seen
         shown.type("@nobody hello")
         shown.wait("no model or alias is called 'nobody'")
         shown.type("and you?")
-        shown.wait(f"{ANTHROPIC} · 100 in")
+        shown.wait("claude-sonnet-4-6 · 100 in")
     assert [request["model"] for request in provider.requests] == ["gpt-4.1", "claude-sonnet-4-6"]
 
 
@@ -110,7 +112,7 @@ def test_ctrl_c_keeps_the_partial_answer_and_hangs_up(
     provider: Provider, home: Path, store: Store
 ) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
-        id = session_of(shown.wait("sonnet-4-6>"))
+        id = session_of(shown.wait("sonnet-4-6>"), store)
         shown.type("slow")
         shown.wait("w9 ")
         shown.press("C-c")
@@ -120,17 +122,25 @@ def test_ctrl_c_keeps_the_partial_answer_and_hangs_up(
         assert message.metadata.status is il.MessageStatus.CANCELLED
         assert message.text.split()[:10] == [f"w{n}" for n in range(10)]
         assert " ".join(message.text.split()[-2:]) in " ".join(seen.split())
+        shown.type("/history")
+        assert re.search(r"2 +assistant +stopped +w0", shown.wait("role"))
+        shown.type(f"/model {OPENAI}")
+        plan = shown.wait("gpt-4.1>")
+        assert "all the same?" not in plan, "nobody misses what was stopped"
+        assert "error" not in plan
+        shown.type(f"/model {ANTHROPIC}")
+        shown.wait(f"{ANTHROPIC}, spoken to in anthropic")
         shown.press("h", "a", "l", "f", "C-c")
         shown.type("whole")
         shown.wait("Answer 2 to: whole")
-        shown.wait("sonnet-4-6>", 4)
+        shown.wait("sonnet-4-6>", 6)
         shown.press("C-d")
         assert shown.ended() == 0
 
 
 def test_a_killed_chat_goes_on_where_it_was(provider: Provider, home: Path, store: Store) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
-        id = session_of(shown.wait("sonnet-4-6>"))
+        id = session_of(shown.wait("sonnet-4-6>"), store)
         shown.type("hello")
         shown.wait("100 in")
         shown.type("slow")
@@ -143,7 +153,8 @@ def test_a_killed_chat_goes_on_where_it_was(provider: Provider, home: Path, stor
     provider.pace = 0.0
     with terminal(home, "-c") as shown:
         seen = shown.wait("/retry goes on")
-        assert session_of(seen) == id
+        assert session_of(seen, store) == id
+        assert "hello (" in seen, "a session has a name"
         assert "> slow" in seen
         assert "< w0 " in seen
         shown.type("/retry")
@@ -157,12 +168,12 @@ def test_a_killed_chat_goes_on_where_it_was(provider: Provider, home: Path, stor
 
 def test_forks_undo_and_the_tree_they_make(provider: Provider, home: Path, store: Store) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
-        id = session_of(shown.wait("sonnet-4-6>"))
+        id = session_of(shown.wait("sonnet-4-6>"), store)
         for number, word in enumerate(("one", "two"), 1):
             shown.type(word)
             shown.wait("100 in", number)
         shown.type("/undo")
-        shown.wait(f"{id} stays as it is")
+        shown.wait(f"{id[:10]} stays as it is")
         shown.wait("taken back: two")
         shown.type("three")
         shown.wait("Answer 3 to: three")
@@ -179,12 +190,13 @@ def test_forks_undo_and_the_tree_they_make(provider: Provider, home: Path, store
     assert {len(store.messages(row)) for row in rows} == {4, 1}
     undone = next(row for row in rows.values() if row.parent_id == id)
     forked = next(row for row in rows.values() if row.parent_id == undone.id)
-    lines = [line for line in tree.split("\n") if re.match(r"[* ] .*[0-9A-Z]{26} · ", line)]
-    assert [re.findall(r"[0-9A-Z]{26}", line)[0] for line in lines] == [id, undone.id, forked.id]
+    lines = [line for line in tree.split("\n") if re.match(r"[* ] .*[0-9A-Z]{10} · ", line)]
+    shorts = [re.findall(r"[0-9A-Z]{10}", line)[0] for line in lines]
+    assert shorts == [each[:10] for each in (id, undone.id, forked.id)]
     assert [line[0] for line in lines] == [" ", " ", "*"]
 
 
-def test_a_session_is_exported(provider: Provider, home: Path) -> None:
+def test_a_session_is_renamed_and_exported(provider: Provider, home: Path, store: Store) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
         shown.wait("sonnet-4-6>")
         shown.type("hello")
@@ -198,9 +210,19 @@ def test_a_session_is_exported(provider: Provider, home: Path) -> None:
         shown.type("n")
         shown.type("/export out.txt --to nothing")
         shown.wait("no format is called 'nothing'")
+        shown.type("/rename The mill: a plan")
+        shown.wait("is now The mill: a plan")
+        for ending in ("html", "json", "md"):
+            shown.type(f"/export {ending}")
+            shown.wait(f"bytes in the-mill-a-plan.{ending}")
     written = json.loads((home / "out.json").read_text())
     assert [m["content"] for m in written["messages"]] == ["hello", "Answer 1 to: hello"]
     assert (home / "out.json").stat().st_mode & 0o777 == 0o600
+    assert (home / "the-mill-a-plan.html").read_text().startswith("<!doctype html>")
+    assert json.loads((home / "the-mill-a-plan.json").read_text())
+    assert "Answer 1 to: hello" in (home / "the-mill-a-plan.md").read_text()
+    assert [row.name for row in store.sessions()] == ["The mill: a plan"]
+    assert chat(home, "-r", "the mill: a plan", "again").returncode == 0
 
 
 def test_tools_ask_before_they_write(provider: Provider, home: Path) -> None:
@@ -271,7 +293,7 @@ def test_two_terminals_in_one_session_do_not_overwrite_each_other(
     provider: Provider, home: Path, store: Store
 ) -> None:
     with terminal(home, "-m", ANTHROPIC) as shown:
-        id = session_of(shown.wait("sonnet-4-6>"))
+        id = session_of(shown.wait("sonnet-4-6>"), store)
         shown.type("one")
         shown.wait("100 in")
         assert chat(home, "-c", "from elsewhere").returncode == 0

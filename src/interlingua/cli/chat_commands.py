@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from interlingua.chat.family import family, fork_before_last_turn
 from interlingua.cli import chat_lists
-from interlingua.cli.chat_export import export
-from interlingua.cli.chat_open import Talk
+from interlingua.cli.chat_export import ENDINGS, export
+from interlingua.cli.chat_open import LONGEST_NAME, Talk, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.terminal import counted
 from interlingua.errors import InterlinguaError
 from interlingua.sessions.plans import SwapPlan
 
 LINES_OF_PLAN = 12
+USAGE = 31
+"""Columns of a command in the list, before what it does."""
 
 
 class CommandError(InterlinguaError):
@@ -43,7 +45,8 @@ COMMANDS: dict[str, Command] = {
     "undo": Command("/undo", "go back before the last turn, in a copy: nothing is deleted"),
     "retry": Command("/retry", "ask again where a turn failed or was broken off"),
     "attach": Command("/attach PATH…", "send files with the next message"),
-    "export": Command("/export [FILE] [--to F]", "write this session, as Markdown or in a format"),
+    "rename": Command("/rename NAME", "give this session another name"),
+    "export": Command("/export [html|json|md] [FILE]", "write this session to a file; --to FORMAT"),
     "losses": Command("/losses", "all that the last request could not say"),
     "tools": Command("/tools", "what the model may use"),
     "rules": Command("/rules [check|show|reload]", "the rules that choose models"),
@@ -171,11 +174,20 @@ class Commands:
         self.attached += words
         self.screen.note(f"with the next message: {', '.join(self.attached)}")
 
+    async def _rename(self, words: list[str]) -> None:
+        name = " ".join(words).strip()
+        if not name:
+            raise CommandError(f"usage: {COMMANDS['rename'].usage}")
+        await self.talk.rename(one_line(name, LONGEST_NAME))
+        self.screen.note(f"{short(self.talk.session.id)} is now {self.talk.title}")
+
     async def _export(self, words: list[str]) -> None:
         target = _option(words, "--to")
+        ending = words.pop(0) if words and words[0] in ENDINGS and target is None else None
         if len(words) > 1:
             raise CommandError(f"usage: {COMMANDS['export'].usage}")
-        await export(self.talk, self.screen, self.yes, words[0] if words else None, target)
+        file = words[0] if words else None
+        await export(self.talk, self.screen, self.yes, file, target, ending)
 
     # Forks
 
@@ -200,7 +212,7 @@ class Commands:
         old = self.talk.session.id
         await self.talk.move(id)
         count = counted(self.talk.session.row.message_count, "message")
-        self.screen.note(f"now in {id} with {count}; {old} stays as it is")
+        self.screen.note(f"now in {short(id)} with {count}; {short(old)} stays as it is")
 
     async def _tree(self, words: list[str]) -> None:
         members = await family(self.talk.store, self.talk.session.id)
@@ -219,7 +231,7 @@ class Commands:
 
     async def _help(self, words: list[str]) -> None:
         for command in (*COMMANDS.values(), *MORE_HELP):
-            self.screen.line(f"{command.usage:<28}{command.help}")
+            self.screen.line(f"{command.usage:<{USAGE}}{command.help}", hang=USAGE)
 
     async def _quit(self, words: list[str]) -> None:
         raise LeaveError

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from interlingua.cli import stored
-from interlingua.cli.chat_open import Talk
+from interlingua.cli.chat_open import Talk, short
 from interlingua.cli.chat_screen import Screen
 from interlingua.cli.stored import Wanted
 from interlingua.cli.terminal import put
@@ -23,6 +24,9 @@ BY_ENDING = {
     ".jsonl": stored.JSONL,
     ".json": "canonical",
 }
+ENDINGS = ("html", "json", "md")
+"""What may be asked for in a word; the file then has the session's name."""
+LONGEST_FILE = 40
 
 
 async def export(
@@ -31,9 +35,14 @@ async def export(
     yes: Callable[[str], Awaitable[bool]],
     file: str | None,
     target: str | None,
+    ending: str | None = None,
 ) -> None:
-    """Without a file, on the screen; without a format, what the file's ending says, or Markdown."""
+    """Without a file, on the screen; without a format, what the file's ending says, or Markdown.
+    With an `ending` alone, in a file with the session's name."""
     path = Path(file).expanduser() if file is not None else None
+    if ending is not None:
+        path = path or Path(f"{file_name(talk)}.{ending}")
+        target = BY_ENDING[f".{ending}"]
     if target is None:
         ending = path.suffix.lower() if path is not None else ""
         target = BY_ENDING.get(ending, stored.MARKDOWN)
@@ -49,6 +58,12 @@ async def export(
         await asyncio.to_thread(_keep, path, data)
         screen.note(f"{len(data):,} bytes in {path}")
     screen.losses(report)
+
+
+def file_name(talk: Talk) -> str:
+    """The session's name as one of a file: letters, digits and hyphens."""
+    words = re.findall(r"\w+", (talk.title or "").lower())
+    return "-".join(words)[:LONGEST_FILE].strip("-_") or short(talk.session.id)
 
 
 def _written(talk: Talk, target: str) -> tuple[bytes, Report]:

@@ -8,12 +8,13 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from interlingua.chat.family import Member
-from interlingua.cli.chat_open import Talk, servers_path
+from interlingua.cli.chat_open import Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.terminal import Column, counted, dollars, say, show_table
+from interlingua.exports.words import ended
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageStatus, Usage
+from interlingua.model.metadata import Usage
 from interlingua.prices.cost import total
 
 if TYPE_CHECKING:
@@ -102,9 +103,8 @@ def show_history(messages: Sequence[Message]) -> None:
     """One line for each message."""
     rows = []
     for number, message in enumerate(messages, 1):
-        status = message.metadata.status
         told = message.text or ", ".join(TYPE_OF[type(block)] for block in message.content)
-        flag = "" if status is MessageStatus.COMPLETE else status.value
+        flag = ended(message.metadata.status)
         rows.append([str(number), message.role.value, flag, one_line(told, LONGEST)])
     if not rows:
         say("Nothing was said yet.")
@@ -120,7 +120,7 @@ async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
         last = await talk.store.tail(row.id, 1)
         words = f" · {last[0].text}" if last and last[0].text else ""
         start = f"{mark} {'   ' * (depth - 1)}{'└─ ' if depth else ''}"
-        line = f"{row.id} · {counted(row.message_count, 'message')}{words}"
+        line = f"{short(row.id)} · {counted(row.message_count, 'message')}{words}"
         room = max(40, get_terminal_size().columns - len(start) - 1)
         say(start + one_line(line, room), "bold" if mark == "*" else "")
     if len(members) > MOST_IN_TREE:

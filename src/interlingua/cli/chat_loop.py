@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interlingua.chat.attach import attached
 from interlingua.cli.chat_ask import asked_about
 from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
-from interlingua.cli.chat_open import Talk, Wanted, opened_talk
+from interlingua.cli.chat_open import Talk, Wanted, opened_talk, short
 from interlingua.cli.chat_prompt import Prompt
 from interlingua.cli.chat_screen import Screen, clean, one_line
 from interlingua.cli.chat_turn import shown_turn, silent_keys
@@ -57,10 +57,12 @@ class Room:
 
     async def greet(self) -> None:
         talk, screen = self.talk, self.screen
-        kept = "new session" if talk.is_new else "session"
+        kept = f"new session {short(talk.session.id)}"
+        if not talk.is_new:
+            kept = f"{talk.title or 'session'} ({short(talk.session.id)})"
         home = str(Path.home())
         where = talk.where.replace(home, "~", 1) if talk.where.startswith(home) else talk.where
-        screen.note(f"{talk.model} · {kept} {talk.session.id} · {where} · /help")
+        screen.note(f"{talk.model} · {kept} · {where} · /help")
         problem = talk.setup.problem(talk.model)
         if problem is not None:
             screen.warn(problem)
@@ -87,12 +89,10 @@ class Room:
             return False
         if not line.strip() and not self.commands.attached:
             return True
+        self.screen.room(written=True)
         try:
             if line.startswith("/"):
-                await self.commands.run(line.strip())
-                if self.commands.goes_on:
-                    self.commands.goes_on = False
-                    await self._turn(None)
+                await self._obey(line.strip())
             else:
                 await self._turn(self._message(line))
         except LeaveError:
@@ -107,6 +107,14 @@ class Room:
         except (KeyboardInterrupt, asyncio.CancelledError):
             self.screen.warn("stopped")
         return True
+
+    async def _obey(self, line: str) -> None:
+        await self.commands.run(line)
+        if self.commands.goes_on:
+            self.commands.goes_on = False
+            await self._turn(None)
+        else:
+            self.screen.room(written=True)
 
     def _message(self, line: str) -> Message:
         files, self.commands.attached = tuple(self.commands.attached), []
@@ -135,7 +143,7 @@ class Room:
         if not done:
             screen.warn("stopped; what arrived is kept")
         elif turn is not None:
-            screen.ended(turn.answers, turn.model)
+            screen.ended(turn.answers, talk.named(turn.model))
 
     async def allowed(self, question: Confirmation) -> bool:
         """Whether a tool may run; one question at a time."""
@@ -145,11 +153,8 @@ class Room:
 
     def _before(self) -> str:
         """The prompt: who is meant, by the shortest name."""
-        model = self.talk.model
-        aliases = self.talk.setup.router.config().names.aliases
-        short = [alias for alias, id in aliases.items() if id == model]
-        name = min(short, key=len) if short else model.partition(":")[2]
-        return self.screen.styled(f"{clean(name)}>", "1") + " "
+        self.screen.room()
+        return self.screen.styled(f"{clean(self.talk.named(self.talk.model))}>", "1") + " "
 
 
 def _is_broken_off(last: Message) -> bool:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from interlingua.chat.attach import attached
-from interlingua.cli.chat_open import Talk, Wanted, opened_talk
+from interlingua.cli.chat_open import Talk, Wanted, opened_talk, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.chat_turn import shown_turn
 from interlingua.cli.terminal import on_terminal, put, put_json, say
@@ -62,7 +62,7 @@ async def ask_once(question: Question, wanted: Wanted, as_json: bool, thinking: 
         if as_json:
             _put_last(talk)
         elif code == 0 and sys.stderr.isatty():
-            screen.ended(talk.chat.turn.answers, talk.chat.turn.model)
+            screen.ended(talk.chat.turn.answers, talk.named(talk.chat.turn.model))
         if code == 0 and talk.shape is not None:
             return _checked(talk, screen)
     return code
@@ -81,7 +81,8 @@ async def _choose(talk: Talk, screen: Screen) -> None:
 def _where(talk: Talk) -> str:
     if not talk.wanted.keep:
         return " no longer than this"
-    return f" in session {talk.session.id}; go on with -r {talk.session.id}"
+    id = short(talk.session.id) if sys.stderr.isatty() else talk.session.id
+    return f" in session {id}; go on with -r {id}"
 
 
 def _put_last(talk: Talk) -> None:

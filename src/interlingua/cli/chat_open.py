@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 MOST_SCHEMA = 1 << 20
 LONGEST_NAME = 60
+SHORT = 10
+"""Letters of an id that people are shown: the part that tells its millisecond."""
+
+
+def short(id: str) -> str:
+    """The beginning of a session's id, by which `--resume` finds it."""
+    return id[:SHORT]
 
 
 class Wanted(NamedTuple):
@@ -82,6 +89,8 @@ class Talk:
         self.servers: McpServers | None = None
         self.dispatcher: Dispatcher | None = None
         self.session: AsyncSession
+        self.title: str | None = None
+        """The session's name."""
         self.chat: Chat
         self.is_new = True
         """Whether nobody has spoken in the session yet."""
@@ -91,6 +100,12 @@ class Talk:
     def model(self) -> str:
         """The model that the next turn is meant for, unless a rule says otherwise."""
         return self.session.model or self.setup.default_model(self.session.row.workspace_path)
+
+    def named(self, model: str) -> str:
+        """A model by its shortest name."""
+        aliases = self.setup.router.config().names.aliases
+        names = [alias for alias, id in aliases.items() if id == model]
+        return min(names, key=len) if names else model.partition(":")[2]
 
     async def begin(self, row: SessionRow | None) -> None:
         """A new session, or one that is there; with the model that was asked for."""
@@ -136,6 +151,7 @@ class Talk:
 
     def _use(self, session: AsyncSession) -> None:
         self.session = session
+        self.title = session.row.name
         self.chat = Chat(session, self.client, self.dispatcher)
 
     def _named(self, model: str) -> str:
@@ -143,12 +159,15 @@ class Talk:
 
     async def name(self, question: str) -> None:
         """Call a session that has no name yet after its first question."""
-        if self.session.row.name is None and self.is_new:
+        if self.title is None and self.is_new:
             words = " ".join(question.split())
             cut = words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1]}…"
             if cut:
-                await self.store.update_session(self.session.id, name=cut)
+                await self.rename(cut)
             self.is_new = False
+
+    async def rename(self, name: str) -> None:
+        self.title = (await self.store.update_session(self.session.id, name=name)).name
 
     async def forget_if_empty(self) -> None:
         """A session that was made here, and in which nobody spoke, is not kept."""

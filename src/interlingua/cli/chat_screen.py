@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
+from interlingua.cli.chat_words import Words, filled
 from interlingua.cli.main import shown
 from interlingua.cli.terminal import counted, dollars
 from interlingua.losses import Loss, Report
@@ -42,6 +43,7 @@ from interlingua.prices.cost import total
 
 if TYPE_CHECKING:
     from interlingua.chat.chat import Said
+    from interlingua.cli.chat_markdown import Flow
 
 DIM, BOLD, RED, YELLOW, CYAN, GREEN = "2", "1", "31", "33", "36", "32"
 WIDTH = 100
@@ -85,13 +87,20 @@ class Screen:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.is_terminal = self.out.isatty()
+        self._flows = self.is_terminal and os.environ.get("TERM") != "dumb"
+        """Whether Markdown can be shown: a terminal on which the cursor moves."""
         self._answer = answer
         self._thinking = thinking
         self._colour = self.err.isatty() and not os.environ.get("NO_COLOR")
         self._out_open = False
         """Whether the last line of the answer has not ended."""
         self._err_open = False
-        self._thinks = False
+        self._flow: Flow | None = None
+        """The answer on a terminal, while it comes."""
+        self._words: Words | None = None
+        """What goes beside it, while that comes."""
+        self._part = ""
+        """What was shown last: there is room between things of two kinds."""
         self._calls: dict[int, ToolUseStart] = {}
         self._refusals: set[int] = set()
         self._told: dict[str, set[Loss]] = {}
@@ -100,10 +109,26 @@ class Screen:
 
     # Lines
 
-    def line(self, text: str = "", *styles: str) -> None:
-        """A line of our own, beside the answer."""
-        self.fresh()
+    def line(self, text: str = "", *styles: str, part: str = "line", hang: int = 0) -> None:
+        """A line of our own, beside the answer. Lines of one `part` stand together. What does not
+        fit goes on below, as many columns to the right as `hang` says."""
+        self._begin(part)
+        if self.err.isatty():
+            text = filled(text, self._width(), hang)
         self._write(self.err, self.styled(text, *styles) + "\n")
+
+    def room(self, written: bool = False) -> None:
+        """An empty line before whatever is shown next, if there is none. `written` says that
+        somebody else has written a line."""
+        self._part = "else" if written else self._part
+        self._begin("")
+
+    def _begin(self, part: str) -> None:
+        """From here on a part of this kind; in a terminal with room before it."""
+        self.fresh()
+        if self._part and part != self._part and self.err.isatty():
+            self._write(self.err, "\n")
+        self._part = part
 
     def lines(self, text: str, *styles: str) -> None:
         for each in text.split("\n"):
@@ -121,9 +146,9 @@ class Screen:
     def fresh(self) -> None:
         """End a line that is still open, so that the next thing begins one. In a pipe the answer
         is nobody's neighbour."""
-        if self._thinks:
-            self._thinks = False
-            self._write(self.err, self._code("0"))
+        if self._words is not None:
+            self._write(self.err, self._words.end() + self._code("0"))
+            self._words = None
         if self._err_open:
             self._err_open = False
             self._write(self.err, "\n")
@@ -132,7 +157,10 @@ class Screen:
 
     def end_answer(self) -> None:
         """Whatever a model said ends with a line."""
-        if self._out_open:
+        if self._flow is not None:
+            self._flow.end()
+            self._flow = None
+        elif self._out_open:
             self._out_open = False
             self._write(self.out, "\n")
 
@@ -175,33 +203,41 @@ class Screen:
     def _text(self, text: str) -> None:
         if not self._answer or not text:
             return
-        if self._err_open:
-            self.fresh()
+        if self._part != "answer":
+            self._begin("answer")
+        if self._flows:
+            self._flow = self._flow or self._new_flow()
+            self._flow.feed(text)
+            return
         self._write(self.out, clean(text) if self.is_terminal else text)
         self._out_open = not text.endswith("\n")
 
-    def _thought(self, text: str) -> None:
-        if not self._thinking or not text:
-            return
-        if not self._thinks:
-            self.fresh()
-            self._write(self.err, self._code(DIM))
-            self._thinks = True
-        self._write(self.err, clean(text))
-        self._err_open = True
+    def _new_flow(self) -> Flow:
+        from interlingua.cli.chat_markdown import Flow  # with it comes rich
 
-    def _beside(self, text: str, style: str) -> None:
+        return Flow(self.out, clean, self._size, WIDTH)
+
+    def _thought(self, text: str) -> None:
+        if self._thinking and text:
+            self._beside(text, DIM, "thought")
+
+    def _beside(self, text: str, style: str, part: str = "refusal") -> None:
+        """Text that comes in pieces, and is not the answer's."""
         if not text:
             return
-        if not self._err_open:
-            self.fresh()
-        self._write(self.err, self.styled(clean(text), style))
+        if self._part != part:
+            self._begin(part)
+        if self._words is None:
+            # Only people need lines that end between words.
+            self._words = Words(self._width() if self.err.isatty() else sys.maxsize)
+            self._write(self.err, self._code(style))
+        self._write(self.err, self._words.feed(clean(text)))
         self._err_open = True
 
     def _call(self, name: str, input: object, executor: str) -> None:
         given = msgspec.json.encode(input).decode()
         where = " (there)" if executor == "provider" else ""
-        self.line(one_line(f"→ {name}{where} {given}", self._width()), CYAN)
+        self.line(one_line(f"→ {name}{where} {given}", self._width()), CYAN, part="tool")
 
     def _result(self, block: ToolResultBlock) -> None:
         from interlingua.exports.markdown import said
@@ -211,7 +247,7 @@ class Screen:
         size = f" ({counted(lines, 'line')})" if lines > 1 else ""
         style = RED if block.is_error else DIM
         width = self._width() - len(size)
-        self.line(one_line(f"← {text or '(nothing)'}", width) + size, style)
+        self.line(one_line(f"← {text or '(nothing)'}", width) + size, style, part="tool")
 
     def _block(self, block: Block) -> None:
         """The end of a block that was not shown piece by piece."""
@@ -221,7 +257,7 @@ class Screen:
             self._result(block)
         elif not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock | ToolUseBlock):
             told = said(block)
-            self.line(one_line(f"[{told.label}] {told.text}", self._width()), DIM)
+            self.line(one_line(f"[{told.label}] {told.text}", self._width()), DIM, part="media")
 
     # After a turn
 
@@ -266,10 +302,18 @@ class Screen:
     # The terminal
 
     def _width(self) -> int:
-        try:
-            return min(WIDTH, os.get_terminal_size(self.err.fileno()).columns - 1)
-        except (OSError, ValueError):
-            return WIDTH
+        return min(WIDTH, self._size()[0] - 1)
+
+    def _size(self) -> tuple[int, int]:
+        """Columns and lines."""
+        for stream in (self.err, self.out):
+            try:
+                columns, lines = os.get_terminal_size(stream.fileno())
+            except (OSError, ValueError):
+                continue
+            if columns and lines:
+                return columns, lines
+        return WIDTH + 1, 24
 
     def styled(self, text: str, *styles: str) -> str:
         if not self._colour or not styles:

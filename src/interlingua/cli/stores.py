@@ -64,7 +64,8 @@ def all_messages(store: Store, row: SessionRow) -> Iterator[Message]:
 
 
 def find_session(store: Store, text: str) -> SessionRow:
-    """The session with this id, or the only one whose id begins so; `last` is the last changed."""
+    """The session with this id, or the only one whose id begins so or that has this name; `last` is
+    the last changed."""
     if text == LAST:
         rows = store.sessions(1)
         if not rows:
@@ -74,7 +75,11 @@ def find_session(store: Store, text: str) -> SessionRow:
         return store.session(text)
     except NotFoundError:
         start = text.lower()
-        fitting = (row for row in all_sessions(store) if row.id.lower().startswith(start))
+        fitting = (
+            row
+            for row in all_sessions(store)
+            if row.id.lower().startswith(start) or (row.name or "").lower() == start
+        )
         return only(store, "session", text, fitting, lambda row: row.id)
 
 

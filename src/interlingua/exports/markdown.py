@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.exports.words import counted, dollars, minute
+from interlingua.exports.words import counted, dollars, ended, minute
 from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
@@ -26,7 +26,6 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 from interlingua.model.message import Message
-from interlingua.model.metadata import MessageStatus
 from interlingua.store.rows import SessionRow
 
 LONGEST = 600
@@ -87,7 +86,7 @@ def head(message: Message) -> str:
         message.name or "",
         metadata.model or "",
         minute(message.created_at) if message.created_at else "",
-        "" if metadata.status is MessageStatus.COMPLETE else metadata.status.value,
+        ended(metadata.status),
     ]
     if usage is not None and usage.total_tokens is not None:
         parts.append(f"{_count(usage.prompt_tokens)} in, {_count(usage.output_tokens)} out")

@@ -1,9 +1,11 @@
-"""Numbers and times as people write them."""
+"""Numbers, times and ends as people write them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+
+from interlingua.model.metadata import MessageStatus
 
 
 def dollars(amount: Decimal | None) -> str:
@@ -17,6 +19,13 @@ def dollars(amount: Decimal | None) -> str:
 
 def minute(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def ended(status: MessageStatus) -> str:
+    """How a message ended, where that is not as it should be. Who stopped it made no error."""
+    if status is MessageStatus.COMPLETE:
+        return ""
+    return "stopped" if status is MessageStatus.CANCELLED else status.value
 
 
 def counted(count: int, word: str) -> str:

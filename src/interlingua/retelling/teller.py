@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK, compaction_as_text
 from interlingua.dialects.record import Traits
-from interlingua.losses import Report
+from interlingua.losses import Report, Severity
 from interlingua.model.blocks import (
     TYPE_OF,
     Block,
@@ -41,6 +41,7 @@ NO_RESULT = "No result: the call was not completed."
 # Bound once: looking up an enum's member costs as much as a whole step.
 _ASSISTANT, _TOOL, _USER = Role.ASSISTANT, Role.TOOL, Role.USER
 _COMPLETE, _PARTIAL = MessageStatus.COMPLETE, MessageStatus.PARTIAL
+_CANCELLED = MessageStatus.CANCELLED
 
 
 class Teller:
@@ -136,7 +137,7 @@ class Teller:
         if self.is_clean(messages):
             return messages
         told: list[Message] = []
-        left_out: set[str] = set()
+        left_out: dict[str, Severity] = {}
         leading = True
         changed = False
         for message in messages:
@@ -145,10 +146,10 @@ class Teller:
             if role is _ASSISTANT:
                 ids = {block.id for block in message.content if type(block) is ToolUseBlock}
                 if self.is_said(message):
-                    left_out -= ids
+                    left_out = {id: left_out[id] for id in left_out if id not in ids}
                     new = self.assistant(message)
                 else:
-                    left_out |= ids
+                    left_out |= dict.fromkeys(ids, _missed(message))
                     new = None
             elif role is _TOOL and left_out and self.goes_with_its_call(message, left_out):
                 new = None
@@ -247,15 +248,17 @@ class Teller:
         """Failed and cancelled turns are left out."""
         status = message.metadata.status
         if status is not _COMPLETE and status is not _PARTIAL:
-            self.scribe.lost(message, None, f"the turn ended as {status.value}", severity="error")
+            ended = "was stopped" if status is _CANCELLED else f"ended as {status.value}"
+            self.scribe.lost(message, None, f"the turn {ended}", severity=_missed(message))
             return False
         return True
 
-    def goes_with_its_call(self, message: Message, left_out: set[str]) -> bool:
+    def goes_with_its_call(self, message: Message, left_out: dict[str, Severity]) -> bool:
         """A result of a call that was left out with its turn is left out too."""
         for block in message.content:
             if type(block) is ToolResultBlock and block.tool_use_id in left_out:
-                self.scribe.lost(message, None, "its call was left out", severity="error")
+                severity = left_out[block.tool_use_id]
+                self.scribe.lost(message, None, "its call was left out", severity=severity)
                 return True
         return False
 
@@ -502,6 +505,11 @@ class Teller:
             self.scribe.alias(new, block)
             content.append(new)
         return self.known(message.replace(content=tuple(content)), message)
+
+
+def _missed(message: Message) -> Severity:
+    """How much it matters that a turn is left out: whoever stopped one does not miss it."""
+    return "info" if message.metadata.status is _CANCELLED else "error"
 
 
 def is_plain(block: Block) -> bool:
