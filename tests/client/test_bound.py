@@ -11,7 +11,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client.bound import LENIENT
-from interlingua.dialects.anthropic.betas import HEADER
+from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.anthropic.tables import BETAS
 from tests.client import served
 from tests.client.served import client_of, serving

@@ -10,7 +10,7 @@ import interlingua as il
 from interlingua.dialects.registry import folder
 
 DIALECTS = Path(il.__file__).parent / "dialects"
-ON_THE_KERNEL = ["bedrock", "ollama"]
+ON_THE_KERNEL = ["anthropic", "bedrock", "ollama"]
 """Dialects whose rooms are held; the others follow."""
 
 ROOMS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from interlingua.dialects.anthropic.betas import betas_of
+from interlingua.dialects.anthropic.request import betas_of
 from tests.laws.closed_types import misfit
 
 

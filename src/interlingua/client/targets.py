@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.client.bound import lenient
 from interlingua.client.transport import HttpRequest
-from interlingua.dialects.anthropic.betas import HEADER
+from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.record import Dialect, Written
 from interlingua.dialects.registry import dialect as dialect_of

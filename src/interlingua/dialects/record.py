@@ -119,7 +119,7 @@ class Traits(NamedTuple):
     hour_cache: bool = False
     """Its usage tells apart what is cached for an hour (`usage.hour_cache_tokens`)."""
     betas: bool = False
-    """Some features of a request have to be named by a header (`betas.betas_of`)."""
+    """Some features of a request have to be named by a header (`request.betas_of`)."""
     paths: Mapping[str, Any] = MappingProxyType({})
     """Where a server that speaks it is usually asked."""
     models_path: str | None = None
@@ -179,7 +179,7 @@ class Dialect:
         """The features of a request that a header has to name."""
         if not self.traits.betas:
             return []
-        found: list[str] = self._load("betas", "betas_of")(wire)
+        found: list[str] = self._load("request", "betas_of")(wire)
         return found
 
     def hour_cache_tokens(self, usage: Usage) -> int:

@@ -45,7 +45,7 @@ def form_of(fitter: Fitter) -> dict[str, Any]:
 def _says_none(fitter: Fitter) -> bool:
     """Whether the wire that was read had no limit either: it goes home as it came."""
     form = form_of(fitter)
-    return MAX_KEY in form.get("without", ()) or MAX_KEY in form.get("spelled", ())
+    return any(MAX_KEY in form.get(word, ()) for word in ("absent", "spelled"))
 
 
 MAX_KEY = "max_tokens"

@@ -8,7 +8,7 @@ import pytest
 
 from interlingua.client.targets import Targets
 from interlingua.dialects.anthropic import DIALECT
-from interlingua.dialects.anthropic.betas import betas_of
+from interlingua.dialects.anthropic.request import betas_of
 from interlingua.model.blocks import TextBlock, UnknownBlock
 from interlingua.model.changes import Changes
 from interlingua.model.exchange import Request

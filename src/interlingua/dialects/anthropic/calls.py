@@ -1,92 +1,296 @@
-"""Calls of the client's own tools, and their results."""
+"""Calls of tools and their results: of the client's own, which come back in the user's turn, and of
+those that the service itself runs, both in the model's turn.
+
+A hosted result's content is read as blocks as far as blocks can hold it (`INNER`); what is opaque
+about it is kept, since the service wants it back unchanged."""
 
 from __future__ import annotations
 
-from interlingua.dialects.anthropic import hosted
-from interlingua.dialects.anthropic.kept import finish, form_of, is_odd, read_cache, spare
-from interlingua.dialects.anthropic.parts import (
+from typing import Any
+
+from interlingua.dialects.anthropic.tables import INNER, NAME
+from interlingua.dialects.anthropic.text import (
     ANSWER,
     ASSISTANT,
+    CACHE,
+    HOSTED,
     RESULT,
     USER,
     Place,
-    put_result_content,
-    read_result_content,
+    is_odd,
+    read_part,
+    read_parts,
+    string_of,
+    write_parts,
+    written,
 )
-from interlingua.dialects.anthropic.shape import may_take, take
-from interlingua.dialects.anthropic.tables import NAME
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.shape import tell_recovered
-from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
+from interlingua.dialects.kernel.calls import tell_recovered
+from interlingua.dialects.kernel.errors import ShapeError, may_take, take
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, lost, plain
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 
-_TOOL_USE = frozenset({"type", "id", "name", "input", "cache_control"})
-_TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def _tell_arguments(block: Any, recorder: LossRecorder) -> None:
+    """Those that were read all the same are told of where a diagnostic of the message says so."""
+    if not block.input:
+        tell_recovered(block, recorder)
+
+
+_CALLED = (
+    plain("id", "id", str),
+    plain("name", "name", str),
+    plain("input", "input", dict),
+    CACHE,
+    # Who calls, and `direct` is who calls anyway.
+    Field(
+        "caller",
+        (),
+        lambda given: {} if given == {"type": "direct"} else NOT_OURS,
+        lambda _, __: None,
+    ),
+)
+CALL = Table(
+    ToolUseBlock,
+    *_CALLED,
+    Field("", ("raw_arguments",), lambda _: {}, _tell_arguments),
+    lost("signature", "signs no call here"),
+    lost("call_type", "an object that holds the text", kind="downgraded"),
+    beside=("type",),
+    silent=("executor",),
+)
+HOSTED_CALL = Table(ToolUseBlock, *_CALLED, beside=("type",), silent=("executor",))
+
+
+def _take_call(part: Wire) -> None:
+    take(part, "id", str), take(part, "name", str), take(part, "input", dict)
 
 
 def read_tool_use(part: Wire, place: Place) -> ToolUseBlock:
-    id, name, given = part.get("id"), part.get("name"), part.get("input")
-    if type(id) is not str or type(name) is not str or type(given) is not dict:
-        id, name, given = take(part, "id", str), take(part, "name", str), take(part, "input", dict)
     if len(part) == 4:
-        return ToolUseBlock(id, name, given)
-    form: Wire = {}
-    spelled: Wire = {}
-    cache = read_cache(part, spelled, form)
-    raw = spare(part, _TOOL_USE, spelled, form)
-    return ToolUseBlock(id, name, given, cache=cache, raw=raw)
+        id, name, given = part.get("id"), part.get("name"), part.get("input")
+        if type(id) is str and type(name) is str and type(given) is dict:
+            return ToolUseBlock(id, name, given)
+    return _read_tool_use(part)
 
 
-def write_tool_use(block: ToolUseBlock, place: Place, scribe: Scribe) -> Wire | None:
+def _read_tool_use(part: Wire) -> ToolUseBlock:
+    _take_call(part)
+    kept = Kept()
+    return ToolUseBlock(**CALL.read(part, kept), raw=kept.raw(NAME))
+
+
+def read_hosted_use(part: Wire, place: Place) -> ToolUseBlock:
+    _take_call(part)
+    kept = Kept(form={"type": part["type"]})
+    attrs = HOSTED_CALL.read(part, kept)
+    return ToolUseBlock(**attrs, executor="provider", raw=kept.raw(NAME))
+
+
+def write_tool_use(block: ToolUseBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if block.executor != "client":
-        return hosted.write_call(block, scribe)
+        return _write_hosted_use(block, recorder)
     if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
-        scribe.dropped(block, "only a model calls tools")
+        recorder.dropped(block, "only a model calls tools")
         return None
-    out: Wire = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
-    if block.signature is not None:
-        scribe.lost(block, "signature", "signs no call here")
-    if block.call_type is not None:
-        scribe.lost(block, "call_type", "an object that holds the text", kind="downgraded")
-    if block.raw_arguments is not None and not block.input:
-        tell_recovered(block, scribe)
-    if block.raw is None and block.cache is None:
-        return out
-    return finish(out, block, scribe)
+    bare = block.raw is None and block.cache is None and block.raw_arguments is None
+    if bare and block.signature is None and block.call_type is None:
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+    return written(CALL, "tool_use", block, recorder)
+
+
+def _write_hosted_use(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
+    kind = form_of(NAME, block.raw).get("type")
+    if type(kind) is not str or block.executor != "provider":
+        recorder.dropped(block, "hosted tools do not cross from one service to another")
+        return None
+    return written(HOSTED_CALL, kind, block, recorder)
+
+
+# -- results --------------------------------------------------------------------------------------
+
+ANSWERED = Table(
+    ToolResultBlock,
+    plain("tool_use_id", "tool_use_id", str),
+    plain("is_error", "is_error", bool, blank=True),
+    CACHE,
+    beside=("type", "content"),
+    silent=("content", "tool_name"),
+)
+HOSTED_RESULT = Table(
+    ToolResultBlock,
+    plain("tool_use_id", "tool_use_id", str),
+    CACHE,
+    beside=("type", "content", "is_error"),
+    silent=("content", "tool_name", "is_error"),
+)
 
 
 def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:
-    id = take(part, "tool_use_id", str)
-    form: Wire = {}
-    spelled: Wire = {}
-    blocks = read_result_content(part, RESULT, spelled, form)
-    if len(part) == 3 and blocks and place is USER:
-        return ToolResultBlock(id, blocks, raw={NAME: {"$form": form}} if form else None)
-    is_error = may_take(part, "is_error", bool, spelled)
-    if is_error is False:
-        spelled["is_error"] = False
+    take(part, "tool_use_id", str)
+    kept = Kept()
+    content = _read_content(part, RESULT, kept)
+    if len(part) == 3 and content and place is USER:
+        return ToolResultBlock(part["tool_use_id"], content, raw=kept.raw(NAME))
+    return _read_tool_result(part, place, content, kept)
+
+
+def _read_tool_result(
+    part: Wire, place: Place, content: tuple[Any, ...], kept: Kept
+) -> ToolResultBlock:
+    attrs = ANSWERED.read(part, kept)
     if place is not USER:
-        form["type"] = "tool_result"
-    cache = read_cache(part, spelled, form)
-    raw = spare(part, _TOOL_RESULT, spelled, form)
-    return ToolResultBlock(id, blocks, is_error is True, None, cache, raw)
+        kept.form["type"] = "tool_result"
+    return ToolResultBlock(content=content, **attrs, raw=kept.raw(NAME))
 
 
-def write_tool_result(block: ToolResultBlock, place: Place, scribe: Scribe) -> Wire | None:
-    form: Wire = _NOTHING if block.raw is None else form_of(block.raw)
+def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecorder) -> Wire | None:
+    form: Wire = NOTHING if block.raw is None else form_of(NAME, block.raw)
     kind = form.get("type")
     if type(kind) is str and kind != "tool_result":
-        return hosted.write_result(block, kind, scribe)
+        return _write_hosted_result(block, kind, form, recorder)
     if place is not USER and kind is None:
-        scribe.dropped(block, "no hosted tool of this service gave it")
+        recorder.dropped(block, "no hosted tool of this service gave it")
         return None
-    out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
-    if block.content:
-        put_result_content(out, block.content, form, RESULT, scribe)
-    if block.is_error:
-        out["is_error"] = True
     if block.raw is None and block.cache is None:
+        out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
+        if block.content:
+            _put_content(out, block.content, form, RESULT, recorder)
+        if block.is_error:
+            out["is_error"] = True
         return out
-    return finish(out, block, scribe)
+    return _write_tool_result(block, form, recorder)
 
 
-_NOTHING: Wire = {}
+def _write_tool_result(block: ToolResultBlock, form: Wire, recorder: LossRecorder) -> Wire:
+    out: Wire = {"type": "tool_result"}
+    if block.content:
+        _put_content(out, block.content, form, RESULT, recorder)
+    ANSWERED.write(block, out, mine_of(NAME, block.raw), recorder)
+    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+
+
+def _read_content(part: Wire, place: Place, kept: Kept) -> tuple[Any, ...]:
+    """The content of a result. Whether it is a string no block can tell (`$form.content`)."""
+    content = part.get("content")
+    if type(content) is str and content:
+        kept.form["content"] = "string"
+        return (TextBlock(content),)
+    if type(content) is list and content:
+        try:
+            return read_parts(content, place)
+        except ShapeError as error:
+            raise error.inside(".content") from None
+    if content is not None and content != "" and content != []:
+        raise ShapeError(".content", "a string or a list", content)
+    if "content" in part:
+        kept.spell("content", content)
+    return ()
+
+
+def _put_content(
+    out: Wire, content: tuple[Block, ...], form: Wire, place: Place, recorder: LossRecorder
+) -> None:
+    parts = write_parts(content, place, recorder)
+    text = string_of(parts) if form.get("content") == "string" else None
+    if text is not None:
+        out["content"] = text
+    elif parts:
+        out["content"] = parts
+
+
+# -- results of hosted tools ----------------------------------------------------------------------
+
+
+def read_hosted_result(part: Wire, place: Place) -> ToolResultBlock:
+    """A result object that says by its type that it failed; some hosts have a flag as well."""
+    take(part, "tool_use_id", str)
+    kept = Kept(form={"type": part["type"]})
+    spelled: Wire = {}
+    flag, inner = may_take(part, "is_error", bool, spelled), part.get("content")
+    if flag is not None:
+        kept.form["flagged"] = True
+    elif spelled:
+        kept.spell("is_error", None)
+    content = _read_inner(inner, kept) if type(inner) is dict else None
+    if content is None:
+        content = _read_content(part, HOSTED, kept)
+    attrs = HOSTED_RESULT.read(part, kept)
+    is_error = flag is True or _says_error(inner)
+    return ToolResultBlock(content=content, is_error=is_error, **attrs, raw=kept.raw(NAME))
+
+
+def _says_error(inner: Any) -> bool:
+    kind = inner.get("type") if type(inner) is dict else None
+    return type(kind) is str and kind.endswith("_error")
+
+
+def _inner_key(inner: Wire) -> str | None:
+    kind = inner.get("type")
+    return INNER.get(kind) if type(kind) is str else None
+
+
+def _read_inner(inner: Wire, kept: Kept) -> tuple[Any, ...]:
+    """The blocks in a result object; the object without them is content."""
+    key = _inner_key(inner)
+    value = inner.get(key) if key is not None else None
+    blocks: tuple[Block, ...] = ()
+    try:
+        if type(value) is str:
+            blocks = (TextBlock(value),) if value else ()
+        elif type(value) is dict:
+            blocks = (read_part(value, HOSTED),)
+        elif type(value) is list:
+            blocks = read_parts(value, HOSTED)
+        else:
+            key = None
+    except ShapeError as error:
+        raise error.inside(f".content.{key}") from None
+    kept.form["inner"] = "whole" if key is None else type(value).__name__
+    kept.rest["content"] = {name: each for name, each in inner.items() if name != key}
+    return blocks
+
+
+def _write_hosted_result(
+    block: ToolResultBlock, kind: str, form: Wire, recorder: LossRecorder
+) -> Wire:
+    mine = mine_of(NAME, block.raw)
+    out: Wire = {"type": kind}
+    HOSTED_RESULT.write(block, out, mine, recorder)
+    inner = mine.get("content")
+    if type(inner) is dict and "inner" in form:
+        out["content"] = _write_inner(block, inner, form["inner"], recorder)
+    else:
+        _put_content(out, block.content, form, HOSTED, recorder)
+    if form.get("flagged"):
+        out["is_error"] = block.is_error
+    elif block.is_error is not _says_error(inner):
+        recorder.lost(block, "is_error", "told by the kind of result")
+    return put_back(out, block, block.raw or {}, recorder)
+
+
+def _write_inner(block: ToolResultBlock, inner: Wire, shape: Any, recorder: LossRecorder) -> Wire:
+    blocks, key = block.content, _inner_key(inner)
+    if key is not None and shape == "list":
+        return {**inner, key: write_parts(blocks, HOSTED, recorder)}
+    first = blocks[:1] if key is not None else ()
+    said: Any = None
+    if shape == "str":
+        first = first if first and type(first[0]) is TextBlock else ()
+        said = first[0].text if first else ""  # type: ignore[union-attr]  # a text
+        for each in first:
+            recorder.unwritten(each, frozenset({"text", "raw"}))
+    elif shape == "dict":
+        said = next(iter(write_parts(first, HOSTED, recorder)), None)
+    for left in blocks[len(first) if shape in ("str", "dict") else 0 :]:
+        recorder.dropped(left, "the result has room for one")
+    return inner if said is None or key is None else {**inner, key: said}
+
+
+def answers_here(block: Block) -> bool:
+    """Whether a result is one of the client's tools, in the user's turn."""
+    return type(block) is ToolResultBlock and "type" not in form_of(NAME, block.raw)

@@ -1,164 +1,193 @@
-"""Requests: wire to canonical and back."""
+"""Requests: wire to canonical and back, and the betas that a body needs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.anthropic.body import Reading, put_extra
-from interlingua.dialects.anthropic.changes import Writing
-from interlingua.dialects.anthropic.joined import write_messages
-from interlingua.dialects.anthropic.kept import form_of, is_foreign, mine_of, pack
-from interlingua.dialects.anthropic.options import OPTIONS, read_options, tell_limit, write_options
-from interlingua.dialects.anthropic.tables import NAME
-from interlingua.dialects.anthropic.tools import read_tools, write_tools
-from interlingua.dialects.anthropic.turns import read_system, read_turns
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.shape import ShapeError, respell
-from interlingua.model.exchange import Continues, Request
-from interlingua.model.message import Message
-from interlingua.model.tools import ToolDefinition
-
-_KNOWN = frozenset(
-    {"model", "messages", "system", "tools", "thinking", "output_config", "output_format"}
-    | {"anthropic_version", "thread", *OPTIONS}
+from interlingua.dialects.anthropic.messages import read_messages, write_messages
+from interlingua.dialects.anthropic.options import (
+    OPTIONS,
+    is_format,
+    leave_out_refused,
+    read_options,
+    tell_limit,
 )
+from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
+from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.exchange import Continues, Options, Request
+
+_NO_OPTIONS = Options()
 
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
-    try:
-        return _read(wire, model, stream)
-    except ShapeError as odd:
-        raise odd.error(f"{NAME} request") from None
+    return read_whole(f"{NAME} request", _read, wire, model, stream)
 
 
-def _read(wire: Any, model: str | None, stream: bool | None) -> Request:
-    if type(wire) is not dict:
-        raise ShapeError("", "an object", wire)
-    reading = Reading()
-    tools = list(_read_tools(wire, reading)) if "tools" in wire else []
-    messages = _read_messages(wire, reading, tools)
-    read_options(wire, reading)
-    continues = _read_thread(wire["thread"], reading) if "thread" in wire else None
-    name = _read_model(wire, model, stream, reading)
-    for key, value in wire.items():
-        if key not in _KNOWN:
-            _keep(key, value, reading)
-    raw = pack(reading.rest, reading.spelled, reading.form)
-    return Request(tuple(messages), name, tuple(tools), reading.options(), continues, raw)
+def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
+    kept = Kept()
+    listed = wire.get("tools")
+    tools = list(read_tools(want(listed, list, ".tools"))) if listed is not None else []
+    if not tools and "tools" in wire:
+        kept.spell("tools", listed)
+    messages = read_messages(wire, tools, kept)
+    continues = _read_thread(wire["thread"], kept) if "thread" in wire else None
+    if "output_format" in wire:
+        wire = _with_config(wire, kept)
+    attrs = read_options(wire, kept)
+    name = _read_model(wire, model, stream, attrs, kept)
+    options = Options(**attrs) if attrs else _NO_OPTIONS
+    return Request(tuple(messages), name, tuple(tools), options, continues, kept.raw(NAME))
 
 
-def _keep(key: str, value: Any, reading: Reading) -> None:
-    if value is None:
-        reading.spelled[key] = None
-    elif key == "$form":
-        reading.form["$form"] = value
-    else:
-        reading.rest[key] = value
-
-
-def _read_messages(wire: Wire, reading: Reading, tools: list[ToolDefinition]) -> list[Message]:
-    turns = wire.get("messages")
-    if type(turns) is not list:
-        raise ShapeError(".messages", "a list", turns)
-    leading = read_system(wire["system"], reading.spelled) if "system" in wire else []
-    try:
-        return leading + read_turns(turns, tools)
-    except ShapeError as odd:
-        raise odd.inside(".messages") from None
-
-
-def _read_tools(wire: Wire, reading: Reading) -> tuple[ToolDefinition, ...]:
-    tools = wire["tools"]
-    if type(tools) is list and tools:
-        return read_tools(tools)
-    if tools is not None and tools != []:
-        raise ShapeError(".tools", "a list", tools)
-    reading.spelled["tools"] = tools
-    return ()
-
-
-def _read_model(wire: Wire, model: str | None, stream: bool | None, reading: Reading) -> str | None:
-    """Hosts other than Anthropic say model and streaming in the URL, the version in the body."""
+def _read_model(
+    wire: Wire, model: str | None, stream: bool | None, attrs: Wire, kept: Kept
+) -> str | None:
+    """Hosts other than Anthropic say model and streaming in the URL, the version in the body. Where
+    a body has them not, nothing tells that they are not to be written (`$form.url`)."""
     in_url = []
-    if "anthropic_version" in wire:
-        reading.form["anthropic_version"] = wire["anthropic_version"]
     name = wire.get("model")
     if name is None:
         if "model" in wire:
-            reading.spelled["model"] = None
+            kept.spell("model", None)
         elif model is not None or "anthropic_version" in wire:
             in_url.append("model")
         name = model
-    elif type(name) is not str:
-        raise ShapeError(".model", "a string", name)
+    else:
+        want(name, str, ".model")
     if stream is not None and "stream" not in wire:
         in_url.append("stream")
-        reading.fields["stream"] = stream
+        attrs["stream"] = stream
     if in_url:
-        reading.form["url"] = in_url
+        kept.form["url"] = in_url
     return name
 
 
-def _read_thread(thread: Any, reading: Reading) -> Continues | None:
-    """A conversation that the service keeps, and the message to go on from."""
+def _read_thread(thread: Any, kept: Kept) -> Continues | None:
+    """A conversation that the service keeps, and the message to go on from. That it is this
+    service's message only the wire tells (`$form.thread`)."""
     if thread is None:
-        reading.spelled["thread"] = None
+        kept.spell("thread", None)
         return None
     if type(thread) is not dict or type(thread.get("type")) is not str:
         raise ShapeError(".thread", "an object with a type", thread)
     before = thread.get("previous_message_id")
     if thread["type"] != "continue" or type(before) is not str:
-        reading.rest["thread"] = thread
+        kept.hold("thread", thread)
         return None
-    reading.form["thread"] = True
-    reading.keep("thread", thread, ("type", "previous_message_id"))
+    kept.form["thread"] = True
+    extra = {key: thread[key] for key in thread.keys() - {"type", "previous_message_id"}}
+    kept.complete("thread", extra, {})
     return Continues(response_id=before)
 
 
-def write_request(request: Request, scribe: Scribe) -> Wire:
-    raw = request.raw
-    at_home = raw is not None and NAME in raw
-    mine, form = (mine_of(raw), form_of(raw)) if at_home else (_NOTHING, _NOTHING)
+def _with_config(wire: Wire, kept: Kept) -> Wire:
+    """The body with the format where it belongs; as a beta it had a key of its own."""
+    config = wire.get("output_config")
+    is_free = config is None or (type(config) is dict and "format" not in config)
+    if not is_free or not is_format(wire["output_format"]):
+        return wire
+    kept.form["output_format"] = "alone" if config is None else "beside"
+    moved = {**(config or {}), "format": wire["output_format"]}
+    if config is None and "output_config" in wire:
+        kept.spell("output_config", None)
+    rest = {key: item for key, item in wire.items() if key != "output_format"}
+    return {**rest, "output_config": moved}
+
+
+def write_request(request: Request, recorder: LossRecorder) -> Wire:
+    raw, options = request.raw, request.options
+    mine = mine_of(NAME, raw)
+    form = form_in(mine)
+    in_url = form.get("url", ())
     out: Wire = {}
-    model, options = request.model, request.options
-    if model is not None and (not at_home or "model" not in form.get("url", ())):
-        out["model"] = model
-    changes = Writing(request.tools, scribe)
+    if request.model is not None and "model" not in in_url:
+        out["model"] = request.model
+    changes = Writing(request.tools, recorder)
     write_messages(request.messages, out, changes)
-    if request.tools:
-        tools = write_tools(changes.others(), scribe)
-        if tools:
-            out["tools"] = tools
-    write_options(options, out, form, mine, scribe)
+    if request.tools and (tools := write_tools(changes.others(), recorder)):
+        out["tools"] = tools
+    if options.parallel_tool_calls is not None and options.tool_choice is None:
+        options = _without_tools(options, out, recorder)
+    OPTIONS.write(options, out, mine, recorder)
+    leave_out_refused(options, out, form, recorder)
+    if "stream" in in_url:
+        out.pop("stream", None)
     if request.continues is not None:
-        _put_thread(request.continues, request, out, form, scribe)
+        _put_thread(request.continues, request, out, form, recorder)
     if options.raw is not None:
-        put_extra(out, _but_cache(mine_of(options.raw)), {})
-    if at_home:
-        put_extra(out, mine, form)
-        if "anthropic_version" in form:
-            out["anthropic_version"] = form["anthropic_version"]
-        respell(out, form)
-    if raw is not None and is_foreign(raw):
-        scribe.unsaid_raw(request, raw)
-    if options.max_output_tokens is None and "max_tokens" not in form.get("spelled", _NOTHING):
-        tell_limit(options, out, scribe)
+        put_back(out, options, options.raw, recorder)
+    if raw is not None:
+        put_back(out, request, raw, recorder)
+        if "output_format" in form:
+            _without_config(out, form["output_format"])
+    if options.max_output_tokens is None:
+        tell_limit(options, out, recorder)
     return out
 
 
-_NOTHING: Wire = {}
+def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Options:
+    """How tools are called is not said where there are none."""
+    if "tools" in out:
+        return options
+    recorder.lost(options, "parallel_tool_calls", "no tool can be called", severity="info")
+    new = options.replace(parallel_tool_calls=None)
+    recorder.alias(new, options)
+    return new
 
 
-def _but_cache(mine: Wire) -> Wire:
-    return {key: item for key, item in mine.items() if key != "cache_control"}
+def _without_config(out: Wire, how: str) -> None:
+    config = out.get("output_config")
+    if type(config) is dict and "format" in config:
+        config = out["output_config"] = dict(config)
+        out["output_format"] = config.pop("format")
+        if not config and how == "alone":
+            del out["output_config"]
 
 
 def _put_thread(
-    continues: Continues, request: Request, out: Wire, form: Wire, scribe: Scribe
+    continues: Continues, request: Request, out: Wire, form: Wire, recorder: LossRecorder
 ) -> None:
     before = continues.response_id
     if not form.get("thread") or before is None:
-        scribe.lost(request, "continues", severity="error")
+        recorder.lost(request, "continues", severity="error")
         return
     out["thread"] = {"type": "continue", "previous_message_id": before}
-    scribe.unsaid(continues, frozenset({"response_id"}))
+    recorder.unwritten(continues, frozenset({"response_id"}))
+
+
+# -- what the service takes only from those who ask for it in a header ----------------------------
+
+
+def betas_of(wire: Wire) -> list[str]:
+    """The names of the betas that a request needs, each once."""
+    found: dict[str, None] = {}
+    thinking = wire.get("thinking")
+    if type(thinking) is dict and "block_binding" in thinking:
+        found[BETAS["binding"]] = None
+    for tool in wire.get("tools") or ():
+        kind = tool.get("type") if type(tool) is dict else None
+        if type(kind) is str and kind in BETAS:
+            found[BETAS[kind]] = None
+    for turn in wire.get("messages") or ():
+        if type(turn) is dict and turn.get("role") != "user":
+            found.update(dict.fromkeys(_betas(turn)))
+    return list(found)
+
+
+def _betas(turn: Wire) -> list[str]:
+    found = [BETAS[key] for key in ("output_config", "clear_at") if key in turn]
+    content: Any = turn.get("content")
+    for part in content if type(content) is list else ():
+        match part:
+            case {"type": "compaction"}:
+                found.append(BETAS["signed" if "signature" in part else "compaction"])
+            case {"type": str(kind)} if kind in CHANGES:
+                found.append(BETAS["changes"])
+                match part:
+                    case {"tool": {"type": "tool_definition"}}:
+                        found.append(BETAS["inline"])
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from interlingua.dialects.base import Traits, TwoWay
-from interlingua.dialects.record import Counting
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -84,6 +84,7 @@ EFFORTS: dict[Effort, Effort] = {
 }
 """The nearest word; `none` is said by switching thinking off."""
 
+TOOL_CHOICES: dict[str, Any] = {"auto": "auto", "any": "any", "none": "none", "tool": "any"}
 MODES: TwoWay[str, ReasoningMode] = TwoWay(
     {
         "enabled": "on",
@@ -145,6 +146,14 @@ HOSTED_TOOLS = re.compile(
     r"|tool_search_tool_(bm25|regex)(_\d{8})?|mcp_toolset"
 )
 
+SOURCES: dict[str, tuple[str, str]] = {
+    "base64": ("base64", "data"),
+    "text": ("text", "data"),
+    "url": ("url", "url"),
+    "file": ("file_id", "file_id"),
+    "content": ("blocks", "content"),
+}
+"""Where an image or a document comes from: the kind of source, and the key that has it."""
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 IMAGE_STARTS = {
     "/9j/": "image/jpeg",
@@ -163,6 +172,7 @@ MARKERS = frozenset(
 """Parts that tell the service something and say nothing to anybody else."""
 CHANGES: dict[str, str] = {"tool_addition": "tools_added", "tool_removal": "tools_removed"}
 """Parts of a system turn that name a tool, and the field of `Changes` that names it."""
+BETA_HEADER = "anthropic-beta"
 BETAS: dict[str, str] = {
     "changes": "mid-conversation-tool-changes-2026-07-01",
     "inline": "inline-tools-2026-09-15",
@@ -221,28 +231,6 @@ REFUSED_OPTIONS = ("temperature", "top_p", "top_k")
 """Version 2026-10-21 answers them with a 400, and so do the newer models under any version: they
 are written where the wire had them, or where the model is known to take them. Both stand in the
 form as `sampling`."""
-SAID_OPTIONS = frozenset(
-    {"max_output_tokens", "stop", "tool_choice", "parallel_tool_calls", "response_format"}
-    | {"reasoning", "service_tier", "user", "stream", "cache", "raw", *REFUSED_OPTIONS}
-)
-SAID_TOOL = frozenset(
-    {
-        "name",
-        "description",
-        "input_schema",
-        "executor",
-        "kind",
-        "strict",
-        "deferred",
-        "cache",
-        "raw",
-    }
-)
-SAID_USAGE = frozenset(
-    {"input_tokens", "output_tokens", "cached_input_tokens", "cache_creation_input_tokens"}
-    | {"reasoning_tokens", "raw"}
-)
-
 BLOCK_START, BLOCK_DELTA, BLOCK_STOP = (
     f"content_block_{step}" for step in ("start", "delta", "stop")
 )

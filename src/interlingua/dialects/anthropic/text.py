@@ -1,174 +1,291 @@
-"""Text and what cites it; refusals; and parts that speak to the service alone."""
+"""Text, what it cites, and refusals; before that what all parts have: where they stand, how lists
+of them are read and written, and cache breakpoints."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from interlingua.dialects.anthropic.kept import (
-    finish,
-    is_odd,
-    mine_of,
-    put_back,
-    put_cache,
-    read_cache,
-    spare,
+from interlingua.dialects.anthropic.tables import (
+    CITATIONS,
+    HOLDS,
+    LONGEST_TTL,
+    MARKERS,
+    NAME,
+    TTLS,
 )
-from interlingua.dialects.anthropic.parts import ANSWER, ASSISTANT, Place
-from interlingua.dialects.anthropic.shape import may_take, take
-from interlingua.dialects.anthropic.tables import CITATIONS, MARKERS, NAME
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.shape import ShapeError
-from interlingua.model.blocks import Citation, RefusalBlock, TextBlock, UnknownBlock
+from interlingua.dialects.kernel.errors import ShapeError, each, take, want
+from interlingua.dialects.kernel.fields import Attrs, Field, Table, lost, plain
+from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.base import Raw
+from interlingua.model.blocks import (
+    Block,
+    Cache,
+    Citation,
+    RefusalBlock,
+    TextBlock,
+    UnknownBlock,
+)
 
-_TEXT = frozenset({"type", "text", "citations", "cache_control"})
-_TOOL_REFERENCE = frozenset({"tool_name", "cache_control"})
+# -- places and parts -----------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """Where parts stand. `holds` is None where everything is as the service made it."""
+
+    name: str
+    holds: frozenset[str] | None
+
+
+SYSTEM = Place("system", HOLDS["system"])
+USER = Place("user", HOLDS["user"])
+ASSISTANT = Place("assistant", HOLDS["assistant"])
+RESULT = Place("result", HOLDS["result"])
+HOSTED = Place("hosted", HOLDS["hosted"])
+SOURCE = Place("source", HOLDS["source"])
+ANSWER = Place("answer", None)
+
+READERS: dict[str, Callable[[Wire, Place], Block]] = {}
+"""By the wire's type, filled by `messages.py`; what is not in it is unknown, or a hosted tool's
+result (`*_tool_result`)."""
+WRITERS: dict[type[Block], Callable[[Any, Place, LossRecorder], Wire | None]] = {}
+"""By the block's class; None for a block that was left out."""
+
+
+def read_parts(parts: list[Any], place: Place) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    holds = place.holds
+    try:
+        for part in parts:
+            kind = part.get("type") if type(part) is dict else None
+            read = READERS.get(kind) if type(kind) is str else None
+            if read is not None and (holds is None or kind in holds):
+                blocks.append(read(part, place))
+            else:
+                blocks.append(read_part(part, place))
+    except ShapeError as error:
+        raise error.inside(f"[{len(blocks)}]") from None
+    return tuple(blocks)
+
+
+def read_part(part: Any, place: Place) -> Block:
+    kind = want(part, dict).get("type")
+    if type(kind) is not str:
+        return UnknownBlock({NAME: part})
+    inside = place is RESULT or place is HOSTED
+    read = READERS.get(kind)
+    if read is None:
+        answers = kind.endswith("_tool_result") and type(part.get("tool_use_id")) is str
+        read = READERS["*_tool_result"] if answers and not inside else None
+        return UnknownBlock({NAME: part}) if read is None else read(part, place)
+    if place.holds is None or kind in place.holds:
+        return read(part, place)
+    if inside:
+        return UnknownBlock({NAME: part})  # a result holds only some kinds of block
+    return _oddly(read(part, place))
+
+
+def _oddly(block: Block) -> Block:
+    """The block, marked as standing where the writer would not put it."""
+    mine = mine_of(NAME, block.raw)
+    form = {**form_of(NAME, block.raw), "odd": True}
+    return block.replace(raw={NAME: {**mine, "$form": form}})
+
+
+def is_odd(raw: Raw | None) -> bool:
+    """Whether the wire had this in spite of what its documentation says: reading it again, nothing
+    would tell that it may be written."""
+    return raw is not None and form_of(NAME, raw).get("odd") is True
+
+
+def write_parts(blocks: Iterable[Block], place: Place, recorder: LossRecorder) -> list[Wire]:
+    parts = []
+    for block in blocks:
+        part = WRITERS[type(block)](block, place, recorder)
+        if part is not None:
+            parts.append(part)
+    return parts
+
+
+def string_of(parts: list[Wire]) -> str | None:
+    """The text that parts come to where a string can say them."""
+    if len(parts) == 1 and len(parts[0]) == 2 and parts[0].get("type") == "text":
+        text = parts[0].get("text")
+        return text if type(text) is str else None
+    return None
+
+
+def read_unknown(part: Wire, place: Place) -> UnknownBlock:
+    return UnknownBlock({NAME: part})
+
+
+def write_unknown(block: UnknownBlock, place: Place, recorder: LossRecorder) -> Wire | None:
+    part = block.raw.get(NAME)
+    if type(part) is not dict:
+        recorder.dropped(block, "another dialect's")
+        return None
+    if block.cache is not None or len(block.raw) > 1:
+        recorder.unwritten(block, frozenset())
+    return part
+
+
+def written(table: Table, kind: str, block: Any, recorder: LossRecorder) -> Wire:
+    """A part of this type by its table, with whatever was kept of it."""
+    out: Wire = {"type": kind}
+    table.write(block, out, mine_of(NAME, block.raw), recorder)
+    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+
+
+# -- cache breakpoints ----------------------------------------------------------------------------
+
+
+def _read_cache(given: Any) -> Attrs:
+    ttl = want(given, dict).get("ttl")
+    return {"cache": Cache(ttl if type(ttl) is str else None)}
+
+
+def _write_cache(value: Any, recorder: LossRecorder) -> Wire:
+    ttl = value.cache.ttl
+    if ttl is None:
+        return {"type": "ephemeral"}
+    if ttl not in TTLS:
+        recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
+        ttl = LONGEST_TTL
+    return {"type": "ephemeral", "ttl": ttl}
+
+
+CACHE = Field("cache_control", ("cache",), _read_cache, _write_cache)
+"""The breakpoint of a block, a tool or a request."""
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+TEXT = Table(
+    TextBlock,
+    plain("text", "text", str),
+    CACHE,
+    lost("signature", "signs no text here"),
+    beside=("type", "citations"),
+    silent=("citations",),
+)
+TOOL_REFERENCE = Table(TextBlock, plain("tool_name", "text", str), CACHE)
+"""The name of a tool that a search found. Its type is kept, since it is read as text."""
 
 
 def read_text(part: Wire, place: Place) -> TextBlock:
     text = part.get("text")
-    if type(text) is not str:
-        raise ShapeError(".text", "a string", text)
-    if len(part) == 2 and (text or place is ANSWER):
+    if len(part) == 2 and type(text) is str and (text or place is ANSWER):
         return TextBlock(text)
-    form: Wire = {}
-    spelled: Wire = {}
-    cache = read_cache(part, spelled, form)
-    cited = may_take(part, "citations", list, spelled)
-    if cited == []:
-        spelled["citations"] = []
-    citations = read_citations(cited or [])
-    if place is not ANSWER and (not text or (citations and place is not ASSISTANT)):
-        form["odd"] = True
-    return TextBlock(text, None, citations, cache, spare(part, _TEXT, spelled, form))
+    return _read_text(part, place)
 
 
-def write_text(block: TextBlock, place: Place, scribe: Scribe) -> Wire | None:
-    text = block.text
-    if block.signature is not None:
-        scribe.lost(block, "signature", "signs no text here")
-    if block.phase is not None:
-        scribe.lost(block, "phase")
-    if block.raw is not None or block.cache is not None or block.citations:
-        return _write_rich_text(block, place, scribe)
-    if text or place is ANSWER:
-        return {"type": "text", "text": text}
-    # An empty text is answered with a 400, even one that the service itself had sent.
-    scribe.dropped(block, "empty", "info")
-    return None
+def _read_text(part: Wire, place: Place) -> TextBlock:
+    text, kept = take(part, "text", str), Kept()
+    attrs = TEXT.read(part, kept)
+    cited = part.get("citations")
+    if cited:
+        attrs["citations"] = read_citations(cited)
+    elif "citations" in part:
+        kept.spell("citations", cited if cited is None else want(cited, list, ".citations"))
+    if place is not ANSWER and (not text or (cited and place is not ASSISTANT)):
+        kept.form["odd"] = True
+    return TextBlock(**attrs, raw=kept.raw(NAME))
 
 
-def _write_rich_text(block: TextBlock, place: Place, scribe: Scribe) -> Wire | None:
-    mine = mine_of(block.raw)
-    kind = mine.get("type")
-    if type(kind) is str and kind in MARKERS and not block.text:
-        return _write_marker(block, mine, scribe)
+def write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire | None:
+    bare = block.raw is None and block.cache is None and not block.citations
+    if bare and block.signature is None and block.phase is None and (block.text or place is ANSWER):
+        return {"type": "text", "text": block.text}
+    return _write_text(block, place, recorder)
+
+
+def _write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire | None:
+    kind = mine_of(NAME, block.raw).get("type")
+    if type(kind) is str and kind in MARKERS and not block.text:  # as earlier versions stored it
+        return put_back({}, block, block.raw or {}, recorder)
     if kind == "tool_reference" and not block.citations:
-        return finish({"type": kind, "tool_name": block.text}, block, scribe)
+        return written(TOOL_REFERENCE, kind, block, recorder)
     if not block.text and place is not ANSWER and not is_odd(block.raw):
-        scribe.dropped(block, "empty", "info")
+        # It is answered with a 400, even one that the service itself had sent (seen 2026-11).
+        recorder.dropped(block, "empty", "info")
         return None
-    out: Wire = {"type": "text", "text": block.text}
-    if block.citations:
-        _put_citations(out, block, place, scribe)
-    return finish(out, block, scribe)
-
-
-def read_tool_reference(part: Wire, place: Place) -> TextBlock:
-    """The name of a tool that a search found."""
-    name = take(part, "tool_name", str)
-    form: Wire = {}
-    spelled: Wire = {}
-    cache = read_cache(part, spelled, form)
-    return TextBlock(name, None, (), cache, spare(part, _TOOL_REFERENCE, spelled, form))
-
-
-def read_marker(part: Wire, place: Place) -> UnknownBlock:
-    return UnknownBlock({NAME: part})
-
-
-def _write_marker(block: TextBlock, mine: Wire, scribe: Scribe) -> Wire:
-    """As messages of earlier versions of this package have it."""
-    out = {key: item for key, item in mine.items() if key != "$form"}
-    if block.cache is not None:
-        put_cache(out, block, scribe)
-    if block.raw is not None and len(block.raw) > 1:
-        scribe.unsaid_raw(block, block.raw)
+    out = written(TEXT, "text", block, recorder)
+    if block.citations and (cited := _write_citations(block, place, recorder)):
+        out["citations"] = cited
     return out
 
 
-def write_refusal(block: RefusalBlock, place: Place, scribe: Scribe) -> Wire | None:
+def read_tool_reference(part: Wire, place: Place) -> TextBlock:
+    take(part, "tool_name", str)
+    kept = Kept()
+    return TextBlock(**TOOL_REFERENCE.read(part, kept), raw=kept.raw(NAME))
+
+
+def write_refusal(block: RefusalBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if not block.text and place is not ANSWER:
-        scribe.dropped(block, "empty", "info")
+        recorder.dropped(block, "empty", "info")
         return None
-    scribe.lost(block, None, "said as text", kind="downgraded")
-    return finish({"type": "text", "text": block.text}, block, scribe)
+    recorder.lost(block, None, "said as text", kind="downgraded")
+    return written(REFUSAL, "text", block, recorder)
+
+
+REFUSAL = Table(RefusalBlock, plain("text", "text", str), CACHE, beside=("type",))
 
 
 # -- citations ------------------------------------------------------------------------------------
 
-_ANY_CITATION = {"url": "url", "title": "title", "file_id": "file_id"}
+
+def _citation(names: dict[str, str]) -> Table:
+    """The type is kept, since it says what the places in it are counted in."""
+    keys = {"cited_text": "cited_text", **names}
+    kinds = {"document_index": int}
+    return Table(Citation, *[plain(k, name, kinds.get(k, str)) for k, name in keys.items()])
 
 
-def read_citations(cited: list[Any]) -> tuple[Citation, ...]:
-    citations: list[Citation] = []
-    try:
-        for each in cited:
-            citations.append(_read_citation(each))
-    except ShapeError as odd:
-        raise odd.inside(f".citations[{len(citations)}]") from None
-    return tuple(citations)
+_CITATIONS = {kind: _citation(names) for kind, names in CITATIONS.items()}
+_ANY_CITATION = _citation({"url": "url", "title": "title", "file_id": "file_id"})
+_PAGE = frozenset({"cited_text", "url", "title"})
+
+
+def read_citations(cited: Any) -> tuple[Citation, ...]:
+    return tuple(each(cited, ".citations", _read_citation))
 
 
 def _read_citation(wire: Any) -> Citation:
-    if type(wire) is not dict:
-        raise ShapeError("", "an object", wire)
-    spelled: Wire = {}
-    names = CITATIONS.get(take(wire, "type", str), _ANY_CITATION)
-    fields: Wire = {"cited_text": may_take(wire, "cited_text", str, spelled)}
-    for key, name in names.items():
-        fields[name] = may_take(wire, key, int if name == "document_index" else str, spelled)
-    raw = spare(wire, frozenset({*names, "cited_text"}), spelled, {})
-    return Citation(**fields, raw=raw)
+    kept, kind = Kept(), take(want(wire, dict), "type", str)
+    attrs = _CITATIONS.get(kind, _ANY_CITATION).read(wire, kept)
+    return Citation(**attrs, raw=kept.raw(NAME))
 
 
-def _put_citations(out: Wire, block: TextBlock, place: Place, scribe: Scribe) -> None:
+def _write_citations(block: TextBlock, place: Place, recorder: LossRecorder) -> list[Wire]:
     if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
-        # Version 2026-10-21 refuses citations in what the user says.
+        # Version 2026-10-21 refuses citations in what the user says (release notes, read 2026-11).
         for citation in block.citations:
-            scribe.lost(citation, None, "only a model's text may cite")
-        return
-    written = [write_citation(each, scribe, place is ANSWER) for each in block.citations]
-    cited = [each for each in written if each is not None]
-    if cited:
-        out["citations"] = cited
+            recorder.lost(citation, None, "only a model's text may cite")
+        return []
+    cited = [write_citation(each, recorder, place is ANSWER) for each in block.citations]
+    return [wire for wire in cited if wire is not None]
 
 
-def write_citation(citation: Citation, scribe: Scribe, answering: bool) -> Wire | None:
+def write_citation(citation: Citation, recorder: LossRecorder, answering: bool) -> Wire | None:
     """None for those of others: places in documents, and opaque indexes, cannot be made up. In an
     answer nobody checks the index: a client is shown the page."""
-    kind = mine_of(citation.raw).get("type")
-    if citation.raw is None or type(kind) is not str:
-        if answering and citation.url is not None:
-            return _write_page(citation, scribe)
-        scribe.lost(citation, None, "says no place that can be cited here")
-        return None
-    names = CITATIONS.get(kind, _ANY_CITATION)
-    out: Wire = {"type": kind}
-    if citation.cited_text is not None:
-        out["cited_text"] = citation.cited_text
-    for key, name in names.items():
-        if getattr(citation, name) is not None:
-            out[key] = getattr(citation, name)
-    put_back(out, citation, citation.raw, scribe)
-    scribe.unsaid(citation, frozenset({*names.values(), "cited_text", "raw"}))
-    return out
+    kind = mine_of(NAME, citation.raw).get("type")
+    if type(kind) is str:
+        return written(_CITATIONS.get(kind, _ANY_CITATION), kind, citation, recorder)
+    if answering and citation.url is not None:
+        return _write_page(citation, recorder)
+    recorder.lost(citation, None, "says no place that can be cited here")
+    return None
 
 
-def _write_page(citation: Citation, scribe: Scribe) -> Wire:
+def _write_page(citation: Citation, recorder: LossRecorder) -> Wire:
     """A page on the web that another service has cited."""
     reason = "said without the index that the service makes"
-    scribe.lost(citation, None, reason, kind="approximated", severity="info")
-    scribe.unsaid(citation, _PAGE)
+    recorder.lost(citation, None, reason, kind="approximated", severity="info")
+    recorder.unwritten(citation, _PAGE)
     return {
         "type": "web_search_result_location",
         "cited_text": citation.cited_text or "",
@@ -176,6 +293,3 @@ def _write_page(citation: Citation, scribe: Scribe) -> Wire:
         "title": citation.title,
         "encrypted_index": "",
     }
-
-
-_PAGE = frozenset({"cited_text", "url", "title"})

@@ -1,152 +1,303 @@
 """Tool definitions: the client's own, those Anthropic defines and the client runs, and those the
-service runs itself."""
+service runs itself; and what a system turn in mid-conversation changes about them."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from typing import Any
 
-from interlingua.dialects.anthropic.kept import finish, form_of, mine_of, read_cache, spare
-from interlingua.dialects.anthropic.shape import may_take, take
+import msgspec
+
 from interlingua.dialects.anthropic.tables import (
+    CHANGES,
     CLIENT_TOOLS,
     DEFAULT_SCHEMA,
+    EFFORTS,
     HOSTED_TOOLS,
-    SAID_TOOL,
+    NAME,
+    REFERENCES,
     TEXT_SCHEMA,
+    TRAITS,
 )
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.shape import ShapeError
+from interlingua.dialects.anthropic.text import CACHE
+from interlingua.dialects.kernel.errors import ShapeError, each, take, want
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, plain, spelling
+from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.model.blocks import Block, UnknownBlock
+from interlingua.model.changes import Changes
+from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
-_CUSTOM = frozenset(
-    {"type", "name", "description", "input_schema", "strict", "defer_loading", "cache_control"}
+# -- definitions ----------------------------------------------------------------------------------
+
+_SETTINGS = (
+    plain("strict", "strict", bool),
+    plain("defer_loading", "deferred", bool),
+    CACHE,
 )
-_OWN = _CUSTOM - {"input_schema", "description"}
+FUNCTION = Table(
+    ToolDefinition,
+    plain("name", "name", str),
+    plain("description", "description", str),
+    Field(
+        "input_schema",
+        ("input_schema",),
+        lambda given: {"input_schema": given} if type(given) is dict else NOT_OURS,
+        lambda tool, _: tool.input_schema,
+        fill=lambda _: deepcopy(DEFAULT_SCHEMA),
+        kind=dict,
+    ),
+    *_SETTINGS,
+    spelling("type"),
+    silent=("executor", "kind"),
+)
+OWN = Table(
+    ToolDefinition,
+    *_SETTINGS,
+    beside=("type", "name"),
+    silent=("name", "description", "input_schema", "executor", "kind"),
+)
+TOOLSET = Table(
+    ToolDefinition,
+    *_SETTINGS,
+    beside=("type", "mcp_server_name"),
+    silent=("name", "description", "input_schema", "executor", "kind"),
+)
 
 
 def read_tools(tools: list[Any]) -> tuple[ToolDefinition, ...]:
-    read: list[ToolDefinition] = []
-    try:
-        for tool in tools:
-            read.append(_read_tool(tool))
-    except ShapeError as odd:
-        raise odd.inside(f".tools[{len(read)}]") from None
-    return tuple(read)
+    return tuple(each(tools, ".tools", _read_tool))
 
 
 def _read_tool(wire: Any) -> ToolDefinition:
-    if type(wire) is not dict:
-        raise ShapeError("", "an object", wire)
-    kind = wire.get("type")
-    if kind is None or kind == "custom":
-        return _read_custom(wire, kind)
-    if type(kind) is not str:
-        raise ShapeError(".type", "a string", kind)
-    return _read_own(wire, kind)
+    kind = want(wire, dict).get("type")
+    if kind is not None and kind != "custom":
+        return _read_own(wire, want(kind, str, ".type"))
+    take(wire, "name", str)
+    kept = Kept()
+    return ToolDefinition(**FUNCTION.read(wire, kept), raw=kept.raw(NAME))
 
 
-def _read_custom(wire: Wire, kind: str | None) -> ToolDefinition:
-    form: Wire = {}
-    spelled: Wire = {}
-    name = take(wire, "name", str)
-    description = may_take(wire, "description", str, spelled)
-    schema = wire.get("input_schema")
-    if "type" in wire:
-        spelled["type"] = kind
-    known = _CUSTOM
-    if type(schema) is not dict:
-        form["schemaless"] = True
-        schema, known = None, _CUSTOM - {"input_schema"}
-    strict = may_take(wire, "strict", bool, spelled)
-    deferred = may_take(wire, "defer_loading", bool, spelled)
-    cache = read_cache(wire, spelled, form)
-    raw = spare(wire, known, spelled, form)
-    return ToolDefinition(
-        name, description, schema, strict=strict, deferred=deferred, cache=cache, raw=raw
-    )
+def _own(kind: str) -> tuple[str, Table]:
+    """The key that has the name of a tool of this kind, and the others."""
+    return ("mcp_server_name", TOOLSET) if kind == "mcp_toolset" else ("name", OWN)
 
 
 def _read_own(wire: Wire, kind: str) -> ToolDefinition:
-    form: Wire = {"own": True}  # so that it is known for ours wherever it goes
-    spelled: Wire = {}
-    key = _name_key(kind)
-    name = may_take(wire, key, str, spelled)
+    kept = Kept(form={"own": True})  # so that it is known for ours wherever it goes
+    key, table = _own(kind)
+    name = wire.get(key)
     if name is None:
-        form["nameless"] = True
+        kept.miss(key)
+        if key in wire:
+            kept.spell(key, None)
     client = CLIENT_TOOLS.fullmatch(kind) is not None
-    strict = may_take(wire, "strict", bool, spelled)
-    deferred = may_take(wire, "defer_loading", bool, spelled)
-    cache = read_cache(wire, spelled, form)
+    attrs = table.read(wire, kept)
     return ToolDefinition(
-        kind if name is None else name,
+        kind if name is None else want(name, str, f".{key}"),
         executor="client" if client else "provider",
         kind=kind,
-        strict=strict,
-        deferred=deferred,
-        cache=cache,
-        raw=spare(wire, _OWN - {"name"} | {key}, spelled, form),
+        **attrs,
+        raw=kept.raw(NAME),
     )
 
 
-def _name_key(kind: str) -> str:
-    return "mcp_server_name" if kind == "mcp_toolset" else "name"
-
-
-def write_tools(tools: tuple[ToolDefinition, ...], scribe: Scribe) -> list[Wire]:
-    written = [_write_tool(tool, scribe) for tool in tools]
+def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> list[Wire]:
+    written = [_write_tool(tool, recorder) for tool in tools]
     return [wire for wire in written if wire is not None]
 
 
-def _write_tool(tool: ToolDefinition, scribe: Scribe) -> Wire | None:
+def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
+    out: Wire = {}
+    mine = mine_of(NAME, tool.raw)
     if tool.kind == "function" and tool.executor == "client":
-        out = _write_function(tool, tool.input_schema)
+        FUNCTION.write(tool, out, mine, recorder)
     elif tool.kind == "custom" and tool.executor == "client":
-        scribe.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
-        out = _write_function(tool, tool.input_schema or deepcopy(TEXT_SCHEMA))
+        recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
+        FUNCTION.write(tool, out, mine, recorder)
+        if tool.input_schema is None:
+            out["input_schema"] = deepcopy(TEXT_SCHEMA)
     elif tool.executor in ("client", "provider") and _is_ours(tool):
-        out = _write_own(tool, scribe)
+        _write_own(tool, out, mine, recorder)
     else:
-        scribe.lost(tool, None, "a tool of another service")
+        recorder.lost(tool, None, "a tool of another service")
         return None
-    if tool.strict is not None:
-        out["strict"] = tool.strict
-    if tool.deferred is not None:
-        out["defer_loading"] = tool.deferred
-    if (
-        tool.side_effects is not None
-        or tool.output_schema is not None
-        or tool.grammar is not None
-        or not tool.requires_workspace
-    ):
-        scribe.unsaid(tool, SAID_TOOL)
-    return finish(out, tool, scribe) if tool.raw is not None or tool.cache is not None else out
-
-
-def _write_function(tool: ToolDefinition, schema: Wire | None) -> Wire:
-    out: Wire = {"name": tool.name}
-    if tool.description is not None:
-        out["description"] = tool.description
-    if schema is not None:
-        out["input_schema"] = schema
-    elif not form_of(tool.raw).get("schemaless"):
-        out["input_schema"] = deepcopy(DEFAULT_SCHEMA)
-    return out
+    return out if tool.raw is None else put_back(out, tool, tool.raw, recorder)
 
 
 def _is_ours(tool: ToolDefinition) -> bool:
     if tool.executor == "client":
         return CLIENT_TOOLS.fullmatch(tool.kind) is not None
     return HOSTED_TOOLS.fullmatch(tool.kind) is not None or (
-        form_of(tool.raw).get("own") is True and CLIENT_TOOLS.fullmatch(tool.kind) is None
+        form_of(NAME, tool.raw).get("own") is True and CLIENT_TOOLS.fullmatch(tool.kind) is None
     )
 
 
-def _write_own(tool: ToolDefinition, scribe: Scribe) -> Wire:
-    out: Wire = {"type": tool.kind}
-    if not (form_of(tool.raw).get("nameless") and tool.name == tool.kind):
-        out[_name_key(tool.kind)] = tool.name
+def _write_own(tool: ToolDefinition, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    key, table = _own(tool.kind)
+    out["type"] = tool.kind
+    if not (did_without(mine, key) and tool.name == tool.kind):
+        out[key] = tool.name
     for name in ("description", "input_schema"):
-        if getattr(tool, name) is not None and name not in mine_of(tool.raw):
-            scribe.lost(tool, name)
-    return out
+        if getattr(tool, name) is not None and name not in mine:
+            recorder.lost(tool, name)
+    table.write(tool, out, mine, recorder)
+
+
+# -- changes in mid-conversation ------------------------------------------------------------------
+
+KEPT = "$changes"
+"""The key of `provider_raw` for what else the parts said, by their number."""
+_DEFINED = "tool_definition"
+_PART = frozenset({"type", "tool"})
+_WORDS = {field: word for word, field in CHANGES.items()}
+_NOTHING = Changes()
+_EFFORTS = frozenset(EFFORTS.values())
+
+
+class Changing:
+    """The changes of one system turn, while it is read: tools by the names that `tools` knows,
+    which is given those that the turn defines itself."""
+
+    def __init__(self, turn: Wire, kept: Kept, tools: list[ToolDefinition]) -> None:
+        self.turn = turn
+        self.kept = kept
+        self.tools = tools
+        self.known = {"role", "content"}
+        """Keys of the turn that were understood."""
+        self._names: dict[str, list[str]] = {field: [] for field in _WORDS}
+        self._parts: list[list[Any]] = []
+
+    def read(self, blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], Changes | None]:
+        left = tuple([b for number, b in enumerate(blocks) if not self._takes(b, number)])
+        if self._parts:
+            self.kept.form["changes"] = self._parts  # where they stood among the blocks
+        added, removed = tuple(self._names["tools_added"]), tuple(self._names["tools_removed"])
+        changes = Changes(added, removed, self._effort(), None, self._clear_at())
+        return left, None if changes == _NOTHING else changes
+
+    def _takes(self, block: Block, number: int) -> bool:
+        part = block.raw.get(NAME) if type(block) is UnknownBlock else None
+        if type(part) is not dict or type(part.get("tool")) is not dict:
+            return False
+        tool, field = part["tool"], CHANGES.get(part["type"])
+        kind: Any = tool.get("type")
+        if kind == _DEFINED and field == "tools_added" and len(tool) == 2:
+            name = self._define(tool.get("definition"))
+        elif kind in REFERENCES and len(tool) == 2:
+            name = tool.get(REFERENCES[kind])
+        else:
+            return False
+        if name is None or field is None or all(tool.name != name for tool in self.tools):
+            return False  # the service alone knows what it is
+        if rest := {key: item for key, item in part.items() if key not in _PART}:
+            self.kept.rest.setdefault(KEPT, {})[str(len(self._parts))] = rest
+        self._names[field].append(name)
+        self._parts.append([number - len(self._parts), field, name, kind])
+        return True
+
+    def _define(self, definition: Any) -> str | None:
+        if type(definition) is not dict:
+            return None
+        try:
+            (tool,) = read_tools([definition])
+        except ShapeError:
+            return None
+        form = {**form_of(NAME, tool.raw), "inline": True}
+        self.tools.append(tool.replace(raw={NAME: {**mine_of(NAME, tool.raw), "$form": form}}))
+        return tool.name
+
+    def _effort(self) -> Any:
+        config = self.turn.get("output_config")
+        if type(config) is dict and config.keys() == {"effort"} and config["effort"] in _EFFORTS:
+            self.known.add("output_config")
+            return config["effort"]
+        return None
+
+    def _clear_at(self) -> str | None:
+        until = self.turn.get("clear_at")
+        if type(until) is not str:
+            return None
+        self.known.add("clear_at")
+        return until
+
+
+class Writing(msgspec.Struct):
+    """Puts changes into system turns; `tools` are those of the request."""
+
+    tools: tuple[ToolDefinition, ...]
+    recorder: LossRecorder
+    defined: set[int] = msgspec.field(default_factory=set)
+    """Identities of the tools that a turn has defined."""
+
+    def parts(self, message: Message, parts: list[Wire]) -> list[Wire]:
+        """The parts of a message and those of its changes, where the wire had them."""
+        changes, raw = message.changes, message.metadata.provider_raw
+        unsaid_changes(message, self.recorder, TRAITS.changes)
+        rests = mine_of(NAME, raw).get(KEPT, {})
+        left = {field: list(getattr(changes, field)) for field in _WORDS}
+        out: list[Wire] = []
+        done = 0
+        for number, (at, field, name, kind) in enumerate(form_of(NAME, raw).get("changes", ())):
+            if name not in left[field]:
+                continue
+            left[field].remove(name)
+            out += parts[done:at]
+            done = max(done, at)
+            part = self._part(message, field, name, kind)
+            if part is not None:
+                out.append({**part, **rests.get(str(number), {})})
+        out += parts[done:]
+        for field, names in left.items():
+            more = [self._part(message, field, name, None) for name in names]
+            out += [part for part in more if part is not None]
+        return out
+
+    def _part(self, message: Message, field: str, name: str, kind: str | None) -> Wire | None:
+        known = [tool for tool in self.tools if tool.name == name]
+        word = _WORDS[field]
+        if not known:
+            self.recorder.lost(message, f"changes.{field}", f"no tool is called {name}")
+            return None
+        if kind == _DEFINED:
+            definition = self._definition(known)
+            if definition is not None:
+                return {"type": word, "tool": {"type": _DEFINED, "definition": definition}}
+            kind = None
+        if kind is None:
+            toolset = any(tool.kind == "mcp_toolset" for tool in known)
+            kind = "mcp_toolset_reference" if toolset else "tool_reference"
+        return {"type": word, "tool": {"type": kind, REFERENCES[kind]: name}}
+
+    def _definition(self, known: list[ToolDefinition]) -> Wire | None:
+        """Of the first of these tools that a turn defined itself."""
+        for tool in known:
+            inline = tool.raw is not None and form_of(NAME, tool.raw).get("inline") is True
+            if inline and id(tool) not in self.defined:
+                self.defined.add(id(tool))
+                return next(iter(write_tools((tool,), self.recorder)), None)
+        return None
+
+    def others(self) -> tuple[ToolDefinition, ...]:
+        """The tools that no turn has defined."""
+        if not self.defined:
+            return self.tools
+        return tuple([tool for tool in self.tools if id(tool) not in self.defined])
+
+    def keys(self, message: Message) -> Wire:
+        """What the turn itself says of changes."""
+        changes = message.changes or _NOTHING
+        keys: Wire = {} if changes.clear_at is None else {"clear_at": changes.clear_at}
+        if changes.effort is None:
+            return keys
+        word = EFFORTS.get(changes.effort)
+        if word is None:
+            self.recorder.lost(message, "changes.effort", "no turn can switch thinking off")
+            return keys
+        if word != changes.effort:
+            reason = f"the nearest word is {word}"
+            self.recorder.lost(message, "changes.effort", reason, kind="approximated")
+        return {**keys, "output_config": {"effort": word}}

@@ -217,7 +217,9 @@ def together(
     write: Callable[[Any, LossRecorder], Wire],
 ) -> Field:
     """Keys that make sense only together, as an object of those that are there and not null. A key
-    that writing does not give again is content; false, 0 and empty ones are spelling."""
+    that writing does not give again is content if the others say the same without it; false, 0 and
+    empty ones are spelling. One that only writing gives is left out again as long as the others
+    still say the same."""
     return Field(keys[0], attrs, read, write, keys=keys)
 
 
@@ -388,10 +390,14 @@ class Table:
         for key, item in given.items():
             if key in again:
                 _compare(key, item, again[key], kept)
-            elif item:
+            elif _is_blank(item):
+                kept.spell(key, item)
+            elif field.read({other: given[other] for other in given if other != key}) == found:
                 kept.rest[key] = item
             else:
-                kept.spell(key, item)
+                kept.respell(key, item)
+        for key in again.keys() - part.keys():
+            kept.miss(key)
 
     def _stand_in(self, attrs: Any) -> Any:
         """A value that has these attributes, and says nothing else."""
@@ -447,8 +453,10 @@ class Table:
         self, field: Field, value: Any, spelled: _Spelled, recorder: LossRecorder
     ) -> Wire:
         old = {key: spelled.old[key] for key in field.keys if key in spelled.old}
-        if old:
-            said: Wire = {**field.write(value, QUIET), **old}
+        gone = spelled.left_out(field.keys)
+        if old or gone:
+            usual: Wire = field.write(value, QUIET)
+            said = {key: item for key, item in usual.items() if key not in gone} | old
             if self._still_says(field, said, value):
                 return said
         written: Wire = field.write(value, recorder)
@@ -494,6 +502,12 @@ class _Spelled:
         self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
         """Keys that no field has to fill: the wire did without, or what it had was kept."""
 
+    def left_out(self, keys: tuple[str, ...]) -> list[str]:
+        """Which of these keys the wire did without, or had with nothing in them."""
+        form, parts = self._form, self._form.get("part", ())
+        nothing, absent = form.get("spelled", NOTHING), form.get("absent", ())
+        return [key for key in keys if key in absent or (key in nothing and key not in parts)]
+
     def inside(self, key: str) -> _Spelled:
         """The same for an object inside."""
         if not self.gone:
@@ -513,6 +527,15 @@ _AS_WE_DO: Final = _Spelled(NOTHING)
 def _kinds(kind: type | None) -> frozenset[type | None]:
     """The types of Python that are of a JSON type without further ado."""
     return frozenset({float, int}) if kind is float else frozenset({kind})
+
+
+def _is_blank(item: Any) -> bool:
+    """Whether a value says nothing, in objects inside neither."""
+    if type(item) is dict:
+        return all(
+            each is None or (type(each) is dict and _is_blank(each)) for each in item.values()
+        )
+    return not item
 
 
 def _says(value: Any, attrs: Attrs) -> bool:

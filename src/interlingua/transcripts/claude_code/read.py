@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.anthropic.content import read_parts
-from interlingua.dialects.anthropic.parts import ANSWER
+from interlingua.dialects.anthropic.messages import read_turns
 from interlingua.dialects.anthropic.tables import STOP_REASONS
-from interlingua.dialects.anthropic.turns import read_turns
+from interlingua.dialects.anthropic.text import ANSWER, read_parts
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.shape import ShapeError
 from interlingua.errors import InterlinguaError, ReadError, found

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.dialects.anthropic.failure import is_failure
-from interlingua.dialects.anthropic.parts import ANSWER, read_part
+from interlingua.dialects.anthropic.errors import is_error
 from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.tables import (
     BLOCK_DELTA,
@@ -23,7 +22,7 @@ from interlingua.dialects.anthropic.tables import (
     PIECES,
     STOP_REASONS,
 )
-from interlingua.dialects.anthropic.text import read_citations
+from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_part
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, may_take, take
 from interlingua.dialects.kernel.stream_reader import (
@@ -330,12 +329,12 @@ class StreamReader:
         if self._is_over() and kind != "message_start":
             return []
         step = _STEPS.get(kind) if type(kind) is str else None
-        if kind is None and type(wire) is dict and is_failure(wire):
+        if kind is None and type(wire) is dict and is_error(wire):
             step = StreamReader._error
         try:
             return (step(self, wire) if step is not None else None) or [Other()]
-        except ShapeError as odd:
-            raise odd.error(WHAT) from None
+        except ShapeError as error:
+            raise error.error(WHAT) from None
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -414,8 +413,8 @@ class StreamReader:
         index, given = take(wire, "index", int), take(wire, "content_block", dict)
         try:
             block = read_part(given, ANSWER)
-        except ShapeError as odd:
-            raise odd.inside(".content_block") from None
+        except ShapeError as error:
+            raise error.inside(".content_block") from None
         answer, events = self._begun()
         if index in self._open:
             events += answer.close(self._open.pop(index))
@@ -435,8 +434,8 @@ class StreamReader:
                     part = self._open[index] = answer.add(given, block)
                     start = start_of_block(part.index, block)
                     return [*events, start, part.tell_text(key, delta)]
-        except ShapeError as odd:
-            raise odd.inside(".delta") from None
+        except ShapeError as error:
+            raise error.inside(".delta") from None
         return None
 
     def _block_stop(self, wire: Wire) -> list[Event] | None:

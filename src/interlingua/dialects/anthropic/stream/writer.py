@@ -6,9 +6,6 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.anthropic.content import write_parts
-from interlingua.dialects.anthropic.kept import mine_of
-from interlingua.dialects.anthropic.parts import ANSWER, WRITERS
 from interlingua.dialects.anthropic.response import write_response
 from interlingua.dialects.anthropic.tables import (
     BLOCK_DELTA,
@@ -17,8 +14,9 @@ from interlingua.dialects.anthropic.tables import (
     NAME,
     PIECES,
 )
-from interlingua.dialects.anthropic.text import write_citation
+from interlingua.dialects.anthropic.text import ANSWER, WRITERS, write_citation, write_parts
 from interlingua.dialects.kernel import stream_writer
+from interlingua.dialects.kernel.kept import mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
@@ -133,7 +131,7 @@ class Abroad(PieceWriter):
         for block, keys in zip(written, late, strict=True):
             if "cache_control" in keys:
                 recorder.lost(block, "cache", _TOO_LATE)
-            for key in sorted(keys & mine_of(block.raw).keys()):
+            for key in sorted(keys & mine_of(NAME, block.raw).keys()):
                 recorder.lost(block, f"raw.{NAME}.{key}", _TOO_LATE)
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:

@@ -1,0 +1,436 @@
+"""Messages to turns and back. The wire has tool results in user turns; here each is a message of
+its own. Leading instructions have a field of their own, and neighbours of one role are joined.
+
+What is written for a history is repeated when it grows, so nothing here looks ahead. How the wire
+drew its turns no block can tell: `apart` (a new turn of the same role), `place` (instructions that
+stood among the turns), `bare` (a string in place of a turn) and `content` (how a turn's content
+was spelled) are words for it in the spelling of a message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.anthropic import calls, media, text, thinking
+from interlingua.dialects.anthropic.tables import MARKERS, NAME
+from interlingua.dialects.anthropic.text import (
+    ASSISTANT,
+    READERS,
+    SYSTEM,
+    USER,
+    WRITERS,
+    read_parts,
+    string_of,
+    write_parts,
+)
+from interlingua.dialects.anthropic.tools import KEPT, Changing, Writing
+from interlingua.dialects.kernel.calls import tell_recovered
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
+from interlingua.model.base import Raw
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.message import NO_METADATA, Message, Role
+from interlingua.model.metadata import MessageMetadata
+from interlingua.model.tools import ToolDefinition
+
+READERS.update(
+    {
+        "text": text.read_text,
+        "thinking": thinking.read_thinking,
+        "redacted_thinking": thinking.read_redacted,
+        "compaction": thinking.read_compaction,
+        "tool_use": calls.read_tool_use,
+        "tool_result": calls.read_tool_result,
+        "tool_reference": text.read_tool_reference,
+        "image": media.read_image,
+        "document": media.read_document,
+        "search_result": media.read_search_result,
+        "container_upload": media.read_container_upload,
+        "web_search_result": media.read_web_search_result,
+        "server_tool_use": calls.read_hosted_use,
+        "mcp_tool_use": calls.read_hosted_use,
+        "*_tool_result": calls.read_hosted_result,
+        **dict.fromkeys(MARKERS, text.read_unknown),
+    }
+)
+_WRITERS: dict[type[Block], Any] = {
+    TextBlock: text.write_text,
+    ThinkingBlock: thinking.write_thinking,
+    RedactedThinkingBlock: thinking.write_redacted,
+    RefusalBlock: text.write_refusal,
+    CompactionBlock: thinking.write_compaction,
+    ToolUseBlock: calls.write_tool_use,
+    ToolResultBlock: calls.write_tool_result,
+    ImageBlock: media.write_image,
+    DocumentBlock: media.write_document,
+    AudioBlock: media.write_nothing,
+    VideoBlock: media.write_nothing,
+    UnknownBlock: text.write_unknown,
+}
+WRITERS.update(_WRITERS)
+
+_SYSTEM, _DEVELOPER = Role.SYSTEM, Role.DEVELOPER
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_ROLES = {
+    "user": (_USER, USER),
+    "assistant": (_ASSISTANT, ASSISTANT),
+    "system": (_SYSTEM, SYSTEM),
+}
+_TURNS = {
+    _ASSISTANT: ("assistant", ASSISTANT),
+    _USER: ("user", USER),
+    _TOOL: ("user", USER),
+    _SYSTEM: ("system", SYSTEM),
+    _DEVELOPER: ("system", SYSTEM),
+}
+_TURN = frozenset({"role", "content"})
+
+_PLAIN = MessageMetadata()
+_MADE = MessageMetadata(protocol=NAME)
+_STRING = MessageMetadata(provider_raw={NAME: {"$form": {"content": "string"}}})
+_LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
+"""Of instructions that could have been a string, as one text is written."""
+_MADE_STRING = MessageMetadata(protocol=NAME, provider_raw={NAME: {"$form": {"content": "string"}}})
+"""Shared by all messages that have no more to say; all else makes its own."""
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_messages(wire: Wire, tools: list[ToolDefinition], kept: Kept) -> list[Message]:
+    """`system` and `messages` of a body; `tools` is given those that turns define themselves."""
+    turns = wire.get("messages")
+    if type(turns) is not list:
+        raise ShapeError(".messages", "a list", turns)
+    leading = _read_system(wire["system"], kept) if "system" in wire else []
+    try:
+        return leading + read_turns(turns, tools)
+    except ShapeError as error:
+        raise error.inside(".messages") from None
+
+
+def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
+    messages: list[Message] = []
+    before: str | None = None
+    place = 0
+    try:
+        for turn in turns:
+            before = _read_turn(turn, before, messages, tools)
+            place += 1
+    except ShapeError as error:
+        raise error.inside(f"[{place}]") from None
+    return messages
+
+
+def _read_turn(
+    turn: Any, before: str | None, messages: list[Message], tools: list[ToolDefinition]
+) -> str | None:
+    """The role of the turn, for the next one."""
+    if type(turn) is not dict:
+        messages.append(_read_bare(turn))
+        return None
+    name = turn.get("role")
+    if type(name) is not str or name not in _ROLES:
+        raise ShapeError(".role", "user, assistant or system", name)
+    role, place = _ROLES[name]
+    content, kept = turn.get("content"), Kept()
+    if type(content) is list and content:
+        try:
+            blocks = read_parts(content, place)
+        except ShapeError as error:
+            raise error.inside(".content") from None
+    else:
+        blocks = _read_blank(turn, content, kept)
+    if name == before:
+        kept.form["apart"] = True
+    if role is _SYSTEM:
+        if all(message.role is _SYSTEM for message in messages):
+            kept.form["place"] = "messages"
+        messages.append(_read_instructions(turn, blocks, kept, tools))
+        return name
+    if len(turn) > 2 or content is None:
+        kept.add_others(turn, _TURN)
+    raw = kept.raw(NAME)
+    if role is _USER and any(type(block) is ToolResultBlock for block in blocks):
+        _split(blocks, raw, messages)
+    else:
+        messages.append(Message(role, blocks, metadata=_metadata(role, raw)))
+    return name
+
+
+def _read_bare(turn: Any) -> Message:
+    """A string in place of a turn: refused with a 400, and plain enough to read."""
+    if type(turn) is not str:
+        raise ShapeError("", "an object", turn)
+    raw = {NAME: {"$form": {"bare": True, "apart": True}}}
+    content = (TextBlock(turn),) if turn else ()
+    return Message(_USER, content, metadata=MessageMetadata(provider_raw=raw))
+
+
+def _read_blank(turn: Wire, content: Any, kept: Kept) -> tuple[Block, ...]:
+    """Content that is no list of parts: a string, or nothing in one of its spellings."""
+    if type(content) is str:
+        kept.form["content"] = "string"
+        return (TextBlock(content),) if content else ()
+    if content is not None and content != []:
+        raise ShapeError(".content", "a string or a list", content)
+    kept.form["content"] = "list" if content == [] else "null" if "content" in turn else "none"
+    return ()
+
+
+def _read_instructions(
+    turn: Wire, blocks: tuple[Block, ...], kept: Kept, tools: list[ToolDefinition]
+) -> Message:
+    """A system turn in mid-conversation, and what it changes."""
+    changing = Changing(turn, kept, tools)
+    blocks, changes = changing.read(blocks)
+    kept.add_others(turn, frozenset(changing.known))
+    metadata = _metadata(_SYSTEM, kept.raw(NAME))
+    return Message(_SYSTEM, blocks, metadata=metadata, changes=changes)
+
+
+def _metadata(role: Role, raw: Raw | None) -> MessageMetadata:
+    made = role is _ASSISTANT
+    if raw is None:
+        return _MADE if made else _PLAIN
+    if raw == _STRING.provider_raw:
+        return _MADE_STRING if made else _STRING
+    return MessageMetadata(protocol=NAME if made else None, provider_raw=raw)
+
+
+def _split(blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) -> None:
+    """One message per result, one per run of other blocks; the first has what the turn says."""
+    start = 0
+    for index, block in enumerate(blocks):
+        if type(block) is not ToolResultBlock or "type" in form_of(NAME, block.raw):
+            continue
+        if start < index:
+            others = blocks[start:index]
+            messages.append(Message(_USER, others, metadata=_metadata(_USER, raw)))
+            raw = None
+        metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
+        messages.append(Message(_TOOL, (block,), metadata=metadata))
+        start, raw = index + 1, None
+    if start < len(blocks):
+        messages.append(Message(_USER, blocks[start:], metadata=_metadata(_USER, raw)))
+
+
+def _read_system(system: Any, kept: Kept) -> list[Message]:
+    """The top-level instructions; blank ones are no message, only spelling."""
+    if type(system) is str and system:
+        return [Message(_SYSTEM, (TextBlock(system),))]
+    if type(system) is list and system:
+        try:
+            blocks = read_parts(system, SYSTEM)
+        except ShapeError as error:
+            raise error.inside(".system") from None
+        return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
+    if system is not None and system != "" and system != []:
+        raise ShapeError(".system", "a string or a list", system)
+    kept.spell("system", system)
+    return []
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def _plain_text(message: Message) -> str | None:
+    """The text of a message that has nothing else to say."""
+    content = message.content
+    if len(content) != 1 or message.name is not None or message.metadata is not NO_METADATA:
+        return None
+    block = content[0]
+    if type(block) is not TextBlock or block.raw is not None or block.cache is not None:
+        return None
+    if block.signature is not None or block.citations or block.phase is not None:
+        return None
+    return block.text if message.changes is None else None
+
+
+def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -> None:
+    """`system` and `messages` of a body."""
+    first = 0
+    for message in messages:
+        role, raw = message.role, message.metadata.provider_raw
+        if role is not _SYSTEM and role is not _DEVELOPER:
+            break
+        if raw is not None and "place" in form_of(NAME, raw):
+            break
+        first += 1
+    if first:
+        plain = _plain_text(messages[0]) if first == 1 else None
+        if plain and messages[0].role is _SYSTEM:
+            out["system"] = plain
+        else:
+            _write_system(messages[:first], out, changes.recorder)
+    writer = _Turns(changes.recorder, changes)
+    for message in messages[first:] if first else messages:
+        writer.add(message)
+    out["messages"] = writer.turns
+
+
+def _write_system(messages: tuple[Message, ...], out: Wire, recorder: LossRecorder) -> None:
+    parts: list[Wire] = []
+    raw = None
+    for message in messages:
+        raw = message.metadata.provider_raw
+        if message.name is not None or message.role is not _SYSTEM:
+            _report(message, recorder)
+        if message.changes is not None:
+            unsaid_changes(message, recorder)
+        if raw is not None:
+            recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+            for key in mine_of(NAME, raw):
+                if key != "$form":
+                    recorder.lost(message, f"metadata.provider_raw.{NAME}.{key}", severity="info")
+        parts += write_parts(message.content, SYSTEM, recorder)
+    text = string_of(parts)
+    if raw is not None and form_of(NAME, raw).get("content") == "list":
+        text = None
+    if parts:
+        out["system"] = text or parts
+
+
+class _Turns(msgspec.Struct):
+    """The turns so far. A turn in list form may be joined, one that is a string may not."""
+
+    recorder: LossRecorder
+    changes: Writing
+    turns: list[Any] = []
+    role: str | None = None
+    """Of the last turn, if it may be joined; `parts` is its content."""
+    parts: list[Wire] = []
+
+    def add(self, message: Message) -> None:
+        if message.role is _USER and self.role != "user" and (text := _plain_text(message)):
+            self._open("user", [{"type": "text", "text": text}])
+        else:
+            self._add(message)
+
+    def _add(self, message: Message) -> None:
+        metadata, by = message.metadata, message.role
+        role, place = _TURNS[by]
+        parts = write_parts(message.content, place, self.recorder)
+        if message.changes is not None:
+            if role == "system":
+                self._add_changes(message, self.changes.parts(message, parts))
+                return
+            unsaid_changes(message, self.recorder)
+        if by is not _ASSISTANT or message.name is not None or metadata.diagnostics:
+            _report(message, self.recorder)
+        raw = metadata.provider_raw
+        if raw is not None:
+            self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+            if NAME in raw:
+                self._add_spelled(message, role, parts, form_of(NAME, raw))
+                return
+        if parts or self._fill(message, role, parts):
+            self._join(role, parts)
+
+    def _add_spelled(self, message: Message, role: str, parts: list[Wire], form: Wire) -> None:
+        """A message that remembers how it was spelled."""
+        joins = role == self.role and not form.get("apart")
+        turn = _short(message, role, parts, form)
+        if turn is not None and not (joins and parts):
+            self._close(turn)
+        elif not parts and not self._fill(message, role, parts):
+            return
+        elif joins:
+            self.parts.extend(parts)
+        else:
+            self._open(role, parts)
+        if type(self.turns[-1]) is dict:
+            mine = mine_of(NAME, message.metadata.provider_raw)
+            put_back(self.turns[-1], message, {NAME: mine}, self.recorder)
+
+    def _add_changes(self, message: Message, parts: list[Wire]) -> None:
+        """A system turn with what it changes: it stands alone."""
+        _report(message, self.recorder)
+        keys, raw = self.changes.keys(message), message.metadata.provider_raw
+        form = form_of(NAME, raw)
+        turn = _short(message, "system", parts, form) if form else None
+        if turn is None or (parts and type(turn) is dict and not turn.get("content")):
+            turn = {"role": "system", "content": parts}
+        if not parts and not keys and "content" not in form:
+            return
+        if type(turn) is dict:
+            turn.update(keys)
+            if raw is not None:
+                mine = {key: item for key, item in mine_of(NAME, raw).items() if key != KEPT}
+                put_back(turn, message, {**raw, NAME: mine}, self.recorder)
+        self._close(turn)
+
+    def _join(self, role: str, parts: list[Wire]) -> None:
+        if role == self.role:
+            self.parts.extend(parts)
+        else:
+            self._open(role, parts)
+
+    def _open(self, role: str, parts: list[Wire]) -> None:
+        self.turns.append({"role": role, "content": parts})
+        self.role, self.parts = role, parts
+
+    def _close(self, turn: Any) -> None:
+        """A turn that no other may join."""
+        self.turns.append(turn)
+        self.role = None
+
+    def _fill(self, message: Message, role: str, parts: list[Wire]) -> bool:
+        """Something to say where nothing is left; False where there is no need of a turn."""
+        if not message.content or role == "system":
+            self.recorder.lost(message, None, "an empty turn is refused", severity="info")
+            return False
+        parts.append({"type": "text", "text": PLACEHOLDER})
+        reason = "a placeholder stands for it"
+        self.recorder.lost(message, "content", reason, kind="downgraded", severity="info")
+        return True
+
+
+def _short(message: Message, role: str, parts: list[Wire], form: Wire) -> Any:
+    """The turn where it is remembered as no list of parts, and still can be said so."""
+    shape = form.get("content")
+    text = string_of(parts) if parts else "" if not message.content else None
+    if text is not None and form.get("bare"):
+        return text
+    if text is not None and shape == "string":
+        return {"role": role, "content": text}
+    if message.content or shape not in ("list", "null", "none"):
+        return None
+    if shape == "none":
+        return {"role": role}
+    return {"role": role, "content": None if shape == "null" else []}
+
+
+def _report(message: Message, recorder: LossRecorder) -> None:
+    """What a message says and a turn cannot."""
+    if message.name is not None:
+        recorder.lost(message, "name")
+    role = message.role
+    if role is _DEVELOPER:
+        recorder.lost(message, "role", "said as system", kind="downgraded")
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            if role is _USER and not form_of(NAME, block.raw):
+                recorder.lost(message, "role", "results stand apart", kind="moved", severity="info")
+        elif role is _TOOL:
+            recorder.lost(message, "role", "said by the user", kind="downgraded", severity="info")
+        elif type(block) is ToolUseBlock and message.metadata.diagnostics and block.input:
+            tell_recovered(block, recorder)
