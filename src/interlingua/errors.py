@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 
 
 class InterlinguaError(Exception):
-    """Root of every error this package raises on purpose."""
+    """Root of every error this package raises on purpose. It may be pickled, so that it comes
+    whole out of a worker process: exceptions are made again of their text alone otherwise."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[InterlinguaError], args: tuple[Any, ...], facts: dict[str, Any]) -> Any:
+    """The error that was pickled."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class ReadError(InterlinguaError):
