@@ -7,13 +7,26 @@ for is in the report.
 from __future__ import annotations
 
 from interlingua.errors import DetectError
-from interlingua.views import camel, flat, langchain, openai_ui, parts, pydantic_ai
+from interlingua.views import (
+    camel,
+    flat,
+    langchain,
+    llama_index,
+    llm,
+    openai_ui,
+    parts,
+    pydantic_ai,
+)
 from interlingua.views.base import Written
 from interlingua.views.objects import (
     Objects,
     from_langchain,
+    from_llama_index,
+    from_llm,
     from_pydantic_ai,
     to_langchain,
+    to_llama_index,
+    to_llm,
     to_pydantic_ai,
 )
 from interlingua.views.view import View
@@ -27,6 +40,8 @@ VIEWS: dict[str, View] = {
         openai_ui.VIEW,
         pydantic_ai.VIEW,
         langchain.VIEW,
+        llama_index.VIEW,
+        llm.VIEW,
     )
 }
 
@@ -44,8 +59,12 @@ __all__ = [
     "View",
     "Written",
     "from_langchain",
+    "from_llama_index",
+    "from_llm",
     "from_pydantic_ai",
     "to_langchain",
+    "to_llama_index",
+    "to_llm",
     "to_pydantic_ai",
     "view",
 ]

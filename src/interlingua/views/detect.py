@@ -9,6 +9,7 @@ from interlingua.views.camel_blocks import BLOCKS as CAMEL_BLOCKS
 from interlingua.views.flat import ROLES as FLAT_ROLES
 from interlingua.views.flat_parts import PARTS as FLAT_PARTS
 from interlingua.views.langchain import ROLES as LANGCHAIN_ROLES
+from interlingua.views.llm import PARTS as LLM_PARTS
 from interlingua.views.openai_ui import ROLES as UI_ROLES
 from interlingua.views.parts import KINDS
 from interlingua.views.parts import ROLES as PARTS_ROLES
@@ -181,6 +182,28 @@ def _is_langchain(item: dict[str, Any]) -> bool:
     return False
 
 
+def _is_llama_index(item: dict[str, Any]) -> bool:
+    blocks = item.get("blocks")
+    return (
+        isinstance(item.get("role"), str)
+        and isinstance(blocks, list)
+        and all(isinstance(block, dict) and "block_type" in block for block in blocks)
+    )
+
+
+def _is_llm(item: dict[str, Any]) -> bool:
+    """A message, or a response with its prompt."""
+    if isinstance(item.get("prompt"), dict) and isinstance(item.get("messages"), list):
+        return all(isinstance(each, dict) and _is_llm(each) for each in item["messages"])
+    parts = item.get("parts")
+    return (
+        isinstance(item.get("role"), str)
+        and "id" not in item
+        and isinstance(parts, list)
+        and all(isinstance(part, dict) and part.get("type") in LLM_PARTS for part in parts)
+    )
+
+
 SHAPES: tuple[Shape, ...] = (
     Shape(
         "pydantic-ai",
@@ -193,5 +216,17 @@ SHAPES: tuple[Shape, ...] = (
         "messages of LangChain",
         _is_langchain,
         lambda item: item["type"] == "ai" or "AIMessage" in item.get("id", ()),
+    ),
+    Shape(
+        "llama-index",
+        "messages made of blocks with a block_type",
+        _is_llama_index,
+        lambda item: item["role"] == "assistant",
+    ),
+    Shape(
+        "llm",
+        "messages of llm",
+        _is_llm,
+        lambda item: item.get("role") == "assistant",
     ),
 )

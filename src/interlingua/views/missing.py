@@ -46,6 +46,13 @@ class Draft:
         self.messages = tuple(messages)
         self.issuer = issuer
         self.entries: list[Entry] = []
+        calls = [b for m in self.messages for b in m.content if isinstance(b, ToolUseBlock)]
+        self.names = {call.id: call.name for call in calls}
+        """The tool of each call."""
+
+    def tool_of(self, result: ToolResultBlock) -> str:
+        """The tool that a result is of; empty where nobody says it."""
+        return result.tool_name or self.names.get(result.tool_use_id, "")
 
     def account(self, number: int) -> Account:
         return Account(self.report, f"$[{number}]", self.messages[number], self.issuer)
@@ -134,13 +141,20 @@ class _Missing:
             aside.add("model")
         self.fields(known, again, path, aside, "info")
 
-    def blocks(self, kept: Sequence[tuple[str, Value]], again: Sequence[Value], path: str) -> None:
+    def blocks(
+        self,
+        kept: Sequence[tuple[str, Value]],
+        again: Sequence[Value],
+        path: str,
+        severity: Severity | None = None,
+    ) -> None:
         if len(kept) != len(again):
             kind: LossKind = "approximated" if again else "dropped"
-            self.account.lost(path, f"{self.view} says it in another number of pieces", kind=kind)
+            told = f"{len(again)} in place of {len(kept)}" if again else f"no {path.split('.')[-1]}"
+            self.account.lost(path, f"{self.view} has {told}", severity or "warning", kind)
             return
         for (place, block), read in zip(kept, again, strict=True):
-            self.value(block, read, place)
+            self.value(block, read, place, severity)
 
     def value(
         self, value: Value, again: Value, path: str, severity: Severity | None = None
@@ -173,16 +187,22 @@ class _Missing:
             elif isinstance(item, Value) and isinstance(other, Value):
                 self.value(item, other, place, severity)
             elif isinstance(item, tuple) and item and isinstance(item[0], Value):
-                self.tuple(item, other, place)
+                self.tuple(item, other, place, severity)
             elif not same(item, other) and not _is_spelling(value, name):
                 gone = same(other, defaults[name])
                 self.leaf(place, name, gone, severity, value)
 
-    def tuple(self, items: Sequence[Value], again: Sequence[Value], path: str) -> None:
+    def tuple(
+        self,
+        items: Sequence[Value],
+        again: Sequence[Value],
+        path: str,
+        severity: Severity | None,
+    ) -> None:
         numbered = [(f"{path}[{number}]", item) for number, item in enumerate(items)]
         kept = [(place, item) for place, item in numbered if place not in self.dropped]
         if kept or again:
-            self.blocks(kept, again, path)
+            self.blocks(kept, again, path, severity)
 
     def leaf(
         self, path: str, name: str, gone: bool, severity: Severity | None, value: Value

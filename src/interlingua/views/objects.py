@@ -72,6 +72,10 @@ def _taken(view: str, data: Any) -> tuple[Message, ...]:
     return VIEWS[view].read(plain_of(data))
 
 
+def _dump_models(objects: list[Any]) -> Any:
+    return [each.model_dump(mode="json") for each in objects]
+
+
 # pydantic-ai
 
 
@@ -118,10 +122,53 @@ def from_langchain(data: Any) -> tuple[Message, ...]:
     return _taken("langchain", data)
 
 
+# LlamaIndex
+
+
+def _load_llama_index(wire: Any) -> list[Any]:
+    message = _of("llama_index.core.base.llms.types", "ChatMessage")
+    return [message.model_validate(each) for each in wire]
+
+
+def to_llama_index(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of `ChatMessage`, as `llm.chat` takes it."""
+    return _given("llama-index", messages, issuer)
+
+
+def from_llama_index(data: Any) -> tuple[Message, ...]:
+    """Messages of LlamaIndex, or the JSON of them."""
+    return _taken("llama-index", data)
+
+
+# llm
+
+
+def _dump_llm(objects: list[Any]) -> Any:
+    plain = [each.to_dict() for each in objects]
+    return plain[0] if len(plain) == 1 and "prompt" in plain[0] else plain
+
+
+def _load_llm(wire: Any) -> list[Any]:
+    message = _of("llm.parts", "Message")
+    return [message.from_dict(each) for each in wire]
+
+
+def to_llm(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of `llm.Message`, as `model.prompt(messages=...)` takes it."""
+    return _given("llm", messages, issuer)
+
+
+def from_llm(data: Any) -> tuple[Message, ...]:
+    """Messages of `llm`, or a response with its prompt, or the JSON of them."""
+    return _taken("llm", data)
+
+
 LIBRARIES: dict[str, Library] = {
     each.view: each
     for each in (
         Library("pydantic-ai", "pydantic_ai", _dump_pydantic_ai, _load_pydantic_ai),
         Library("langchain", "langchain_core", _dump_langchain, _load_langchain),
+        Library("llama-index", "llama_index", _dump_models, _load_llama_index),
+        Library("llm", "llm", _dump_llm, _load_llm),
     )
 }

@@ -18,7 +18,6 @@ from interlingua.model.blocks import (
     CompactionBlock,
     TextBlock,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
 )
 from interlingua.model.message import Message, Role
@@ -262,8 +261,6 @@ def write(messages: Iterable[Message], issuer: str | None = None) -> Written:
 class _Writer:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.names: dict[str, str] = {}
-        """The tool of each call so far."""
         self.out: list[JsonObject] = []
         self.told = self._told()
 
@@ -340,7 +337,7 @@ class _Writer:
         account = self.draft.account(number)
         form = form_of(NAME, message.metadata.provider_raw)
         for path, block in self.draft.results(number):
-            name = block.tool_name or self.names.get(block.tool_use_id, "")
+            name = self.draft.tool_of(block)
             yield self._part(message, write_returned(block, name, form, path, account))
 
     def _part(self, message: Message, out: JsonObject) -> JsonObject:
@@ -351,7 +348,6 @@ class _Writer:
 
     def response(self, number: int, message: Message) -> JsonObject:
         known = message.metadata
-        self.names |= {b.id: b.name for b in message.content if isinstance(b, ToolUseBlock)}
         parts = self.draft.parts(number, write_answer_part)
         form = form_of(NAME, known.provider_raw)
         out = present(
