@@ -20,7 +20,16 @@ from interlingua.retell import retell
 from interlingua.say import Fitting, Instructions, host_of, named, profile_for, renamed, say
 
 CANONICAL = "canonical"
-VIEW_NAMES = ("flat", "parts", "camel", "openai-ui", "pydantic-ai", "langchain", "llama-index", "llm")
+VIEW_NAMES = (
+    "flat",
+    "parts",
+    "camel",
+    "openai-ui",
+    "pydantic-ai",
+    "langchain",
+    "llama-index",
+    "llm",
+)
 """Known without loading the views."""
 BARE = {
     "openai-chat": "messages",

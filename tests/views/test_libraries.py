@@ -44,15 +44,23 @@ def test_what_reading_back_misses_is_what_the_report_lists(
 
 
 def _aside(message: Message) -> Message:
-    """Without who made it, since one word says provider, dialect and model; and without names of
-    tools, which a result may have from its call."""
+    """Without who made it, since one word says provider, dialect and model; without names of tools,
+    which a result may have from its call; and data in one of the two alphabets of base64."""
     metadata = message.metadata.replace(**dict.fromkeys(PROVENANCE))
     message = message.replace(metadata=metadata)
-    return rewrite(message, lambda block: [_unnamed(block)])
+    return rewrite(message, lambda block: [_plain(block)])
 
 
-def _unnamed(block: Block) -> Block:
-    return block.replace(tool_name=None) if isinstance(block, ToolResultBlock) else block
+def _plain(block: Any) -> Block:
+    if isinstance(block, ToolResultBlock):
+        content: Any = tuple(map(_plain, block.content))
+        return block.replace(tool_name=None, content=content)
+    source = getattr(block, "source", None)
+    if source is None or source.kind != "base64":
+        return block  # type: ignore[no-any-return]  # it is one
+    data = source.data.translate(str.maketrans("-_", "+/"))
+    plain: Block = block.replace(source=source.replace(data=data))
+    return plain
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -83,7 +91,8 @@ def check(name: str, before: Sequence[Message], after: Sequence[Message], report
 def test_signatures_go_there_and_back(name: str) -> None:
     through = il.convert(SIGNED, "anthropic", name)
     home = il.convert(through.wire, name, "anthropic", model="claude-sonnet-4-6")
-    lost = {loss.path.rpartition(".")[2] for loss in through.report if loss.severity != "info"}
+    told = [loss for loss in through.report if loss.path.startswith("$.messages")]
+    lost = {loss.path.rpartition(".")[2] for loss in told if loss.severity != "info"}
     assert lost <= {"is_error"}
     turns = home.wire["messages"]
     assert turns[:2] == SIGNED["messages"][:2]

@@ -7,6 +7,7 @@ is what we wrote, with its own defaults beside it; signatures come back through 
 from __future__ import annotations
 
 import logging
+from base64 import b64decode
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
@@ -32,6 +33,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
 from interlingua.views import view
+from interlingua.views.library_media import standard
 from interlingua.views.objects import LIBRARIES, _given, _taken, view_of
 from tests.laws.corpus import corpus_or_skip, records
 from tests.laws.strategies import conversations
@@ -39,7 +41,18 @@ from tests.views.comparing import few
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-DEFAULTS = (None, False, 0, "", [], "success", "complete", "conversation", "5m")
+DEFAULTS: tuple[Any, ...] = (
+    None,
+    False,
+    0,
+    "",
+    [],
+    "success",
+    "complete",
+    "conversation",
+    "5m",
+    "input_document",
+)
 FILLED = {"timestamp", "identifier", "media_type", "image_mimetype", "content_file_digests"}
 """What the libraries make up where it is not told: times, and what follows from data or a URL."""
 
@@ -111,13 +124,13 @@ def test_reading_what_they_serialise_gives_what_we_wrote(
 
 
 def _unfilled(block: Any) -> Any:
-    """Without what libraries fill in: how long a cache lasts, and the media type of something at a
-    URL, which they guess by its name."""
+    """Without what libraries fill in: how long a cache lasts, and the media type of something that
+    they have not got, which they guess."""
     if isinstance(block, ToolResultBlock):
         return block.replace(content=tuple(map(_unfilled, block.content)))
     if block.cache is not None and block.cache.ttl == "5m":
         block = block.replace(cache=Cache())
-    if getattr(block, "source", None) is not None and block.source.kind == "url":
+    if getattr(block, "source", None) is not None and block.source.kind in ("url", "file_id"):
         return block.replace(media_type=None)
     return block
 
@@ -133,11 +146,31 @@ def test_recorded_traffic_goes_through_their_objects(name: str) -> None:
             messages = il.dialect(record.dialect).read_request(record.request).messages
         except InterlinguaError:
             continue
+        if not all(map(_has_its_bytes, messages)):
+            continue
         wire = view(name).write(messages, record.dialect).wire
         found = list(differences(wire, serialised(name, wire)))
         assert not found, (record.id, found)
         judged += 1
     assert judged > 100
+
+
+def _has_its_bytes(message: Message) -> bool:
+    """Whether all data is base64: recordings have some that was cut out by whoever made them."""
+    try:
+        for block in every_block(message):
+            if getattr(block, "source", None) is not None and block.source.kind == "base64":
+                b64decode(standard(block.source.data), validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def every_block(message: Message) -> Iterator[Any]:
+    for block in message.content:
+        yield block
+        if isinstance(block, ToolResultBlock):
+            yield from block.content
 
 
 SIGNATURE, SEALED = "c2lnbmF0dXJl", "c2VhbGVk"
@@ -195,10 +228,17 @@ def test_signatures_calls_images_and_errors_come_back_through_objects(
     assert view_of(objects) in (name, None)
     back = _taken(name, objects)
     for before, after in zip(messages, back, strict=True):
-        assert after.content == before.content
+        assert list(map(_failed, after.content)) == list(map(_failed, before.content))
+    flagged = "is_error" in {loss.path.rpartition(".")[2] for loss in objects.report}
+    assert back[3].content[0].is_error != flagged  # type: ignore[union-attr]  # it is a result
     told = il.convert(objects, name, protocol, model="a-model").wire
     for secret in (SIGNATURE, SEALED) if protocol == "anthropic" else (SIGNATURE,):
         assert secret in str(told)
+
+
+def _failed(block: Any) -> Any:
+    """LlamaIndex has no place for it, and the report says so."""
+    return block.replace(is_error=True) if isinstance(block, ToolResultBlock) else block
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from binascii import b2a_base64
+
 from interlingua.model.blocks import (
     AudioBlock,
     DocumentBlock,
@@ -39,7 +41,7 @@ def inline(block: MediaBlock) -> str | None:
     """The block's own bytes as base64, where it has them."""
     source: Source = block.source
     if source.kind == "text" and source.data is not None:
-        import base64
-
-        return base64.b64encode(source.data.encode()).decode()
-    return source.data if source.kind == "base64" else None
+        return b2a_base64(source.data.encode(), newline=False).decode()
+    if source.kind != "base64" or source.data is None:
+        return None
+    return standard(source.data)

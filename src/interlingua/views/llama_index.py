@@ -55,6 +55,8 @@ MEDIA: dict[str, tuple[type[MediaBlock], str, str]] = {
 """The class of each, and where its bytes and its media type stand."""
 FORMATS = {"mp3": "audio/mpeg"}
 """Words for recordings whose media type is not made of them."""
+UNTITLED = "input_document"
+"""What a document without a title is called."""
 REDACTED = "redacted_thinking"
 SIGNATURES = "thought_signatures"
 SEALS: dict[str, str] = {
@@ -191,7 +193,9 @@ def _read_media(fields: Fields, word: str) -> Block:
         media_type = FORMATS.get(media_type, f"audio/{media_type}")
     if cls is ImageBlock:
         more["detail"] = fields.maybe("detail", str)
-    if cls is DocumentBlock:
+    if cls is DocumentBlock and fields.left.get("title") == UNTITLED:
+        fields.blank["title"] = fields.left.pop("title")
+    elif cls is DocumentBlock:
         more["name"] = fields.maybe("title", str)
     return cls(source, media_type, raw=fields.raw(), **more)
 
@@ -408,6 +412,8 @@ def _write_media(block: MediaBlock, path: str, account: Account) -> JsonObject |
     source, bytes_ = block.source, inline(block)
     place = {"url": "url", "file_ref": "path"}.get(source.kind, data)
     text = bytes_ if place == data else source.data
+    if place == "path" and NAME not in (block.raw or {}):
+        text = None  # it reads no path where there is no file
     if text is None:
         account.block(path, block, f"{NAME} has no {source.kind} source")
         return None

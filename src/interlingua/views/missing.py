@@ -26,6 +26,7 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import MessageMetadata
 from interlingua.views.account import _MINOR_FIELDS, Account
 from interlingua.views.base import Written
+from interlingua.views.library_media import standard
 
 Read = Callable[[Any], tuple[Message, ...]]
 WriteBlock = Callable[[Block, str, Account], Any]
@@ -163,8 +164,9 @@ class _Missing:
             block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
             reason = f"reads as {getattr(again, 'type', 'something else')}"
             self.account.lost(path, reason, kind="downgraded", block=block)
-        elif isinstance(value, Source) and not same(value, again):
-            self.account.lost(path, f"{self.view} has another source", kind="approximated")
+        elif isinstance(value, Source):
+            if not same(_spelled(value), _spelled(again)):
+                self.account.lost(path, f"{self.view} has another source", kind="approximated")
         elif not isinstance(value, UnknownBlock):
             self.fields(value, again, path, severity=severity)
 
@@ -214,6 +216,13 @@ class _Missing:
         block: Block | None = value if type(value) in TYPE_OF else None  # type: ignore[assignment]
         kind: LossKind = "dropped" if gone else "approximated"
         self.account.lost(path, reason, severity or minor, kind, block)
+
+
+def _spelled(source: Any) -> Any:
+    """The same bytes in the same alphabet."""
+    if source.kind != "base64" or source.data is None:
+        return source
+    return source.replace(data=standard(source.data))
 
 
 def _bare(model: str | None, provider: str | None) -> str | None:

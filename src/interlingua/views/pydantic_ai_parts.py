@@ -67,6 +67,11 @@ REDACTED = {"redacted_thinking": "anthropic", "redacted_content": "bedrock"}
 """Ids of thinking that is sealed, and whose it is."""
 REDACTED_BY = {issuer: id for id, issuer in REDACTED.items()}
 URLS = {f"{word}-url": cls for word, cls in KINDS.items()}
+KEEPERS = (
+    *("anthropic", "openai", "google", "google-cloud", "google-gla", "google-vertex"),
+    *("bedrock", "xai"),
+)
+"""Who may keep an uploaded file."""
 SIGNATURE = "thought_signature"
 SEALED = "encrypted_content"
 FAILED = ("failed", "denied", "interrupted", "retried")
@@ -206,10 +211,8 @@ def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | 
     elif source.kind == "url" and source.data is not None:
         kind = f"{WORDS[type(block)]}-url"
         out = {"url": source.data, **present(media_type=block.media_type), "kind": kind}
-    elif source.kind == "file_id" and source.data is not None and source.provider is not None:
-        provider = own_raw(NAME, block.raw).get("provider_name")
-        if MAKERS.read(provider).provider != source.provider:
-            provider = MAKERS.word(source.provider, None)
+    elif source.kind == "file_id" and source.data is not None and _keeper(block) in KEEPERS:
+        provider = _keeper(block)
         out = {"file_id": source.data, "provider_name": provider, "kind": "uploaded-file"}
         out |= present(media_type=block.media_type)
     if out is None:
@@ -222,6 +225,14 @@ def write_media(block: MediaBlock, path: str, account: Account) -> JsonObject | 
     if detail is not None:
         out["vendor_metadata"] = {"detail": detail}
     return with_rest(NAME, block.raw, out)
+
+
+def _keeper(block: MediaBlock) -> str | None:
+    """The word for whoever keeps a file; where several mean the same, the one that it had."""
+    word = own_raw(NAME, block.raw).get("provider_name")
+    if isinstance(word, str) and MAKERS.read(word).provider == block.source.provider:
+        return word
+    return MAKERS.word(block.source.provider, None)
 
 
 # What a tool gave back
