@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import interlingua as il
-from interlingua.dialects.registry import folder
 
 DIALECTS = Path(il.__file__).parent / "dialects"
 ON_THE_KERNEL = ["anthropic", "bedrock", "ollama"]
@@ -33,17 +32,17 @@ def rooms_of(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)
 def test_a_dialect_has_the_common_rooms_and_no_others(name: str) -> None:
-    found = rooms_of(DIALECTS / folder(name))
+    found = rooms_of(DIALECTS / name.replace("-", "_"))
     assert found - ROOMS == set()
     assert NEEDED - found == set()
-    stream = DIALECTS / folder(name) / "stream"
+    stream = DIALECTS / name.replace("-", "_") / "stream"
     if stream.is_dir():
         assert rooms_of(stream) - STREAM_ROOMS == set()
 
 
 @pytest.mark.parametrize("name", ON_THE_KERNEL)
 def test_a_dialect_on_the_kernel_uses_nothing_of_before(name: str) -> None:
-    for path in (DIALECTS / folder(name)).rglob("*.py"):
+    for path in (DIALECTS / name.replace("-", "_")).rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not [each for each in OUTSIDE if f"{each} import" in text], path
         assert "dialects.streaming" not in text, path

@@ -13,14 +13,14 @@ from typing import Any
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.probes import PROBES, Fate, fate, own_fate
 from interlingua.dialects.record import Counting, Dialect, Traits
-from interlingua.dialects.registry import dialects, folder
+from interlingua.dialects.registry import dialects
 
 _MARKS = {"kept": "yes", "changed": "~", "lost": "no", "-": " "}
 
 
 def page(dialect: Dialect) -> str:
     """The page of one dialect: its traits, its tables, and what it loses of the others'."""
-    tables = import_module(f"interlingua.dialects.{folder(dialect.name)}.tables")
+    tables = import_module(f"{dialect.package}.tables")
     parts = [
         f"# {dialect.title} (`{dialect.name}`)",
         "This page is printed from the dialect's tables by `make docs`.",

@@ -141,7 +141,7 @@ class Dialect:
         self.title = title
         self.traits = traits
         self.legal_id = traits.ids.matcher()
-        self._folder = folder
+        self._folder = self.package = folder
         self._request, self._response = f"{name} request", f"{name} response"
         self._streams: dict[str, Any] = {}
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import lru_cache
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from interlingua.dialects.record import Dialect, Traits
 from interlingua.errors import DetectError
+from interlingua.plugins import plugged
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _FOLDERS: dict[str, str] = {
     "openai-chat": "openai_chat",
@@ -21,28 +27,26 @@ _FOLDERS: dict[str, str] = {
 }
 _LOADED: dict[str, Dialect] = {}
 _USUAL = Traits()
+_NONE: dict[str, Dialect] = {}
+GROUP = "interlingua.dialects"
+"""The entry points by which other packages bring dialects of their own."""
 
 Kind = Literal["request", "response"]
 
 
 def dialects() -> list[str]:
-    """The names of all dialects."""
-    return list(_FOLDERS)
+    """The names of all dialects: ours, and those that other packages plugged in."""
+    return [*_FOLDERS, *_others()]
 
 
 def is_dialect(name: str) -> bool:
     """Whether a dialect is called so."""
-    return name in _FOLDERS
+    return name in _FOLDERS or name in _others()
 
 
 def traits_of(name: str) -> Traits:
     """The traits of a dialect; of what is none, the usual ones."""
-    return dialect(name).traits if name in _FOLDERS else _USUAL
-
-
-def folder(name: str) -> str:
-    """The folder that a dialect's code is in."""
-    return _FOLDERS[name]
+    return dialect(name).traits if is_dialect(name) else _USUAL
 
 
 def dialect(name: str) -> Dialect:
@@ -51,11 +55,42 @@ def dialect(name: str) -> Dialect:
         return _LOADED[name]
     except KeyError:
         pass
-    if name not in _FOLDERS:
+    if name in _FOLDERS:
+        module = import_module(f"interlingua.dialects.{_FOLDERS[name]}")
+        _LOADED[name] = module.DIALECT
+        return _LOADED[name]
+    found = _others().get(name)
+    if found is None:
         raise DetectError(f"no dialect is called {name!r}", dialects())
-    module = import_module(f"interlingua.dialects.{_FOLDERS[name]}")
-    _LOADED[name] = module.DIALECT
-    return _LOADED[name]
+    return found
+
+
+def _others() -> dict[str, Dialect]:
+    points = plugged(GROUP)
+    return _load(points) if points else _NONE
+
+
+@lru_cache(maxsize=4)
+def _load(points: tuple[EntryPoint, ...]) -> dict[str, Dialect]:
+    """Those of other packages; one that cannot be loaded is named in a warning and left out."""
+    found: dict[str, Dialect] = {}
+    for point in points:
+        try:
+            found[point.name] = _checked(point)
+        except Exception as error:
+            warnings.warn(f"dialect {point.name!r} cannot be loaded: {error}", stacklevel=2)
+    return found
+
+
+def _checked(point: EntryPoint) -> Dialect:
+    made = point.load()
+    if not isinstance(made, Dialect) or made.name != point.name:
+        raise TypeError(f"{point.value} is no dialect of that name")
+    if made.name in _FOLDERS:
+        raise ValueError("the name is taken")
+    made.load("request")
+    made.load("response")
+    return made
 
 
 class Detected(msgspec.Struct, frozen=True):

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from interlingua.errors import DetectError
 from interlingua.losses import Report
+from interlingua.plugins import plugged
 from interlingua.transcripts.glance import Glance
 from interlingua.transcripts.transcript import Transcript
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "interlingua.transcripts"
 """The entry points by which other packages bring formats of their own."""
@@ -152,13 +154,7 @@ def all_formats() -> Iterator[Format]:
 
 
 def _plugged() -> tuple[EntryPoint, ...]:
-    return _points(tuple(sys.path))
-
-
-@lru_cache(maxsize=4)
-def _points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Looking through all packages takes a while; they change where the path does."""
-    return tuple(entry_points(group=GROUP))
+    return plugged(GROUP)
 
 
 def _checked(point: EntryPoint) -> Format:
