@@ -72,18 +72,19 @@ INSIDE: dict[str, set[str]] = {
     | {"dialects", "estimate", "fitting", "models", "prices", "providers", "retell", "say"}
     | {"streams", "tools"},
     "sessions": MODEL_AND_ERRORS
-    | {"adapters", "bus", "dialects", "estimate", "models", "prices", "providers", "retell"}
-    | {"routing", "say", "store", "tools"},
+    | {"adapters", "bus", "dialects", "estimate", "given", "models", "prices", "providers"}
+    | {"retell", "routing", "say", "store", "tools"},
     "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
     "local": MODEL_AND_ERRORS
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
     "client": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "local", "models", "providers", "say", "streams"}
-    | {"telemetry", "tools"},
+    | {"dialects", "estimate", "fitting", "given", "local", "models", "providers", "say"}
+    | {"streams", "telemetry", "tools"},
     "fitting": MODEL_AND_ERRORS
     | {"dialects", "estimate", "models", "retelling", "schemas", "streams"},
     "tasks": MODEL_AND_ERRORS
-    | {"chat", "client", "routing", "sessions", "store", "tools", "views"},  # no HTTP of its own
+    | {"chat", "client", "given", "routing", "sessions", "store", "tools", "views"},
+    # tasks have no HTTP of their own
 }
 """What each part may import of the others; whatever is not named here is free to."""
 OUTSIDE_DIALECTS = {

@@ -30,7 +30,7 @@ def test_the_stub_has_just_the_names_that_can_be_loaded() -> None:
 
 
 def test_dir_has_all_names() -> None:
-    assert {"convert", "Client", "Session"} <= set(dir(il))
+    assert {"convert", "Client", "tool"} <= set(dir(il))
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -7,6 +7,8 @@ from interlingua.arguments import recover as recover
 from interlingua.bus.bus import Bus as Bus
 from interlingua.chat.chat import Chat as Chat
 from interlingua.client.answer import Answer as Answer
+from interlingua.client.answer import Parsed as Parsed
+from interlingua.client.answer import Run as Run
 from interlingua.client.client import AsyncClient as AsyncClient
 from interlingua.client.errors import CallError as CallError
 from interlingua.client.errors import OutputError as OutputError
@@ -123,6 +125,8 @@ from interlingua.tasks.agent import Agent as Agent
 from interlingua.tasks.aio import AsyncAgent as AsyncAgent
 from interlingua.tools.context import CallContext as CallContext
 from interlingua.tools.dispatch import Dispatcher as Dispatcher
+from interlingua.tools.dispatch import ToolRun as ToolRun
+from interlingua.tools.functions import tool as tool
 from interlingua.tools.mcp import McpServer as McpServer
 from interlingua.tools.mcp import McpServers as McpServers
 from interlingua.tools.registry import ToolRegistry as ToolRegistry
@@ -187,6 +191,7 @@ __all__ = [
     "NotFoundError",
     "Options",
     "OutputError",
+    "Parsed",
     "PriceTable",
     "Profile",
     "ProviderError",
@@ -206,6 +211,7 @@ __all__ = [
     "RoutingDecisionRecord",
     "RoutingMode",
     "RoutingRecord",
+    "Run",
     "SchemaError",
     "Session",
     "SessionError",
@@ -225,6 +231,7 @@ __all__ = [
     "ToolInputError",
     "ToolRegistry",
     "ToolResultBlock",
+    "ToolRun",
     "ToolUseBlock",
     "TurnError",
     "UnknownBlock",
@@ -261,6 +268,7 @@ __all__ = [
     "schema_of",
     "sse",
     "stream_convert",
+    "tool",
     "unfold",
     "validate",
     "view",

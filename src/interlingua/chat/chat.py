@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallCancelledError, CallError
 from interlingua.errors import InterlinguaError
+from interlingua.given import GivenMessage, GivenOptions, OptionWords, options_of
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, ToolChoice
-from interlingua.model.message import Message, UserContent
+from interlingua.model.message import UserContent
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.sessions.core import INTERRUPTED
 from interlingua.streams.fold import unfold
+from interlingua.tools.confirm import Confirm
 from interlingua.tools.context import CallContext
 from interlingua.tools.dispatch import Dispatcher
 
@@ -31,8 +33,10 @@ T = TypeVar("T")
 class Chat:
     """Talks for a session. Everything that arrives is stored as it does, whatever happens next.
 
-    After `rounds` rounds of tools the model has to answer without them. Without a `dispatcher`, or
-    for tools without handlers, a turn stays open for the caller to give the results."""
+    After `rounds` rounds of tools the model has to answer without them. Python functions among the
+    session's tools run by themselves; `confirm` is asked before those that write, execute or change
+    something on the network, which else are refused. Without a `dispatcher`, other tools leave a
+    turn open for the caller to give the results."""
 
     def __init__(
         self,
@@ -41,10 +45,11 @@ class Chat:
         dispatcher: Dispatcher | None = None,
         *,
         rounds: int = ROUNDS,
+        confirm: Confirm | None = None,
     ) -> None:
         self.session = session
         self.client = client
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher or _runner_of(session, confirm)
         self.rounds = rounds
         self.turn: AsyncTurn | None = None
         """The last turn, or the one under way."""
@@ -58,19 +63,22 @@ class Chat:
 
     async def say(
         self,
-        content: UserContent | Message,
+        content: UserContent | GivenMessage,
         *,
         override: str | None = None,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
+        **words: Unpack[OptionWords],
     ) -> AsyncGenerator[Said, None]:
-        """Start a turn. Leaving the iteration, or cancelling it, cancels the turn upstream; what
-        arrived is kept. A failed call raises its `CallError`, and the turn has ended."""
-        turn = await self.session.begin(content, override=override, options=options)
-        async with aclosing(self.follow(turn, options=options)) as parts:
+        """Start a turn; options may be a dict, or keywords (`temperature=0`). Leaving the
+        iteration, or cancelling it, cancels the turn upstream; what arrived is kept. A failed call
+        raises its `CallError`, and the turn has ended."""
+        turn = await self.session.begin(content, override=override, options=options, **words)
+        chosen = turn.options if options is not None or words else None
+        async with aclosing(self.follow(turn, options=chosen)) as parts:
             async for said in parts:
                 yield said
 
-    async def resume(self, *, options: Options | None = None) -> AsyncGenerator[Said, None]:
+    async def resume(self, *, options: GivenOptions | None = None) -> AsyncGenerator[Said, None]:
         """Go on with a turn that was broken off."""
         turn = await self.session.resume(options=options)
         async with aclosing(self.follow(turn, options=options)) as parts:
@@ -78,10 +86,11 @@ class Chat:
                 yield said
 
     async def follow(
-        self, turn: AsyncTurn, *, options: Options | None = None
+        self, turn: AsyncTurn, *, options: GivenOptions | None = None
     ) -> AsyncGenerator[Said, None]:
         """Take a turn that has begun to its end."""
         self.turn, self.report = turn, None
+        options = options_of(options)
         try:
             for left in range(self.rounds, -1, -1):
                 if open := turn.open_calls():
@@ -153,6 +162,14 @@ class Chat:
             async for result in results:
                 await turn.results(result)
                 yield result
+
+
+def _runner_of(session: AsyncSession, confirm: Confirm | None) -> Dispatcher | None:
+    """What runs the functions that a session has as tools."""
+    tools = session.tools
+    if tools is None or not (tools.has_functions or confirm):
+        return None
+    return Dispatcher(tools, workspace=session.row.workspace_path, confirm=confirm)
 
 
 def _without_tools(options: Options | None) -> Options:

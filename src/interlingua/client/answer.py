@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -11,6 +11,8 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason, Usage
+
+T = TypeVar("T")
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -94,10 +96,10 @@ class Run(msgspec.Struct, frozen=True, eq=False):
         return tuple(call for call in last.calls if call.id not in done)
 
 
-class Parsed(msgspec.Struct, frozen=True, eq=False):
+class Parsed(msgspec.Struct, Generic[T], frozen=True, eq=False):
     """Structured output: the value, and the answer that it was read from."""
 
-    value: Any
+    value: T
     answer: Answer
 
 

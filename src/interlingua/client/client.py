@@ -12,7 +12,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Parsed, Run, TokenCount
@@ -34,15 +34,26 @@ from interlingua.client.transport import (
 from interlingua.client.tries import Clock, InFlight, tried
 from interlingua.errors import InterlinguaError
 from interlingua.estimate.estimator import estimate_input_tokens
-from interlingua.model.exchange import ErrorKind, Options, Request
-from interlingua.model.message import Message
+from interlingua.given import (
+    Conversation,
+    GivenOptions,
+    OptionWords,
+    Tools,
+    conversation_of,
+    definitions_of,
+    options_of,
+)
+from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.overlay import Given
 from interlingua.providers.provider import Provider
 from interlingua.say import Fitting
 
+if TYPE_CHECKING:
+    from interlingua.client.loop import Runner
+
 logger = logging.getLogger(__name__)
-Conversation = Request | Message | Sequence[Message] | str
+NO_WORDS: Mapping[str, Any] = {}
 T = TypeVar("T")
 
 
@@ -130,21 +141,31 @@ class AsyncClient:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         profile: Fitting = None,
+        **words: Unpack[OptionWords],
     ) -> Answer:
         """One answer.
 
-        `model` is `<provider>:<name>` or an alias; `dialect` another than its usual one; `deadline`
-        the seconds for everything, tries and waits included; `fallbacks` the models to ask when it
-        fails; `call_id` a name under which the call can be cancelled; `profile` what the model
-        takes, where that is not what the rules say, or False to send the request as it is."""
+            answer = await client.generate("local", "What is the capital of France?")
+            answer.text, answer.usage, answer.report
+
+        `model` is a name (`gpt-5`), `<provider>:<name>` or an alias (`sonnet`). `messages` are
+        text, `il.Message`, dicts with role and content, a list of those, or a whole `il.Request`.
+        `tools` are Python functions, `il.ToolDefinition` or dicts; they are not run here, see
+        `run`. `options` are `il.Options` or a dict, and each may be a keyword as well:
+        `temperature=0`, `max_tokens=100`, `reasoning="high"`.
+
+        `dialect` is another than the model's usual one; `deadline` the seconds for everything,
+        tries and waits included; `fallbacks` the models to ask when it fails; `call_id` a name
+        under which the call can be cancelled; `profile` what the model takes, where that is not
+        what the rules say, or False to send the request as it is."""
         call = self.call(
             model,
             messages,
@@ -155,6 +176,7 @@ class AsyncClient:
             fallbacks,
             call_id,
             profile=profile,
+            words=words,
         )
         id = call.id
         flight = self.begin(id)
@@ -186,8 +208,8 @@ class AsyncClient:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
@@ -195,8 +217,9 @@ class AsyncClient:
         call_id: str | None = None,
         marks: bool = False,
         profile: Fitting = None,
+        **words: Unpack[OptionWords],
     ) -> AsyncStream:
-        """The events of one answer while it arrives:
+        """The events of one answer while it arrives; takes what `generate` takes:
 
             async with client.stream("sonnet", "Hello") as stream:
                 async for event in stream: ...
@@ -214,6 +237,7 @@ class AsyncClient:
             call_id,
             stream=True,
             profile=profile,
+            words=words,
         )
         return AsyncStream(self, call, marks)
 
@@ -221,15 +245,18 @@ class AsyncClient:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         profile: Fitting = None,
+        **words: Unpack[OptionWords],
     ) -> TokenCount:
         """Tokens of the prompt: the provider's own count where it has one, else our estimate."""
-        call = self.call(model, messages, tools, options, dialect, deadline, profile=profile)
+        call = self.call(
+            model, messages, tools, options, dialect, deadline, profile=profile, words=words
+        )
         target = self.asker.target(call.models[0], call)
         if not counting.can_count(target):
             request = call.request
@@ -253,33 +280,59 @@ class AsyncClient:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition],
-        dispatcher: Any,
+        tools: Tools,
+        dispatcher: Runner | None = None,
         max_rounds: int = 1,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
         **how: Any,
     ) -> Run:
         """Answer, run the tools that were called, answer again, for at most so many rounds of
-        tools. See `interlingua.client.loop`."""
+        tools. Python functions among the tools run by themselves; for others `dispatcher` is a
+        `Dispatcher`, a function of the call, or a function for each tool by name. `how` is what
+        `generate` takes as well."""
         from interlingua.client.loop import run
 
         return await run(self, model, messages, tools, dispatcher, max_rounds, options, **how)
 
+    @overload
+    async def parse(
+        self,
+        model: str,
+        messages: Conversation,
+        schema: type[T],
+        tools: Tools = (),
+        options: GivenOptions | None = None,
+        **how: Any,
+    ) -> Parsed[T]: ...
+    @overload
     async def parse(
         self,
         model: str,
         messages: Conversation,
         schema: Any,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         **how: Any,
-    ) -> Parsed:
-        """An answer of a given shape: a JSON Schema, or a msgspec, dataclass or pydantic type. What
-        comes back is checked; `OutputError` says what does not fit."""
+    ) -> Parsed[Any]: ...
+    async def parse(
+        self,
+        model: str,
+        messages: Conversation,
+        schema: Any,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
+        **how: Any,
+    ) -> Parsed[Any]:
+        """An answer of a given shape: a pydantic, msgspec or dataclass type, or a JSON Schema.
+
+            client.parse("local", "A city in France, please.", City).value    # a City
+
+        What comes back is checked, and `value` is of the type that was given; `OutputError` says
+        what does not fit. `how` is what `generate` takes as well."""
         from interlingua.client.structured import shape_of
 
         shape = shape_of(schema)
-        options = (options or Options()).replace(response_format=shape.format)
+        how["response_format"] = shape.format
         answer = await self.generate(model, messages, tools, options, **how)
         return Parsed(shape.read(answer), answer)
 
@@ -289,16 +342,19 @@ class AsyncClient:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         stream: bool = False,
         profile: Fitting = None,
+        words: Mapping[str, Any] = NO_WORDS,
     ) -> Call:
-        request = _request(messages, tuple(tools), options)
+        if not isinstance(model, str):
+            raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
+        request = _request(messages, definitions_of(tools), options, words)
         id = call_id or f"call-{next(self._numbers)}"
         return Call(id, (model, *fallbacks), request, stream, dialect, deadline, profile)
 
@@ -334,15 +390,15 @@ def _finished(answer: Answer, attempts: Any, clock: Clock) -> Answer:
 
 
 def _request(
-    messages: Conversation, tools: tuple[ToolDefinition, ...], options: Options | None
+    messages: Conversation,
+    tools: tuple[ToolDefinition, ...],
+    options: GivenOptions | None,
+    words: Mapping[str, Any],
 ) -> Request:
-    if isinstance(messages, Request):
-        changes: dict[str, Any] = {"tools": tools} if tools else {}
-        if options is not None:
-            changes["options"] = options
-        return messages.replace(**changes) if changes else messages
-    if isinstance(messages, str):
-        messages = (Message.user(messages),)
-    elif isinstance(messages, Message):
-        messages = (messages,)
-    return Request(tuple(messages), None, tools, options or NO_OPTIONS)
+    said = conversation_of(messages)
+    if not isinstance(said, Request):
+        return Request(said, None, tools, options_of(options, words) or NO_OPTIONS)
+    changes: dict[str, Any] = {"tools": tools} if tools else {}
+    if options is not None or words:
+        changes["options"] = options_of(said.options if options is None else options, words)
+    return said.replace(**changes) if changes else said

@@ -7,7 +7,7 @@ its arguments are JSON as they stand; the model is told of anything else as a fa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,16 @@ import msgspec
 from interlingua.arguments import recover
 from interlingua.client.answer import Answer, Run, Step, add_usage
 from interlingua.errors import InterlinguaError, ToolInputError
+from interlingua.given import Conversation, GivenOptions, Tools, is_option, registry_of
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from interlingua.model.exchange import Options
 from interlingua.model.message import Message, blocks_of
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
-from interlingua.model.tools import ToolDefinition
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from interlingua.client.client import AsyncClient, Conversation
+    from interlingua.client.client import AsyncClient
+    from interlingua.tools.confirm import Confirm
 
 AT_ONCE = 4
 """Tools of one round that run at the same time."""
@@ -51,22 +51,30 @@ async def run(
     client: AsyncClient,
     model: str,
     messages: Conversation,
-    tools: Iterable[ToolDefinition],
-    dispatcher: Runner,
+    tools: Tools,
+    dispatcher: Runner | None = None,
     max_rounds: int = 1,
-    options: Options | None = None,
+    options: GivenOptions | None = None,
+    *,
+    confirm: Confirm | None = None,
     **how: Any,
 ) -> Run:
     """At most `max_rounds` rounds of tools, and so at most one answer more; with 0 no tool is run.
 
     A call to a tool that `dispatcher` has no function for ends the loop: it is the caller's to run,
-    and `pending`. A `ToolRegistry` as `tools` checks every input first."""
+    and `pending`. Without one, Python functions among the tools are run; `confirm` is asked before
+    those that write, execute or change something on the network, which else are refused. A
+    `ToolRegistry` as `tools` checks every input first."""
     if max_rounds < 0:
         raise InterlinguaError(f"max_rounds is 0 or more, found {max_rounds}")
-    offered = tuple(tools)
-    request = client.call(model, messages, offered, options).request
+    tools = tools if isinstance(tools, ToolRegistry) else tuple(tools)
+    words = {word: how.pop(word) for word in list(how) if is_option(word)}
+    request = client.call(model, messages, tools, options, words=words).request
     history = list(request.messages)
     registry = tools if isinstance(tools, ToolRegistry) else None
+    dispatcher = (
+        Dispatcher(_functions(tools), confirm=confirm) if dispatcher is None else dispatcher
+    )
     names = {tool.name for tool in request.tools}
     crew = None if isinstance(dispatcher, Dispatcher) else _Crew(dispatcher, names, registry)
     steps: list[Step] = []
@@ -86,6 +94,20 @@ async def run(
         steps.append(Step(answer, calls, results))
         if not calls or len(results) < len(calls):
             return Run(tuple(steps), tuple(history), usage)
+
+
+def _functions(tools: Tools) -> ToolRegistry:
+    """Tools that run by themselves."""
+    registry = registry_of(tools)
+    if registry is None or not any(found.handler for found in registry.found()):
+        raise TypeError(_NOBODY)
+    return registry
+
+
+_NOBODY = (
+    "nobody is there to run the tools: give Python functions as tools, or a dispatcher (a"
+    " Dispatcher, a function of the call, or a function for each tool by name)"
+)
 
 
 class _Crew:

@@ -10,7 +10,6 @@ import msgspec
 
 from interlingua.client.answer import Answer
 from interlingua.client.errors import OutputError
-from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ResponseFormat
 from interlingua.model.metadata import StopReason
 
@@ -47,18 +46,19 @@ class _Misfit(Exception):  # noqa: N818 - it never leaves this module
 
 
 def shape_of(schema: Any) -> Shape:
-    """The shape for a JSON Schema, or for a type."""
+    """The shape for a JSON Schema, or for a type. `TypeError` where it is neither."""
     if isinstance(schema, dict):
         name = _name(schema.get("title"))
         return _shape(name, schema, _by_schema(schema))
-    if hasattr(schema, "__pydantic_validator__"):
+    if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         return _shape(
             _name(schema.__name__), _closed(schema.model_json_schema()), _by_pydantic(schema)
         )
     try:
         made = _closed(msgspec.json.schema(schema))
     except TypeError as odd:
-        raise InterlinguaError(f"no JSON Schema can be made of {schema!r}: {odd}") from None
+        taken = "a JSON Schema (a dict), or a pydantic, msgspec, dataclass or typing type"
+        raise TypeError(f"the shape of an answer is {taken}; found {schema!r}: {odd}") from None
     return _shape(_name(getattr(schema, "__name__", None)), made, _by_type(schema))
 
 

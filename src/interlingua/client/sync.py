@@ -5,23 +5,26 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
 from interlingua.client.answer import Answer, Attempt, Parsed, Run, TokenCount
-from interlingua.client.client import AsyncClient, Conversation
+from interlingua.client.client import AsyncClient
 from interlingua.client.stream import AsyncStream
 from interlingua.client.thread import LoopThread
 from interlingua.errors import InterlinguaError
+from interlingua.given import Conversation, GivenOptions, OptionWords, Tools
 from interlingua.losses import Report
 from interlingua.model.events import Event
-from interlingua.model.exchange import Options, Response
+from interlingua.model.exchange import Response
 from interlingua.model.message import Message
-from interlingua.model.tools import ToolDefinition
 from interlingua.say import Fitting
+
+if TYPE_CHECKING:
+    from interlingua.client.loop import Runner
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,16 +80,27 @@ class Client:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         *,
         dialect: str | None = None,
         deadline: float | None = None,
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         profile: Fitting = None,
+        **words: Unpack[OptionWords],
     ) -> Answer:
-        """One answer; see `AsyncClient.generate`."""
+        """One answer.
+
+            answer = client.generate("local", "What is the capital of France?")
+            answer.text, answer.usage, answer.report
+
+        `model` is a name (`gpt-5`), `<provider>:<name>` or an alias (`sonnet`). `messages` are
+        text, `il.Message`, dicts with role and content, a list of those, or a whole `il.Request`.
+        `tools` are Python functions, `il.ToolDefinition` or dicts; they are not run here, see
+        `run`. `options` are `il.Options` or a dict, and each may be a keyword as well:
+        `temperature=0`, `max_tokens=100`, `reasoning="high"`. The others are as in
+        `AsyncClient.generate`."""
         return self._run(
             self._client.generate(
                 model,
@@ -98,6 +112,7 @@ class Client:
                 fallbacks=fallbacks,
                 call_id=call_id,
                 profile=profile,
+                **words,
             )
         )
 
@@ -105,19 +120,24 @@ class Client:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         **how: Any,
     ) -> Stream:
-        """The events of one answer while it arrives; see `AsyncClient.stream`."""
+        """The events of one answer while it arrives:
+
+            with client.stream("local", "Tell me a story.") as stream:
+                for event in stream: ...
+
+        Takes what `generate` takes; see `AsyncClient.stream`."""
         return Stream(self, self._client.stream(model, messages, tools, options, **how))
 
     def count_tokens(
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         **how: Any,
     ) -> TokenCount:
         """Tokens of the prompt; see `AsyncClient.count_tokens`."""
@@ -127,26 +147,54 @@ class Client:
         self,
         model: str,
         messages: Conversation,
-        tools: Iterable[ToolDefinition],
-        dispatcher: Any,
+        tools: Tools,
+        dispatcher: Runner | None = None,
         max_rounds: int = 1,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
         **how: Any,
     ) -> Run:
-        """A tool loop; see `AsyncClient.run`. Tools run in threads, not in this one."""
+        """Answer, run the tools that were called, answer again; see `AsyncClient.run`.
+
+            client.run("sonnet", "What is 2 + 2?", [add]).text    # `add` is a Python function
+
+        Tools run in threads, not in this one."""
         work = self._client.run(model, messages, tools, dispatcher, max_rounds, options, **how)
         return self._run(work)
 
+    @overload
+    def parse(
+        self,
+        model: str,
+        messages: Conversation,
+        schema: type[T],
+        tools: Tools = (),
+        options: GivenOptions | None = None,
+        **how: Any,
+    ) -> Parsed[T]: ...
+    @overload
     def parse(
         self,
         model: str,
         messages: Conversation,
         schema: Any,
-        tools: Iterable[ToolDefinition] = (),
-        options: Options | None = None,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
         **how: Any,
-    ) -> Parsed:
-        """An answer of a given shape; see `AsyncClient.parse`."""
+    ) -> Parsed[Any]: ...
+    def parse(
+        self,
+        model: str,
+        messages: Conversation,
+        schema: Any,
+        tools: Tools = (),
+        options: GivenOptions | None = None,
+        **how: Any,
+    ) -> Parsed[Any]:
+        """An answer of a given shape: a pydantic, msgspec or dataclass type, or a JSON Schema.
+
+            client.parse("local", "A city in France, please.", City).value    # a City
+
+        `OutputError` says what does not fit; see `AsyncClient.parse`."""
         return self._run(self._client.parse(model, messages, schema, tools, options, **how))
 
     def work(self, make: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
 from interlingua.adapters.adapter import Adapter
 from interlingua.bus.bus import Bus
+from interlingua.given import GivenMessage, GivenOptions, Tools, messages_of, options_of
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
-from interlingua.model.exchange import Options, ProviderError, Response
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, UserContent
-from interlingua.model.tools import ToolDefinition
 from interlingua.prices.table import PriceTable
 from interlingua.routing.router import Router
 from interlingua.say import Fitting
@@ -30,7 +30,6 @@ from interlingua.sessions.setting import Takes, setting_of
 from interlingua.sessions.steps import run_async as run
 from interlingua.store.base import AsyncStore
 from interlingua.store.rows import SearchHit
-from interlingua.tools.registry import ToolRegistry
 
 
 class AsyncSession(SessionFace):
@@ -49,8 +48,8 @@ class AsyncSession(SessionFace):
         model: str | None = None,
         name: str | None = None,
         system: str | Mapping[str, str | None] | None = None,
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
-        options: Options | None = None,
+        tools: Tools | None = None,
+        options: GivenOptions | None = None,
         router: Router | None = None,
         prices: PriceTable | None = None,
         bus: Bus | None = None,
@@ -59,10 +58,11 @@ class AsyncSession(SessionFace):
         team_id: str | None = None,
         profiles: Takes = None,
     ) -> AsyncSession:
-        """A new session. `model` is its default, by id or alias; `system` its instructions, whole
-        or in named parts; `dialects` says how to speak to a model or provider where that is not
-        the usual way; `profiles` what models take, in place of the rules of this machine's
-        user."""
+        """A new session. `model` is its default, by name, id or alias; `system` its instructions,
+        whole or in named parts; `tools` are Python functions, `il.ToolDefinition` or a registry of
+        them; `options` are `il.Options` or a dict (`{"temperature": 0}`); `dialects` says how to
+        speak to a model or provider where that is not the usual way; `profiles` what models take,
+        in place of the rules of this machine's user."""
         setting = setting_of(
             router, prices, tools, bus, dialects, options, user_id, team_id, profiles
         )
@@ -77,8 +77,8 @@ class AsyncSession(SessionFace):
         store: AsyncStore,
         id: str,
         *,
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
-        options: Options | None = None,
+        tools: Tools | None = None,
+        options: GivenOptions | None = None,
         router: Router | None = None,
         prices: PriceTable | None = None,
         bus: Bus | None = None,
@@ -117,9 +117,9 @@ class AsyncSession(SessionFace):
         """The history with what other programs appended meanwhile."""
         return list(await run(self.store, self._core.reload()))
 
-    async def append(self, *messages: Message) -> tuple[Message, ...]:
+    async def append(self, *messages: GivenMessage) -> tuple[Message, ...]:
         """Keep messages that came from elsewhere. Calls get ids of ours, and results follow."""
-        return await run(self.store, self._core.append(messages))
+        return await run(self.store, self._core.append(messages_of(messages)))
 
     async def compose(self, parts: Mapping[str, str | None]) -> Message:
         """Set parts of the system prompt (`base`, `memory`, `skills`, `workspace`, or others)."""
@@ -127,21 +127,22 @@ class AsyncSession(SessionFace):
 
     async def begin(
         self,
-        content: UserContent | Message,
+        content: UserContent | GivenMessage,
         *,
         override: str | None = None,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
         **more: Any,
     ) -> AsyncTurn:
         """Start a turn with a user's message; `@model` at its start, or `override`, chooses the
-        model of this turn alone. `more` are what else routing may ask about (`skills`,
-        `cost_today_usd`, …)."""
-        beginning = _turn.Beginning(_turn.message_of(content), override, options, more)
+        model of this turn alone. A message is text, blocks, `il.Message`, or a dict with role and
+        content. `options` are those of this turn, and each may be a keyword (`temperature=0`);
+        other keywords are what routing may ask about (`skills`, `cost_today_usd`, …)."""
+        beginning = _turn.beginning(self._core, content, override, options, more)
         return AsyncTurn(self.store, await run(self.store, _turn.begin(self._core, beginning)))
 
-    async def resume(self, *, options: Options | None = None) -> AsyncTurn:
+    async def resume(self, *, options: GivenOptions | None = None) -> AsyncTurn:
         """Go on where a turn broke off: results or an answer are missing, not a question."""
-        return AsyncTurn(self.store, await run(self.store, resume(self._core, options)))
+        return AsyncTurn(self.store, await run(self.store, resume(self._core, options_of(options))))
 
     async def plan(self, model: str) -> SwapPlan:
         """What a change to this model would lose and cost. Nothing is changed."""
@@ -183,7 +184,7 @@ class AsyncTurn(TurnFace):
 
     async def call(
         self,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
         clock: Callable[[], float] = time.perf_counter,
         *,
         profile: Fitting = None,
@@ -192,7 +193,8 @@ class AsyncTurn(TurnFace):
         what the model takes, where that is not what the rules say, or False to say the request as
         it is."""
         return AsyncCall(
-            self._store, await run(self._store, _call.started(self._core, options, clock, profile))
+            self._store,
+            await run(self._store, _call.started(self._core, options_of(options), clock, profile)),
         )
 
     async def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:

@@ -7,13 +7,14 @@ from typing import Any
 from interlingua.adapters.adapter import Adapter
 from interlingua.bus.turn import TurnTrace
 from interlingua.losses import Report
-from interlingua.model.exchange import Request
+from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.routing.decision import Decision, show
 from interlingua.sessions.call import CallCore
 from interlingua.sessions.core import Core
 from interlingua.sessions.turn import TurnCore
 from interlingua.store.rows import SessionRow
+from interlingua.tools.registry import ToolRegistry
 
 
 class SessionFace:
@@ -42,6 +43,11 @@ class SessionFace:
     def decision(self) -> Decision | None:
         """How the model of the last turn was chosen."""
         return self._core.decision
+
+    @property
+    def tools(self) -> ToolRegistry | None:
+        """The tools of this session."""
+        return self._core.setting.tools
 
     @property
     def in_turn(self) -> bool:
@@ -73,6 +79,11 @@ class TurnFace:
     def trace(self) -> TurnTrace:
         """Emits further events of this turn, such as those of tools."""
         return self._core.trace
+
+    @property
+    def options(self) -> Options | None:
+        """How its answers are generated, where somebody said so."""
+        return self._core.options
 
     @property
     def ended(self) -> bool:

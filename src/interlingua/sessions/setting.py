@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from interlingua.bus.bus import Bus
-from interlingua.model.exchange import Options
-from interlingua.model.tools import ToolDefinition
+from interlingua.given import GivenOptions, Tools, options_of, registry_of
 from interlingua.models.overlay import Given
 from interlingua.prices.own import own_table
 from interlingua.prices.table import PriceTable
@@ -15,7 +14,6 @@ from interlingua.providers.profiles import Asked
 from interlingua.routing.router import Router
 from interlingua.sessions.core import Setting
 from interlingua.sessions.defaults import default_router
-from interlingua.tools.registry import ToolRegistry
 
 Takes = Asked | Given | Literal[False]
 """What models take: rules over the package's, None for those of this machine's user, or False where
@@ -25,10 +23,10 @@ nothing is fitted."""
 def setting_of(
     router: Router | None = None,
     prices: PriceTable | None = None,
-    tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+    tools: Tools | None = None,
     bus: Bus | None = None,
     dialects: Mapping[str, str] | None = None,
-    options: Options | None = None,
+    options: GivenOptions | None = None,
     user_id: str | None = None,
     team_id: str | None = None,
     profiles: Takes = None,
@@ -37,10 +35,10 @@ def setting_of(
     return Setting(
         router or default_router(asked),
         prices or own_table(),
-        _registry(tools),
+        registry_of(tools),
         bus,
         {} if dialects is None else dialects,
-        options,
+        options_of(options),
         user_id,
         team_id,
         asked=asked,
@@ -49,12 +47,3 @@ def setting_of(
 
 def _asked(profiles: Takes) -> Asked | None:
     return profiles if profiles is None or isinstance(profiles, Asked) else Asked(given=profiles)
-
-
-def _registry(tools: ToolRegistry | Iterable[ToolDefinition] | None) -> ToolRegistry | None:
-    if tools is None or isinstance(tools, ToolRegistry):
-        return tools
-    registry = ToolRegistry()
-    for tool in tools:
-        registry.register(tool)
-    return registry

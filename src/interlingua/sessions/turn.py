@@ -19,6 +19,7 @@ from interlingua.bus.payloads.tools import (
     ValidationProblem,
 )
 from interlingua.bus.turn import TurnTrace
+from interlingua.given import GivenMessage, GivenOptions, is_option, message_of, options_of
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.exchange import Options
@@ -55,6 +56,21 @@ class Beginning:
     options: Options | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
     """Fields of a routed turn that only the caller knows: skills, budgets, delegation."""
+
+
+def beginning(
+    core: Core,
+    content: UserContent | GivenMessage,
+    override: str | None,
+    options: GivenOptions | None,
+    more: Mapping[str, Any],
+) -> Beginning:
+    """What a caller says, apart: the message, options for this turn, and what routing may ask."""
+    words = {word: value for word, value in more.items() if is_option(word)}
+    rest = {word: value for word, value in more.items() if word not in words}
+    if words and options is None:
+        options = core.setting.options
+    return Beginning(message_of(content), override, options_of(options, words), rest)
 
 
 def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
@@ -325,8 +341,3 @@ def _cancelled(id: str, name: str) -> Message:
     message = Message.tool_result(id, CANCELLED, is_error=True, tool_name=name)
     metadata = message.metadata.replace(status=MessageStatus.CANCELLED)
     return message.replace(metadata=metadata)
-
-
-def message_of(content: UserContent | Message) -> Message:
-    """A user's message; text is one."""
-    return content if isinstance(content, Message) else Message.user(content)

@@ -13,11 +13,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from interlingua.model.message import Message
-from interlingua.model.tools import ToolDefinition
+from interlingua.given import GivenMessage, Tools, message_of
+from interlingua.model.message import Message, UserContent
 from interlingua.sessions.session import Session
 from interlingua.sessions.setting import setting_of
 from interlingua.sessions.steps import run
@@ -26,7 +26,6 @@ from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
 from interlingua.tasks.faces import AgentFace, Happened, Queued, happened
-from interlingua.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from interlingua.client.sync import Client
@@ -50,13 +49,14 @@ class Agent(AgentFace):
         model: str | None = None,
         name: str | None = None,
         owner: str = "",
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        tools: Tools | None = None,
         web_search: bool = False,
         policy: Mapping[str, object] | None = None,
         **known: Any,
     ) -> Agent:
         """A new task in a folder; `ConflictError` where the owner has one there. `known` is what a
-        session takes as well: `router`, `prices`, `options`, …"""
+        session takes as well: `router`, `prices`, `options`, … `tools` are Python functions, which
+        run by themselves, `il.ToolDefinition`, or a registry of them."""
         setting = setting_of(tools=tools, **known)
         steps = _core.create(setting, cwd, owner, model, name, web_search, policy)
         return cls(store, run(store, steps))
@@ -67,21 +67,21 @@ class Agent(AgentFace):
         store: Store,
         id: str,
         *,
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        tools: Tools | None = None,
         **known: Any,
     ) -> Agent:
         """A task as it was left."""
         return cls(store, run(store, _core.reopen(setting_of(tools=tools, **known), id)))
 
-    def add_message(self, message: Message) -> Message:
+    def add_message(self, message: UserContent | GivenMessage) -> Message:
         """Put a message into the conversation now, and ask nobody. `TaskBusyError` while the agent
         runs: then it has to be queued."""
-        return run(self.store, self._core.add(message))
+        return run(self.store, self._core.add(message_of(message)))
 
-    def queue_message(self, message: Message, id: str | None = None) -> str:
+    def queue_message(self, message: UserContent | GivenMessage, id: str | None = None) -> str:
         """Put a message behind those that wait; the run under way, or the next one, takes it up.
         Gives its id; one that is given twice with the same id is one message."""
-        return run(self.store, self._core.queue(message, id))
+        return run(self.store, self._core.queue(message_of(message), id))
 
     def unqueue_message(self, id: str) -> Message | None:
         """Take a message back that waits; None if it does not."""
@@ -110,7 +110,9 @@ class Agent(AgentFace):
         **more: Any,
     ) -> None:
         """Take up what waits, one message after the other, until nothing does. With `resume`, go on
-        first where the last run broke off. Ctrl-C stops the run; what arrived is kept."""
+        first where the last run broke off. Without a `dispatcher`, Python functions among the tools
+        run by themselves; `confirm` is asked before those with side effects. Ctrl-C stops the
+        run; what arrived is kept."""
         from interlingua.tasks.aio import AsyncAgent
 
         store = cast(AsyncStore, _Awaited(self.store))

@@ -3,11 +3,11 @@ itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interlingua.model.message import Message
-from interlingua.model.tools import ToolDefinition
+from interlingua.given import GivenMessage, Tools, message_of
+from interlingua.model.message import Message, UserContent
 from interlingua.sessions.aio import AsyncSession
 from interlingua.sessions.setting import setting_of
 from interlingua.sessions.steps import run_async as run
@@ -17,7 +17,6 @@ from interlingua.tasks import core as _core
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
 from interlingua.tasks.faces import AgentFace, Happened, Queued, happened
-from interlingua.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from interlingua.client.client import AsyncClient
@@ -41,13 +40,14 @@ class AsyncAgent(AgentFace):
         model: str | None = None,
         name: str | None = None,
         owner: str = "",
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        tools: Tools | None = None,
         web_search: bool = False,
         policy: Mapping[str, object] | None = None,
         **known: Any,
     ) -> AsyncAgent:
         """A new task in a folder; `ConflictError` where the owner has one there. `known` is what a
-        session takes as well: `router`, `prices`, `options`, …"""
+        session takes as well: `router`, `prices`, `options`, … `tools` are Python functions, which
+        run by themselves, `il.ToolDefinition`, or a registry of them."""
         setting = setting_of(tools=tools, **known)
         steps = _core.create(setting, cwd, owner, model, name, web_search, policy)
         return cls(store, await run(store, steps))
@@ -58,22 +58,24 @@ class AsyncAgent(AgentFace):
         store: AsyncStore,
         id: str,
         *,
-        tools: ToolRegistry | Iterable[ToolDefinition] | None = None,
+        tools: Tools | None = None,
         **known: Any,
     ) -> AsyncAgent:
         """A task as it was left."""
         setting = setting_of(tools=tools, **known)
         return cls(store, await run(store, _core.reopen(setting, id)))
 
-    async def add_message(self, message: Message) -> Message:
+    async def add_message(self, message: UserContent | GivenMessage) -> Message:
         """Put a message into the conversation now, and ask nobody. `TaskBusyError` while the agent
         runs: then it has to be queued."""
-        return await run(self.store, self._core.add(message))
+        return await run(self.store, self._core.add(message_of(message)))
 
-    async def queue_message(self, message: Message, id: str | None = None) -> str:
+    async def queue_message(
+        self, message: UserContent | GivenMessage, id: str | None = None
+    ) -> str:
         """Put a message behind those that wait; the run under way, or the next one, takes it up.
         Gives its id; one that is given twice with the same id is one message."""
-        return await run(self.store, self._core.queue(message, id))
+        return await run(self.store, self._core.queue(message_of(message), id))
 
     async def unqueue_message(self, id: str) -> Message | None:
         """Take a message back that waits; None if it does not."""
@@ -102,7 +104,9 @@ class AsyncAgent(AgentFace):
         **more: Any,
     ) -> None:
         """Take up what waits, one message after the other, until nothing does. With `resume`, go on
-        first where the last run broke off. Cancelling this stops the run; what arrived is kept."""
+        first where the last run broke off. Without a `dispatcher`, Python functions among the tools
+        run by themselves; `confirm` is asked before those with side effects. Cancelling this
+        stops the run; what arrived is kept."""
         from interlingua.tasks.runner import Runner
         from interlingua.tasks.tending import Tender
 

@@ -15,9 +15,9 @@ from interlingua.chat.chat import Chat, Said, to_the_end
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError
+from interlingua.given import GivenOptions, options_of
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import MessageComplete, StreamError
-from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.routing.errors import NoModelError, RoutingError
 from interlingua.sessions.aio import AsyncTurn
@@ -29,6 +29,7 @@ from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError
+from interlingua.tools.confirm import Confirm
 from interlingua.tools.dispatch import Dispatcher
 
 ROUNDS = 40
@@ -53,14 +54,15 @@ class Runner:
         dispatcher: Dispatcher | None = None,
         *,
         rounds: int = ROUNDS,
-        options: Options | None = None,
+        options: GivenOptions | None = None,
+        confirm: Confirm | None = None,
         seen: Seen | None = None,
         changed: Changed | None = None,
     ) -> None:
         self.agent = agent
         self.core = agent._core
-        self.chat = Chat(agent.session, client, dispatcher, rounds=rounds)
-        self.options = options
+        self.chat = Chat(agent.session, client, dispatcher, rounds=rounds, confirm=confirm)
+        self.options = options_of(options)
         self.begun = asyncio.Event()
         self.lease_until = 0.0
         self.stops = 0

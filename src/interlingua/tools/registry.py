@@ -7,19 +7,17 @@ here are for tools that are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from interlingua.errors import MissingExtraError, SchemaError, ToolInputError
-from interlingua.model.tools import SideEffects
+from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.tools.handlers import Handler, handler_problem
 from interlingua.tools.schema import Problem, check_schema, first_problems, json_path, json_problems
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
-
-    from interlingua.model.tools import ToolDefinition
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
 
@@ -62,16 +60,30 @@ class RegisteredTool:
 class ToolRegistry:
     """Tools by name, in the order they were registered."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Iterable[ToolDefinition | Callable[..., Any]] = ()) -> None:
+        """`tools` are registered one after the other; a Python function is its own handler."""
         self._tools: dict[str, RegisteredTool] = {}
+        self.has_functions = False
+        """Whether Python functions are among the tools, which are there to be run."""
+        for tool in each_tool(tools):
+            self.register(tool)
 
-    def register(self, tool: ToolDefinition, handler: Handler | None = None) -> None:
-        """Add a tool, untouched, or raise a SchemaError that lists everything wrong with it.
+    def register(
+        self, tool: ToolDefinition | Callable[..., Any], handler: Handler | None = None
+    ) -> None:
+        """Add a tool, untouched, or raise a SchemaError that lists everything wrong with it. A
+        Python function is a tool by its signature and docstring, and runs itself (`il.tool`).
 
         A schema-less tool is fine unless its kind is `function`. Where the extra `schema` is
         installed the schema is compiled now, so that a bad `pattern` is found now. A tool without
         a handler is passive: whoever asked the model runs it.
         """
+        if not isinstance(tool, ToolDefinition):
+            from interlingua.tools.functions import definition_of, handler_of
+
+            require_tool(tool)
+            handler, self.has_functions = handler_of(tool), True
+            tool = definition_of(tool)
         problems = _problems_of(tool, handler)
         if not problems and tool.name in self._tools:
             problems = [("$.name", "a tool of this name is already registered")]
@@ -101,6 +113,10 @@ class ToolRegistry:
         """The tool of this name with its handler, or None."""
         return self._tools.get(name)
 
+    def found(self) -> list[RegisteredTool]:
+        """All tools with their handlers."""
+        return list(self._tools.values())
+
     def names(self) -> list[str]:
         """The names of all tools."""
         return list(self._tools)
@@ -124,6 +140,29 @@ class ToolRegistry:
             known = ", ".join(self.names()) or "none"
             raise ToolInputError(name, [("$", f"no such tool; there are: {known}")])
         found.validate(input)
+
+
+def each_tool(tools: Any) -> Iterator[ToolDefinition | Callable[..., Any]]:
+    """One tool after the other; `TypeError` says what is taken where this is no list of them."""
+    if isinstance(tools, ToolRegistry):
+        yield from tools
+        return
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise TypeError(f"tools is a list of {_TAKEN}, found a {type(tools).__name__}")
+    for tool in tools:
+        require_tool(tool)
+        yield tool
+
+
+def require_tool(tool: object) -> None:
+    """Raise a TypeError unless this can be a tool."""
+    if not isinstance(tool, ToolDefinition) and (not callable(tool) or isinstance(tool, type)):
+        found = tool.__name__ if isinstance(tool, type) else type(tool).__name__
+        kind = "the class" if isinstance(tool, type) else "a"
+        raise TypeError(f"a tool is {_TAKEN}, found {kind} {found}")
+
+
+_TAKEN = "il.ToolDefinition or a Python function"
 
 
 def build_validator(tool: str, schema: dict[str, Any]) -> Validator:
