@@ -409,23 +409,22 @@ class Table:
         """Put what a value says into an object, in the spelling that `mine` kept (`kept.restore`
         then adds the rest of it), and report what the wire cannot say."""
         spelled = _Spelled(mine) if mine else _AS_WE_DO
-        written: set[str] = set()
+        written: list[str] = []
         values = astuple(value)
-        for number in compress(range(len(values)), map(is_not, values, self._defaults)):
-            item = values[number]
+        slots = compress(zip(values, self._slots, strict=True), map(is_not, values, self._defaults))
+        for item, (name, default, key, fits, field, outer, table) in slots:
             if item is None:
                 continue
-            name, default, key, fits, field, outer, table = self._slots[number]
             if field is None:
                 if default is not _SILENT and not same(item, default):
                     recorder.lost(value, name)
                 continue
             target = out if outer is None else out.setdefault(outer, {})
-            if key is not None and not spelled.gone and (fits is None or fits(item)):
+            inner = spelled if outer is None or spelled is _AS_WE_DO else spelled.inside(outer)
+            if key is not None and key not in inner.odd and (fits is None or fits(item)):
                 target[key] = item
             elif field.attrs[0] not in written:  # its other attributes are said with the first
-                written.add(field.attrs[0])
-                inner = spelled if outer is None else spelled.inside(outer)
+                written.append(field.attrs[0])
                 table._write_field(field, value, target, inner, recorder)
         for outer, table in self._inside:
             if outer in out:
@@ -491,16 +490,20 @@ class _StandIn:
 class _Spelled:
     """How an object was spelled, for those who write it again."""
 
-    __slots__ = ("_form", "_inside", "_mine", "gone", "old")
+    __slots__ = ("_form", "_inside", "_mine", "gone", "odd", "old")
 
     def __init__(self, mine: Wire) -> None:
         self._mine = mine
-        self._inside: dict[str, _Spelled] = {}
+        self._inside: dict[str, _Spelled] | None = None
         self._form = form = form_in(mine)
         self.old: Wire = form.get("as", NOTHING)
         """What was spelled otherwise."""
-        self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
+        self.gone: Collection[str] = mine
         """Keys that no field has to fill: the wire did without, or what it had was kept."""
+        if "absent" in form or "spelled" in form:
+            self.gone = {*mine, *form.get("absent", ()), *form.get("spelled", ())}
+        self.odd = {*self.gone, *self.old} if self.old else self.gone
+        """Keys that need a second look before they are written."""
 
     def left_out(self, keys: tuple[str, ...]) -> list[str]:
         """Which of these keys the wire did without, or had with nothing in them."""
@@ -512,6 +515,8 @@ class _Spelled:
         """The same for an object inside."""
         if not self.gone:
             return self
+        if self._inside is None:
+            self._inside = {}
         found = self._inside.get(key)
         if found is None:
             rest, form = self._mine.get(key), self._form.get("inside", NOTHING).get(key)

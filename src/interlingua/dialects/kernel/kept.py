@@ -64,6 +64,8 @@ def form_of(dialect: str, raw: Raw | None) -> Wire:
 
 def did_without(mine: Wire, key: str) -> bool:
     """Whether the wire had no such key, or one that said nothing."""
+    if not mine:
+        return False
     form = form_in(mine)
     return key in form.get("absent", ()) or key in form.get("spelled", ())
 
@@ -148,6 +150,8 @@ def restore(out: Wire, mine: Wire) -> Wire:
     for key, item in mine.items():
         if key != FORM and not (key in out and key in wholes):
             _put(out, key, item, key in parts)
+    if not form:
+        return out
     for key, item in form.get("spelled", NOTHING).items():
         _put(out, key, item, key in parts)
     for key, inner in form.get("inside", NOTHING).items():

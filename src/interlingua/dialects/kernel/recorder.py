@@ -33,6 +33,7 @@ class LossRecorder(msgspec.Struct, eq=False):
     _told: dict[tuple[int, str | None], int] | None = None
     _calls: dict[str, str] | None = None
     _made: dict[int, Any] | None = None
+    _found: dict[int, tuple[str, Message | None]] | None = None
 
     def made(self, value: T) -> T:
         """A value that nobody said: why it is there was told, and nothing of it can be lost."""
@@ -70,11 +71,23 @@ class LossRecorder(msgspec.Struct, eq=False):
             told = self._told = {}
         times = told[id(value), field] = told.get((id(value), field), -1) + 1
         if self._places is None:
-            if len(told) <= _FEW and not times and (place := _place(self.origin, value)):
+            if not times and (place := self._first_place(value)):
                 return place
             self._places = _places(self.origin)
         places = self._places.get(id(value))
         return places[min(times, len(places) - 1)] if places else ("$", None)
+
+    def _first_place(self, value: Any) -> tuple[str, Message | None] | None:
+        """Where one of a few values stands, without an index of all."""
+        found = self._found
+        if found is None:
+            found = self._found = {}
+        place = found.get(id(value))
+        if place is None and len(found) < _FEW:
+            place = _place(self.origin, value)
+            if place is not None:
+                found[id(value)] = place
+        return place
 
     def unwritten(self, value: Value, said: frozenset[str]) -> None:
         """Report every field that holds something and is not among those said, and all of `raw`
@@ -220,16 +233,20 @@ def _is_critical(message: Message, block: Any) -> bool:
 
 
 _FEW = 4
-"""So many losses are looked for one by one; for more of them an index of all places is made."""
+"""So many values are looked for one by one; for more of them an index of all places is made."""
 
 
 def _place(origin: Any, value: Any) -> tuple[str, Message | None] | None:
-    """The path of one value, where it is a message, a block, or the options."""
+    """The path of one value, where it is a message, a block, the usage or the options."""
+    if value is origin:
+        return "$", None
     if isinstance(origin, Request):
         if value is origin.options:
             return "$.options", None
         messages, path = origin.messages, "$.messages[{}]"
     elif isinstance(origin, Response):
+        if value is origin.message.metadata.usage:
+            return "$.message.metadata.usage", origin.message
         messages, path = (origin.message,), "$.message"
     else:
         return None

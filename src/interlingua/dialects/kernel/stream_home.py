@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
@@ -141,12 +141,19 @@ class MarkedReader:
         self._waiting = []
         mark = FrameMark(self._number, {self._name: kept})
         if len(events) == 1:
-            return [replace(events[0], frame=mark)]
+            return [_with_mark(events[0], mark)]
         kept["events"] = len(events)
         plain = FrameMark(self._number)
         return [
             replace(event, frame=plain if index else mark) for index, event in enumerate(events)
         ]
+
+
+def _with_mark(event: Event, mark: FrameMark) -> Event:
+    if type(event) not in _PIECES:
+        return replace(event, frame=mark)
+    force_setattr(event, "frame", mark)  # made for this frame, so that nobody else has it
+    return event
 
 
 def _is_silent(events: list[Event]) -> bool:
@@ -207,9 +214,9 @@ class _Agreement:
 
 
 class Home:
-    """Events in, frames out. `others` writes the stream as one that came from elsewhere: it follows
-    in silence, so that it can go on where an event was changed. What it lost (`heard`) is a loss of
-    the stream only then."""
+    """Events in, frames out. `others` writes the stream as one that came from elsewhere: from the
+    first change on, when it is told all that came before. What it lost (`heard`) is a loss of the
+    stream only then."""
 
     def __init__(
         self,
@@ -224,8 +231,10 @@ class Home:
         self._close_others = close_others
         self._heard = heard
         self._report = report
+        self._past = _Past()
         self._held: list[Event] = []
-        self._instead: list[Frame] = []
+        self._kept: Wire = {}
+        self._number = -1
         self._said = -1
         self._agreement = _Agreement()
         self._is_changed = False
@@ -236,20 +245,20 @@ class Home:
         return [*frames, *self._close_others()] if self._is_changed else []
 
     def _step(self, event: Event) -> list[Frame]:
-        instead = self._others[type(event)](self._agreement.agreed(event))
-        if self._is_changed or not self._belongs(event.frame):
-            return [*self._change(), *instead]
-        held = self._held
+        if self._is_changed:
+            return self._follow(event)
+        if not self._belongs(event.frame):
+            return [*self._change(), *self._follow(event)]
+        held, kept = self._held, self._kept
         held.append(event)
-        self._instead += instead
-        kept = kept_in(held[0].frame, self._name)
         if len(held) < kept.get("events", 1):
             return []
         if kept.get("said") != said_by(held):
             return self._change()
-        if held[0].frame is not None and not _is_silent(held):
-            self._said = held[0].frame.number
-        self._held, self._instead = [], []
+        if not _is_silent(held):
+            self._said = self._number
+        self._past.add(held)
+        self._held = []
         return [Frame(*each) for each in kept["frames"]]
 
     def _belongs(self, mark: FrameMark | None) -> bool:
@@ -257,20 +266,64 @@ class Home:
         none is held."""
         if mark is None:
             return False
-        first = self._held[0].frame if self._held else None
-        if first is not None:
-            return mark.number == first.number
+        if self._held:
+            return mark.number == self._number
         kept = kept_in(mark, self._name)
         if "frames" not in kept:
             return False
+        self._kept, self._number = kept, mark.number
         after: int = kept.get("after", mark.number - len(kept["frames"]))
         return self._said == after
 
+    def _follow(self, event: Event) -> list[Frame]:
+        return self._others[type(event)](self._agreement.agreed(event))
+
     def _change(self) -> list[Frame]:
         """From here on it is a stream of others; of the frame that is held, too."""
-        if not self._is_changed:
-            self._is_changed = True
-            self._report.extend(self._heard)
-            self._heard.losses = self._report.losses
-        instead, self._held, self._instead = self._instead, [], []
-        return instead
+        if self._is_changed:
+            return []
+        self._is_changed = True
+        for event in self._past.events():
+            self._follow(event)
+        self._report.extend(self._heard)
+        self._heard.losses = self._report.losses
+        held, self._held = self._held, []
+        return [frame for event in held for frame in self._follow(event)]
+
+
+class _Past:
+    """Events that went home, for who has to be told of them after all: neighbouring pieces of one
+    block are one, so that their number costs no memory."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._last: Any = None
+        self._place = (-1, -1)
+        self._pieces: list[str] = []
+
+    def add(self, events: list[Event]) -> None:
+        for event in events:
+            if type(event) in _PIECES:
+                self._add_piece(event)
+            else:
+                self._close()
+                self._events.append(event)
+
+    def _add_piece(self, event: Any) -> None:
+        last, pieces = self._last, self._pieces
+        if type(event) is not type(last) or (event.index, event.choice) != self._place:
+            self._close()
+            self._last, self._place = event, (event.index, event.choice)
+            pieces.clear()
+        pieces.append(event.text)
+        if len(pieces) > MANY:
+            thin(pieces)
+
+    def _close(self) -> None:
+        if self._last is not None:
+            self._events.append(self._last.replace(text="".join(self._pieces), frame=None))
+            self._last = None
+
+    def events(self) -> list[Event]:
+        self._close()
+        return self._events
