@@ -281,12 +281,14 @@ def _read_turn(
     """The messages of one turn: results are messages of their own."""
     role = turn.get("role")
     blocks, ahead = read_parts(turn.get("content"), ".content")
-    kept, changes = _around(turn, blocks, ahead, apart), None
-    if leading:
-        kept.form["place"] = "messages"
-    if role == "system":
-        blocks, changes = read_changes(blocks, kept.form, tools)
-    raw = kept.raw(NAME)
+    raw, changes = None, None
+    if len(turn) != 2 or ahead or apart or not blocks or role == "system":
+        kept = _around(turn, blocks, ahead, apart)
+        if leading:
+            kept.form["place"] = "messages"
+        if role == "system":
+            blocks, changes = read_changes(blocks, kept.form, tools)
+        raw = kept.raw(NAME)
     if role == "assistant":
         metadata = _MADE_HERE if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
         messages.append(Message(_ASSISTANT, tuple(blocks), metadata=metadata))

@@ -53,7 +53,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if turns or not did_without(mine, "messages"):
         out["messages"] = turns
     write_tools(out, request, mine, recorder)
-    if options is not _NO_OPTIONS or mine:
+    if options is not _NO_OPTIONS:
         write_options(out, options, mine, recorder)
         for key, item in kept(NAME, options.raw).items():
             out.setdefault(key, item)

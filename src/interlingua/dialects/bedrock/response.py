@@ -137,8 +137,11 @@ def _write_message(message: Message, recorder: LossRecorder) -> Wire:
     write_parts(message.content, content, recorder, answer=True)
     if message.name is not None:
         recorder.lost(message, "name")
+    if not mine:
+        out: Wire = {"role": "assistant", "content": content}
+        return put_back(out, message, recorder, "metadata.provider_raw")
     role = form_in(mine).get("as", {}).get("role", "assistant")
-    out: Wire = {} if did_without(mine, "role") else {"role": role}
+    out = {} if did_without(mine, "role") else {"role": role}
     out["content"] = content
     return put_back(out, message, recorder, "metadata.provider_raw")
 

@@ -26,11 +26,11 @@ def put_back(out: Wire, value: Any, recorder: LossRecorder, field: str = "raw") 
     raw = value.raw if field == "raw" else value.metadata.provider_raw
     if raw is None:
         return out
-    mine = mine_of(NAME, raw)
-    if mine:
-        aside = not OURS.isdisjoint(mine)
-        restore(out, {k: v for k, v in mine.items() if k not in OURS} if aside else mine)
-    if NAME not in raw or len(raw) > 1:
+    mine = raw.get(NAME)
+    if type(mine) is dict:
+        is_plain = OURS.isdisjoint(mine)
+        restore(out, mine if is_plain else {k: v for k, v in mine.items() if k not in OURS})
+    if mine is None or len(raw) > 1:
         recorder.unwritten_raw(value, raw, field)
     return out
 

@@ -18,7 +18,7 @@ from interlingua.dialects.bedrock.tables import (
 from interlingua.dialects.bedrock.text import kind_of, put_back
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.fields import Field, Table, inside, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
@@ -181,25 +181,31 @@ def write_tools(out: Wire, request: Request, mine: Wire, recorder: LossRecorder)
             tools.append(wire)
             if tool.cache is not None:
                 put_cache(tools, tool, recorder)
-    form = form_in(mine)
-    config = form.get("inside", {}).get(CONFIG, {})
-    if not tools and not (did_without(mine, CONFIG) or did_without({"$form": config}, "tools")):
+    if not tools and not _did_without_tools(mine):
         tools = stand_ins(request.messages)
         if tools:
             reason = "history has calls, so their tools are named without a schema"
             recorder.lost(request, "tools", reason, kind="approximated", severity="info")
     said: Wire = {"tools": tools} if tools else {}
     if request.options.tool_choice is not None:
-        had = CONFIG in mine or bool(config) or CONFIG in form.get("spelled", ())
-        _put_choice(said, request.options, request.options.tool_choice, had, recorder)
+        _put_choice(said, request.options, request.options.tool_choice, mine, recorder)
     if said:
         out[CONFIG] = said
 
 
+def _config_form(mine: Wire) -> Wire:
+    form: Wire = form_in(mine).get("inside", NOTHING).get(CONFIG, NOTHING)
+    return form
+
+
+def _did_without_tools(mine: Wire) -> bool:
+    return did_without(mine, CONFIG) or did_without({"$form": _config_form(mine)}, "tools")
+
+
 def _put_choice(
-    said: Wire, options: Options, choice: ToolChoice, had_config: bool, recorder: LossRecorder
+    said: Wire, options: Options, choice: ToolChoice, mine: Wire, recorder: LossRecorder
 ) -> None:
-    if not said and not had_config:
+    if not said and not (CONFIG in mine or _config_form(mine)):
         if choice.mode != "auto" or choice.names:
             recorder.lost(options, "tool_choice", "there is no tool to choose")
     elif choice.mode == "any" and len(choice.names) == 1:
