@@ -299,7 +299,7 @@ class _Crossing:
         if self.dialect in OWN_FORMS:
             out["$form"] = dict(OWN_FORMS[self.dialect])
         elif self.vendor == "nova":
-            kind, out["$form"] = SYSTEM_TOOL, {"part": SYSTEM_TOOL}
+            kind = SYSTEM_TOOL
         return tool.replace(name=name, kind=kind, raw={self.dialect: out})
 
     def filled(self, tool: ToolDefinition, spoken: Spoken) -> dict[str, Any]:

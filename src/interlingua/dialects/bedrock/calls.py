@@ -9,7 +9,7 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
-from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.bedrock.text import only_text, put_back
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, lost, plain
@@ -112,23 +112,15 @@ RESULT = Table(
 
 def read_result(inner: Any, read_inside: Callable[[Any], Any]) -> ToolResultBlock:
     id = take(want(inner, dict), "toolUseId", str)
-    content: Any = _read_plain(inner.get("content"))
-    if content is None:
+    content: Any
+    text = only_text(inner.get("content"))
+    if text is not None:
+        content = (TextBlock(text),)
+    else:
         content = tuple(each(inner.get("content"), ".content", read_inside))
     if len(inner) == 2:  # the usual result
         return ToolResultBlock(id, content)
     return _read_result(inner, content)
-
-
-def _read_plain(parts: Any) -> tuple[TextBlock] | None:
-    """What a result holds as a rule: one text."""
-    if type(parts) is list and len(parts) == 1:
-        part = parts[0]
-        if type(part) is dict and len(part) == 1:
-            text = part.get("text")
-            if type(text) is str and text:
-                return (TextBlock(text),)
-    return None
 
 
 def _read_result(inner: Wire, content: Any) -> ToolResultBlock:

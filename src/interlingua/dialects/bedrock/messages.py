@@ -10,7 +10,7 @@ from typing import Any
 
 from interlingua.dialects.bedrock import calls, media, text, thinking
 from interlingua.dialects.bedrock.tables import NAME, OURS
-from interlingua.dialects.bedrock.text import ODD, put_back
+from interlingua.dialects.bedrock.text import ODD, only_text, put_back
 from interlingua.dialects.bedrock.tools import (
     POINTS,
     points_in,
@@ -257,21 +257,13 @@ def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
 
 def _read_plain(turn: Wire, role: Any, messages: list[Message]) -> bool:
     """What most turns are: one text. Gives False for any other."""
-    parts = turn.get("content")
-    if len(turn) != 2 or type(parts) is not list or len(parts) != 1:
-        return False
-    part = parts[0]
-    if type(part) is not dict or len(part) != 1:
-        return False
-    text = part.get("text")
-    if type(text) is not str or not text:
+    said = only_text(turn.get("content")) if len(turn) == 2 else None
+    if said is None or role not in ("user", "assistant"):
         return False
     if role == "user":
-        messages.append(Message(_USER, (TextBlock(text),)))
-    elif role == "assistant":
-        messages.append(Message(_ASSISTANT, (TextBlock(text),), metadata=_MADE_HERE))
+        messages.append(Message(_USER, (TextBlock(said),)))
     else:
-        return False
+        messages.append(Message(_ASSISTANT, (TextBlock(said),), metadata=_MADE_HERE))
     return True
 
 

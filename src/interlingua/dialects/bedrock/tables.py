@@ -1,4 +1,7 @@
-"""The words of Converse as data: roles, stop reasons, formats, errors, keys."""
+"""The words of Converse as data: roles, stop reasons, formats, errors, keys.
+
+Words, limits and patterns are those of the service's own model (`bedrock-runtime` 2023-09-30 in
+botocore 1.44.0, read 2026-11-15) where nothing else is said."""
 
 from __future__ import annotations
 
@@ -72,6 +75,7 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     },
     otherwise=StopReason.OTHER,
 )
+"""`StopReason` of the service's model (botocore 1.44.0, read 2026-11-15)."""
 NEAR_STOP_REASONS: dict[StopReason | None, str] = {
     StopReason.REFUSAL: "content_filtered",
     StopReason.PAUSE: "max_tokens",
@@ -113,7 +117,9 @@ service's own, and what is written where none of these was read."""
 NOVA_TYPES: TwoWay[str, ReasoningMode] = TwoWay({"enabled": "on", "disabled": "off"})
 
 SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
+"""`ServiceTierType` of the service's model (botocore 1.44.0, read 2026-11-15)."""
 TTLS = frozenset({"5m", "1h"})
+"""`CacheTTL` of the service's model (botocore 1.44.0, read 2026-11-15)."""
 LONGEST_TTL = "1h"
 """What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
 
@@ -189,13 +195,17 @@ STARTS: dict[str, str] = {
 DOCUMENT_NAME = "document"
 """A document has to have a name."""
 LONGEST_NAME = 200
+# Letters, digits, hyphens, brackets and single spaces (`DocumentBlock.name` in botocore 1.44.0,
+# read 2026-11-15).
 NAME_ILLEGAL = re.compile(r"[^a-zA-Z0-9()\[\]\- ]")
 SPACES = re.compile(" {2,}")
+# One to sixteen pairs (`RequestMetadata` in botocore 1.44.0, read 2026-11-15).
 METADATA_LEGAL = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}")
 MOST_METADATA = 16
 
 EMPTY_ERROR = "The tool failed."
-"""The text of a failed result that says nothing; without one the request is refused."""
+"""The text of a failed result that says nothing; without one the request is refused (reported by
+users of several clients, read 2026-11-15)."""
 DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 TEXT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -204,11 +214,14 @@ TEXT_SCHEMA: dict[str, Any] = {
 }
 """What a tool that takes free text takes here."""
 DEFAULT_TOOL = "tool"
-"""The name of a tool of which history has only results without a name."""
+"""The name of a tool of which history has only results without a name. History with calls and no
+tools is refused with a `ValidationException` (reported by users of several clients, read
+2026-11-15)."""
 DEFAULT_METRICS: dict[str, Any] = {"latencyMs": 0}
 
 CHANGES: dict[str, str] = {"toolAddition": "tools_added", "toolRemoval": "tools_removed"}
-"""Parts of a system turn that name a tool, and the field of `Changes` that names it."""
+"""Parts of a system turn that name a tool, and the field of `Changes` that names it (botocore
+1.44.0, read 2026-11-15)."""
 DOCUMENT_LOCATIONS = ("documentChar", "documentPage", "documentChunk")
 """Locations of a citation that have a `documentIndex`; the first is written."""
 
@@ -242,7 +255,7 @@ STREAM_ERRORS = frozenset(
     {"InternalServerException", "ModelStreamErrorException", "ValidationException"}
     | {"ThrottlingException", "ServiceUnavailableException"}
 )
-"""The errors that a stream knows."""
+"""The errors that a stream knows (`ConverseStreamOutput` in botocore 1.44.0, read 2026-11-15)."""
 NEAR_STREAM_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.RATE_LIMIT: "ThrottlingException",
     ErrorKind.INVALID_REQUEST: "ValidationException",
@@ -266,6 +279,8 @@ HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
 )
 """What a message without a type speaks of; an overflow is found in a `ValidationException` too."""
 
+# `inputTokens` is without what was read from the cache or written to it (documented by AWS, and
+# what clients were mended for; read 2026-11-15), so that the total is no sum of two.
 COUNTS: dict[str, str] = {
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
@@ -276,12 +291,13 @@ TWINS: dict[str, str] = {
     "cacheReadInputTokenCount": "cacheReadInputTokens",
     "cacheWriteInputTokenCount": "cacheWriteInputTokens",
 }
-"""Keys by which the service says some counts twice."""
+"""Keys by which the service says some counts twice: no part of its model (botocore 1.44.0, read
+2026-11-15), and in recorded traffic."""
 
 BEGIN, END, METADATA = "messageStart", "messageStop", "metadata"
 START, DELTA, STOP = "contentBlockStart", "contentBlockDelta", "contentBlockStop"
 FRAMES = frozenset({BEGIN, START, DELTA, STOP, END, METADATA})
-"""The names of a stream's frames."""
+"""The names of a stream's frames (`ConverseStreamOutput` in botocore 1.44.0, read 2026-11-15)."""
 EXCEPTION = "Exception"
 """What the names of frames end with that tell of an error."""
 FRAME_KEYS = (

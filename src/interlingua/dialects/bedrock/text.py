@@ -43,6 +43,17 @@ def kind_of(value: Any) -> Any:
 # -- text -----------------------------------------------------------------------------------------
 
 
+def only_text(parts: Any) -> str | None:
+    """The text of a list that has one text in it, as most have, and nothing else."""
+    if type(parts) is not list or len(parts) != 1:
+        return None
+    part = parts[0]
+    if type(part) is not dict or len(part) != 1:
+        return None
+    text = part.get("text")
+    return text if type(text) is str and text else None
+
+
 def read_text(given: Any) -> TextBlock:
     return TextBlock(want(given, str), raw=None if given else ODD)
 

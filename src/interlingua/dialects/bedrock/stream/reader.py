@@ -500,12 +500,16 @@ def _may_take(given: Wire, key: str) -> str | None:
 
 def _first_state(given: Wire) -> Block:
     """A block as its start tells it."""
-    if len(given) == 1:
-        ((key, inner),) = given.items()
-        if key == "toolUse" and type(inner) is dict:
-            return read_part({key: {"input": {}, **inner}})
-        if key == "toolResult" and type(inner) is dict:
-            return read_part({key: {**inner, "content": []}})
-        if key == "image" and type(inner) is dict:
-            return read_part({key: {**inner, "source": {"bytes": ""}}})
-    return UnknownBlock({NAME: given})
+    key, inner = next(iter(given.items()))
+    if len(given) != 1 or key not in _UNTOLD or type(inner) is not dict:
+        return UnknownBlock({NAME: given})
+    told = {"input": {}, **inner} if key == "toolUse" else {**inner, **_UNTOLD[key]}
+    return read_part({key: told})
+
+
+_UNTOLD: dict[str, Wire] = {
+    "toolUse": {"input": {}},
+    "toolResult": {"content": []},
+    "image": {"source": {"bytes": ""}},
+}
+"""What a start does not say yet."""
