@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from tests.docs.standin import KEYS, StandIn
 SECONDS = 240
 BIN = Path(sys.executable).parent
 PORT = "8400"
+PROGRAMS = Path(__file__).parent / "programs.py"
 
 _PIP = f"""#!{sys.executable}
 from tests.docs.pip import main
@@ -72,7 +74,11 @@ class Reader:
     def read(self, page: Page) -> list[Done]:
         """Type everything; ends with the first thing that fails."""
         steps = page.typed()
-        script = "".join([self._before(page), *map(self._step, range(len(steps)), steps)])
+        numbered = groupby(enumerate(steps), lambda step: step[1].language == "python")
+        script = self._before(page)
+        for are_programs, group in numbered:
+            together = self._programs if are_programs else self._lines
+            script += together(list(group))
         (self.notes / "page.sh").write_text(script, encoding="utf-8")
         self._type(page)
         return [self._done(number, typed) for number, typed in enumerate(steps)]
@@ -85,21 +91,32 @@ class Reader:
         marks = [m.removeprefix("before: ") for m in page.marks if m.startswith("before: ")]
         return "".join(f"{mark} > {self.notes}/before 2>&1 || exit\n" for mark in marks)
 
-    def _step(self, number: int, typed: Typed) -> str:
-        place = self.notes / f"{number}"
-        place.write_text(typed.text.replace(PORT, str(self.port)), encoding="utf-8")
-        command = f"python {place}" if typed.language == "python" else f". {place}"
+    def _programs(self, group: list[tuple[int, Typed]]) -> str:
+        """Programs that follow each other on the page."""
+        places = " ".join(str(self._written(number, typed)) for number, typed in group)
+        return f"python {PROGRAMS} {places} || exit\n"
+
+    def _lines(self, group: list[tuple[int, Typed]]) -> str:
+        return "".join(self._line(number, typed) for number, typed in group)
+
+    def _line(self, number: int, typed: Typed) -> str:
+        place = self._written(number, typed)
         both = "2>&1" if typed.language == "console" else f"2> {place}.err"
         if typed.keeps_running:
             ready = _READY.format(port=self.port) if "interlingua serve" in typed.text else ""
-            return f"({command} > {place}.out 2>&1) &\n{ready}"
+            return f"(. {place} > {place}.out 2>&1) &\n{ready}"
         strict = "set -e; " if typed.language == "sh" else ""
         note = f"trap 'echo $? > {place}.code' EXIT"
         judge = f"[ $code = {typed.exit_code} ] || exit"
         return (
-            f"{note}; {strict}{command} > {place}.out {both}; code=$?; set +e; trap - EXIT\n"
+            f"{note}; {strict}. {place} > {place}.out {both}; code=$?; set +e; trap - EXIT\n"
             f"echo $code > {place}.code; {judge}\n"
         )
+
+    def _written(self, number: int, typed: Typed) -> Path:
+        place = self.notes / f"{number}"
+        place.write_text(typed.text.replace(PORT, str(self.port)), encoding="utf-8")
+        return place
 
     def _type(self, page: Page) -> None:
         with (self.notes / "stderr").open("wb") as errors:
