@@ -91,3 +91,18 @@ def test_links_in_the_docs_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as hosts of code make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_links_into_a_page_lead_to_a_heading() -> None:
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for target, anchor in re.findall(
+            r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")
+        ):
+            there = (page.parent / target if target else page).read_text(encoding="utf-8")
+            anchors = {slug(heading) for heading in re.findall(r"(?m)^#+ (.+)$", there)}
+            assert anchor in anchors, f"{page.name}: {target}#{anchor}"
