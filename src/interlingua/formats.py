@@ -83,7 +83,7 @@ def _whole(data: Any, source: str) -> Any:
     """A request around messages that came alone."""
     if begins_a_list(data):
         parsed = parse(data, f"{source} request")
-        if _is_bare(parsed):
+        if is_bare(parsed):
             return {BARE[source]: parsed}
     return data
 
@@ -95,7 +95,7 @@ def begins_a_list(data: Any) -> bool:
     return isinstance(data, list)
 
 
-def _is_bare(parsed: Any) -> bool:
+def is_bare(parsed: Any) -> bool:
     """Messages without a request around them."""
     return (
         isinstance(parsed, list)
@@ -230,7 +230,7 @@ def _fitting(parsed: Any) -> list[Detected]:
         Detected(each.view, "response" if each.is_answer else "request", each.evidence, each.score)
         for each in guesses(parsed)
     ]
-    spoken = candidates({_key_of(parsed): parsed} if _is_bare(parsed) else parsed)
+    spoken = candidates({_key_of(parsed): parsed} if is_bare(parsed) else parsed)
     return sorted([*spoken, *views], key=lambda each: -each.score)
 
 

@@ -462,3 +462,112 @@ def test_an_everyday_file_is_not_taken_for_a_conversation(name: str, tmp_path: P
 def test_everyday_json_fits_no_dialect(name: str) -> None:
     with pytest.raises(il.DetectError, match="no dialect"):
         il.detect(everyday.VALUES[name])
+
+
+# Batches, lists, sessions of agents
+
+BATCHES: dict[str, list[Any]] = {
+    "openai-chat request": [
+        {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": PLAIN}
+    ],
+    "openai-responses request": [
+        {
+            "custom_id": "a",
+            "method": "POST",
+            "url": "/v1/responses",
+            "body": {"model": "gpt-5", "input": "hi"},
+        }
+    ],
+    "openai-chat response": [
+        {"id": "b", "custom_id": "a", "response": {"status_code": 200, "body": ANSWER}}
+    ],
+    "openai-chat error": [
+        {"custom_id": "a", "response": None, "error": {"code": "expired", "message": "late"}}
+    ],
+    "anthropic request": [{"custom_id": "a", "params": {**PLAIN, "model": "claude-sonnet-4-6"}}],
+    "anthropic response": [
+        {
+            "custom_id": "a",
+            "result": {
+                "type": "succeeded",
+                "message": {"type": "message", "role": "assistant", "content": []},
+            },
+        }
+    ],
+    "anthropic error": [
+        {
+            "custom_id": "a",
+            "result": {
+                "type": "errored",
+                "error": {"type": "error", "error": {"type": "api_error", "message": "No"}},
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("name", list(BATCHES))
+def test_rows_of_batches_are_converted_and_what_stood_around_them_is_told(name: str) -> None:
+    [row] = BATCHES[name]
+    for data in (lines_of(row), lines_of(row, row), json.dumps([row, row], indent=2).encode()):
+        done = run("convert", "-t", "gemini", stdin=data)
+        assert done.exit_code == 0, done.stderr
+        key = "contents" if name.endswith("request") else "error"
+        wire = json.loads(done.stdout.splitlines()[0])
+        assert (key in wire) is not name.endswith("response")
+        assert "warning: dropped at $.custom_id" in done.stderr
+
+
+def test_a_list_of_conversations_gives_a_line_each() -> None:
+    done = run("convert", "-t", "anthropic", stdin=json.dumps([PLAIN, SEEDED], indent=2).encode())
+    assert done.exit_code == 0, done.stderr
+    assert [json.loads(line)["max_tokens"] for line in done.stdout.splitlines()] == [9, 9]
+
+
+SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
+CODEX = lines_of(
+    {
+        "timestamp": "2026-11-01T10:00:00.000Z",
+        "type": "session_meta",
+        "payload": {"id": "s", "cwd": "/home/me", "cli_version": "0.166.0"},
+    },
+    {
+        "timestamp": "2026-11-01T10:00:01.000Z",
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "hi"}],
+        },
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "count"),
+    [("codex", CODEX, 1), ("sharegpt", lines_of(SHAREGPT, SHAREGPT), 2)],
+)
+def test_sessions_of_other_tools_are_requests_that_go_on_with_them(
+    name: str, data: bytes, count: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(data)
+    for done in (
+        run("convert", file, "-t", "anthropic", "-m", "claude-sonnet-4-6"),
+        run("convert", "-t", "anthropic", "-m", "claude-sonnet-4-6", stdin=data),
+        run("convert", file, "-f", name, "-t", "anthropic", "-m", "claude-sonnet-4-6"),
+    ):
+        assert done.exit_code == 0, done.stderr
+        assert f"read as {name} transcript" in done.stderr
+        wires = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(wires) == count
+        assert wires[0]["model"] == "claude-sonnet-4-6"
+        assert wires[0]["messages"][0]["content"][0]["text"] == "hi"
+
+
+def test_inspect_names_the_command_for_sessions_of_other_tools(tmp_path: Path) -> None:
+    file = tmp_path / "export.json"
+    file.write_bytes(json.dumps([SHAREGPT], indent=2).encode())
+    done = run("inspect", file)
+    assert done.exit_code == 1
+    assert "a transcript of sharegpt: interlingua transcripts show" in done.stderr

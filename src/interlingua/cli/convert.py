@@ -15,6 +15,7 @@ from interlingua.cli.documents import Body, known, named, shape_of
 from interlingua.cli.inputs import Input, Shape, opened
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put, written
+from interlingua.errors import DetectError
 from interlingua.providers.profiles import taken_here
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def command(
         sys.exit(convert_files.convert(files, output, wish, parts, bad, restart))
     ONE.convert(files[0], None, click.get_current_context())
     with opened(files[0]) as given, written(output) as put:
-        code = _convert(given, put, wish)
+        code = convert(given, put, wish)
     sys.exit(code)
 
 
@@ -120,16 +121,23 @@ def _is_many(name: str) -> bool:
     return name.endswith(os.sep) or any(mark in name for mark in "*?[")
 
 
-def _convert(given: Input, put: Put, wish: Wish) -> int:
+def convert(given: Input, put: Put, wish: Wish) -> int:
     if wish.kind == "stream":
         return _stream(given, put, wish)
+    if wish.source not in (formats.AUTO, *formats.names()):
+        return _transcripts(given, put, wish)
     return WAYS[shape_of(given, wish.lines or wish.envelope)](given, put, wish)
 
 
 def _one(given: Input, put: Put, wish: Wish) -> int:
     body = Body(given.read())
     with named(given, body):
-        source, kind = known(given, body, wish.source, wish.kind)
+        try:
+            source, kind = known(given, body, wish.source, wish.kind)
+        except DetectError:
+            if (way := _another_way(given, wish)) is None:
+                raise
+            return way(given, put, wish)
         if wish.source == formats.AUTO:
             click.echo(f"read as {source} {kind}", err=True)
         value = formats.read(body.data, source, kind, wish.model)
@@ -147,6 +155,28 @@ def _tell_url(done: Written) -> None:
     wire = done.wire
     if done.model and isinstance(wire, dict) and ("contents" in wire or "inferenceConfig" in wire):
         click.echo(shown(f"the model is no part of the body: {done.model}"), err=True)
+
+
+def _another_way(given: Input, wish: Wish) -> Callable[[Input, Put, Wish], int] | None:
+    """For JSON that is no request and no response: whether it is a list of them, a row of a batch,
+    or the session of some agent."""
+    from interlingua.cli.convert_lines import are_conversations
+    from interlingua.cli.convert_transcripts import format_in, sessions
+
+    if are_conversations(given):
+        return _lines
+    name = format_in(given)
+    return None if name is None else sessions(name)
+
+
+def _transcripts(given: Input, put: Put, wish: Wish) -> int:
+    from interlingua.batches import NAMES
+    from interlingua.cli.convert_transcripts import sessions
+
+    shape_of(given)
+    if wish.source in NAMES:  # of which each row says what it is
+        return _lines(given, put, wish._replace(source=formats.AUTO))
+    return sessions(wish.source)(given, put, wish)
 
 
 def _stream(given: Input, put: Put, wish: Wish) -> int:

@@ -12,6 +12,7 @@ from typing import IO
 import click
 import msgspec
 
+from interlingua.batches import MARK, row_of
 from interlingua.bulk import tally
 from interlingua.cli import formats
 from interlingua.cli.conversion import Wish
@@ -19,9 +20,14 @@ from interlingua.cli.inputs import BOM, Input
 from interlingua.cli.lines import Done, Job, convert_lines
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put
+from interlingua.dialects.kernel.wire import parse
+from interlingua.errors import InterlinguaError
+from interlingua.formats import is_bare
 
 
 def convert(given: Input, put: Put, wish: Wish) -> int:
+    if wish.source == formats.AUTO and (way := _another_way(given)) is not None:
+        return way(given, put, wish)
     kind = wish.kind
     if kind is None and wish.source != formats.AUTO:
         kind = formats.kind_of(given.first_line(), wish.source)
@@ -38,10 +44,41 @@ def convert(given: Input, put: Put, wish: Wish) -> int:
     return _run(given, put, wish, job, given.file(), given.path)
 
 
+def _another_way(given: Input) -> Callable[[Input, Put, Wish], int] | None:
+    """The way for lines that are the session of some agent, and not each a conversation."""
+    if given.shape() != "lines" or _is_one(given.first_line()):
+        return None
+    from interlingua.cli.convert_transcripts import format_in, sessions
+
+    name = format_in(given)
+    return None if name is None else sessions(name)
+
+
+def are_conversations(given: Input) -> bool:
+    """Whether one JSON value is a list of conversations, or a row of a batch."""
+    data = given.read()
+    parsed = parse(data, "JSON")
+    if isinstance(parsed, list):
+        return bool(parsed) and _is_one(msgspec.json.encode(parsed[0]))
+    return MARK in data and row_of(data) is not None
+
+
+def _is_one(data: bytes) -> bool:
+    """Whether this is a conversation, or the row of a batch that holds one."""
+    try:
+        return (MARK in data and row_of(data) is not None) or bool(formats.guessed(data, None))
+    except InterlinguaError:
+        return False
+
+
 def _on_one_line(given: Input) -> bytes:
+    """A value over several lines; of a list of conversations, each on a line."""
     data = given.read()
     if (odd := formats.malformed(given.name, data)) is not None:
         raise odd
+    parsed = parse(data, "JSON")
+    if isinstance(parsed, list) and not is_bare(parsed):
+        return b"".join(msgspec.json.encode(each) + b"\n" for each in parsed)
     return msgspec.json.format(data.removeprefix(BOM), indent=-1)
 
 

@@ -58,11 +58,22 @@ def named(given: Input, body: Body) -> Iterator[None]:
     """What is no JSON is told by its place in the file."""
     try:
         yield
+    except DetectError as unknown:
+        if (format := _transcript_in(given)) is None:
+            raise
+        problem = f"{given.name} is a transcript of {format}"
+        raise DetectError(f"{problem}: interlingua transcripts show {given.name}") from unknown
     except ReadError:
         odd = formats.malformed(given.name, body.data, body.line or 1)
         if odd is not None:
             raise odd from None
         raise
+
+
+def _transcript_in(given: Input) -> str | None:
+    from interlingua.cli.convert_transcripts import format_in
+
+    return format_in(given)
 
 
 def _place(given: Input, body: Body) -> str:

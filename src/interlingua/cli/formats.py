@@ -18,8 +18,15 @@ AUTO = "auto"
 
 def required(name: str, option: str) -> None:
     """A format that is known; wrong usage is told with all that are."""
-    if name not in names() and (name, option) != (AUTO, "--from"):
-        listed = ", ".join(names())
+    known = names()
+    if name in known or (name, option) == (AUTO, "--from"):
+        return
+    if option == "--from":
+        from interlingua.transcripts import formats as transcript_formats
+
+        known += transcript_formats()
+    if name not in known:
+        listed = ", ".join(known)
         raise click.BadParameter(f"no format is called {name!r}: {listed}", param_hint=option)
 
 

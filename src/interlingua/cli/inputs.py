@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
-from zlib import error as zlib_error
 
 import msgspec
 
@@ -69,11 +68,15 @@ PACKINGS = (
 
 
 class Input:
-    """A file whose first bytes were looked at. `path` is where others can read the same bytes."""
+    """A file whose first bytes were looked at. `path` is where others can read the same bytes,
+    `place` where the file lies, packed or not."""
 
-    def __init__(self, name: str, file: IO[bytes], path: Path | None = None) -> None:
+    def __init__(
+        self, name: str, file: IO[bytes], path: Path | None = None, place: Path | None = None
+    ) -> None:
         self.name = name
         self.path = path
+        self.place = place or path
         self._file = file
         self._head = b""
         self._is_whole = False
@@ -100,7 +103,10 @@ class Input:
         return self._head.lstrip(BLANK).partition(b"\n")[0]
 
     def read(self) -> bytes:
-        return self._head if self._is_whole else self._head + self._file.read()
+        if not self._is_whole:
+            self._head += self._file.read()
+            self._is_whole = True
+        return self._head
 
     def chunks(self) -> Iterator[bytes]:
         """All of it in pieces, as they arrive."""
@@ -149,20 +155,15 @@ class _Unpacking(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        from interlingua.packed import broken
+
         try:
             data = self._file.read(len(buffer))
-        except _damages() as odd:
+        except broken() + (OSError, ValueError) as odd:  # noqa: RUF005  # mypy knows only this
             problem = f"a damaged {self._packing} file ({odd})"
             raise ReadError(self._name, found=problem) from None
         buffer[: len(data)] = data
         return len(data)
-
-
-def _damages() -> tuple[type[Exception], ...]:
-    """What is raised for a file that is damaged."""
-    zstandard = sys.modules.get("zstandard")
-    more = () if zstandard is None else (zstandard.ZstdError,)
-    return (EOFError, OSError, ValueError, zlib_error, *more)
 
 
 @contextmanager
@@ -186,7 +187,7 @@ def _unpacked(given: Input) -> Input:
     if packing.unpacked is None:
         raise DetectError(f"{given.name} is a {packing.name} file; {packing.advice}")
     inside = _Unpacking(given.name, packing.name, packing.unpacked(given.file()))
-    return Input(given.name, io.BufferedReader(inside, CHUNK))
+    return Input(given.name, io.BufferedReader(inside, CHUNK), place=given.path)
 
 
 BOM = b"\xef\xbb\xbf"

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from interlingua.batches import MARK, row_of
 from interlingua.bulk.tally import Tally, add
 from interlingua.errors import InterlinguaError, ReadError
 
@@ -240,18 +241,30 @@ def _convert(line: bytes, job: Job) -> Written:
     from interlingua.translate import convert
 
     source, kind = job.source, job.kind
+    data: Any = line
+    row = None
     if source == "auto":
-        from interlingua.cli.formats import guessed
-
-        source, kind = guessed(line, kind)
-    return convert(
-        line,
+        if MARK in line and (row := row_of(line)) is not None:
+            source, kind, data = row.dialect, row.kind, row.body
+        else:
+            source, kind = _guessed(line, kind)
+    written = convert(
+        data,
         source,
         job.target,
         kind or "request",  # type: ignore[arg-type]  # checked by the caller
         job.model,
         profile=_taken(job.model, job.target),
     )
+    if row is not None:
+        row.account(written.report)
+    return written
+
+
+def _guessed(line: bytes, kind: str | None) -> tuple[str, str]:
+    from interlingua.cli.formats import guessed
+
+    return guessed(line, kind)
 
 
 @lru_cache(1)

@@ -49,17 +49,18 @@ class Detected(msgspec.Struct, frozen=True):
 
 def detect(path: AnyPath) -> Detected:
     """Which format this file is in; `DetectError` if it is none that we know, or several."""
-    sample = _sample(Path(path))
-    found = [
-        Detected(each.name, sign)
-        for each in all_formats()
-        if (sign := each.signs(sample)) is not None
-    ]
+    found = recognized(_sample(Path(path)))
     if not found:
         raise DetectError(f"{path} is no transcript that we know", formats())
     if len(found) > 1:
         raise DetectError(f"{path} may be several things", [str(each) for each in found])
     return found[0]
+
+
+def recognized(sample: Sample) -> list[Detected]:
+    """All formats that the beginning of a file may be of."""
+    signs = ((each.name, each.signs(sample)) for each in all_formats())
+    return [Detected(name, sign) for name, sign in signs if sign is not None]
 
 
 def read(path: AnyPath, format: str | None = None) -> Transcript:

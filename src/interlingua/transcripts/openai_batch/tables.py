@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
+from interlingua.batches import OBJECTS as OBJECTS
+from interlingua.batches import URLS as URLS
+
 NAME = "openai-batch"
-URLS = {"/v1/chat/completions": "openai-chat", "/v1/responses": "openai-responses"}
-"""The dialect of a request's body, by where it is sent; the first is written."""
-OBJECTS = {"chat.completion": "openai-chat", "response": "openai-responses"}
-"""The dialect of an answer's body, by what it calls itself."""
