@@ -10,7 +10,7 @@ from typing import Any
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import parse
 from interlingua.dialects.record import Dialect, Written
-from interlingua.dialects.registry import Detected, Kind, dialect, dialects
+from interlingua.dialects.registry import Detected, Kind, dialect, dialects, traits_of
 from interlingua.errors import DetectError
 from interlingua.losses import Report
 from interlingua.model import codec
@@ -31,16 +31,6 @@ VIEW_NAMES = (
     "llm",
 )
 """Known without loading the views."""
-BARE = {
-    "openai-chat": "messages",
-    "openrouter": "messages",
-    "anthropic": "messages",
-    "ollama": "messages",
-    "bedrock": "messages",
-    "openai-responses": "input",
-    "gemini": "contents",
-}
-"""Where a dialect's requests have their messages, for lists of messages alone."""
 
 
 def names() -> list[str]:
@@ -84,7 +74,7 @@ def _whole(data: Any, source: str) -> Any:
     if begins_a_list(data):
         parsed = parse(data, f"{source} request")
         if is_bare(parsed):
-            return {BARE[source]: parsed}
+            return {traits_of(source).messages: parsed}
     return data
 
 
@@ -213,7 +203,7 @@ def kind_in(data: Any, source: str) -> Kind:
     parsed = parse(data, f"{source} JSON")
     if source == CANONICAL:
         return _canonical_kind(parsed) or "request"
-    if isinstance(parsed, dict) and BARE.get(source) in parsed:
+    if source in dialects() and isinstance(parsed, dict) and traits_of(source).messages in parsed:
         return "request"
     fitting = [each.kind for each in _fitting(parsed) if each.dialect == source]
     return fitting[0] if fitting else "request"
@@ -221,7 +211,7 @@ def kind_in(data: Any, source: str) -> Kind:
 
 def _fitting(parsed: Any) -> list[Detected]:
     """All that fit, the best first."""
-    from interlingua.dialects.detect import candidates
+    from interlingua.dialects.detect import candidates, key_of
     from interlingua.views.detect import guesses
 
     if (own := _canonical_kind(parsed)) is not None:
@@ -230,7 +220,7 @@ def _fitting(parsed: Any) -> list[Detected]:
         Detected(each.view, "response" if each.is_answer else "request", each.evidence, each.score)
         for each in guesses(parsed)
     ]
-    spoken = candidates({_key_of(parsed): parsed} if is_bare(parsed) else parsed)
+    spoken = candidates({key_of(parsed): parsed} if is_bare(parsed) else parsed)
     return sorted([*spoken, *views], key=lambda each: -each.score)
 
 
@@ -247,41 +237,14 @@ def _is_canonical(message: Any) -> bool:
     return isinstance(message, dict) and "schema_version" in message and "role" in message
 
 
-def _key_of(messages: list[dict[str, Any]]) -> str:
-    """Where a request has such messages: by what Gemini and Responses alone have."""
-    if any("parts" in each for each in messages):
-        return "contents"
-    return "input" if any("type" in each for each in messages) else "messages"
-
-
 def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
-    """The one of several that the model's name speaks for; errors of OpenAI are the same in both
-    of its APIs."""
+    """The one of several that the model's name speaks for, or whose errors are the same."""
+    from interlingua.dialects.detect import SAME_ERRORS, usual_dialect
+    from interlingua.models.families import reduced
+
     fits = {each.dialect: each for each in best}
     model = parsed.get("model") if isinstance(parsed, dict) else None
     if isinstance(model, str) and model:
-        name = _maker(model)
-        return fits.get(name) if name is not None else None
-    both = {"openai-chat", "openai-responses"}
-    return fits["openai-chat"] if fits.keys() == both and best[0].kind == "response" else None
-
-
-def _maker(model: str) -> str | None:
-    """The dialect in which a model of this name is usually asked; None where that is not known."""
-    from interlingua.models.families import reduced
-
-    if "/" in model:  # only hosts of Chat have such names
-        return "openai-chat"
-    family = reduced(model).family
-    return "anthropic" if family == "claude" else "openai-chat" if family in CHAT_FAMILIES else None
-
-
-CHAT_FAMILIES = frozenset(
-    {
-        *("gpt", "gpt-oss", "o", "codex", "mistral", "ministral", "magistral", "codestral"),
-        *("pixtral", "devstral", "deepseek", "llama", "qwen", "qwq", "grok", "gemini", "gemma"),
-        *("glm", "kimi", "moonshot", "phi", "smollm", "sonar", "yi", "mixtral", "minimax"),
-        *("command", "nemotron", "hermes", "granite"),
-    }
-)
-"""Families that are asked in Chat, wherever they are served; Claude's are asked in its own."""
+        return fits.get(usual_dialect(model, reduced(model).family) or "")
+    same = best[0].kind == "response" and fits.keys() == set(SAME_ERRORS)
+    return fits[SAME_ERRORS[0]] if same else None

@@ -174,6 +174,22 @@ def test_an_unknown_model_is_refused_with_others_that_look_like_it() -> None:
     asyncio.run(main())
 
 
+def test_where_nothing_is_the_address_that_was_asked_is_told() -> None:
+    error = il.ProviderError(il.ErrorKind.INVALID_REQUEST, "Not Found")
+
+    async def main() -> None:
+        with serving(served.failure("anthropic", 404, error)) as server:
+            async with client_of(server, "error") as client:
+                with pytest.raises(InvalidRequestError) as caught:
+                    await client.generate("anthropic:claude-sonnet-4-5", "Hello")
+        assert caught.value.address is not None
+        assert caught.value.address.endswith("/v1/messages")
+        assert f"from {caught.value.address}" in str(caught.value)
+        assert "http" not in caught.value.problem
+
+    asyncio.run(main())
+
+
 def test_a_client_of_another_loop_is_refused_in_words() -> None:
     with serving(served.whole("anthropic")) as server:
         client = client_of(server, "whole-anthropic")

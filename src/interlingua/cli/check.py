@@ -12,7 +12,7 @@ from interlingua.cli import formats
 from interlingua.cli.documents import bodies, known, named, shape_of
 from interlingua.cli.inputs import Input, opened
 from interlingua.cli.main import shown
-from interlingua.dialects.registry import dialect, dialects
+from interlingua.dialects.registry import dialect, dialects, traits_of
 from interlingua.errors import InterlinguaError
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
@@ -80,7 +80,7 @@ def check(data: bytes, source: str, kind: str) -> list[str]:
         problems.append(f"a key twice: {twice}")
     value = formats.read(data, source, kind)
     if isinstance(wire := codec.parse(data, source), list) and kind == "request":
-        wire = {formats.BARE[source]: wire}  # messages alone
+        wire = {traits_of(source).messages: wire}  # they came alone
     problems += _home(value, source, wire)
     stored = codec.loads(codec.dumps(value), type(value), strict=True)
     found = difference(wire, _write(stored, source).wire)

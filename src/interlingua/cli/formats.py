@@ -9,9 +9,9 @@ import click
 
 from interlingua.dialects.kernel.wire import encode
 from interlingua.errors import DetectError, ReadError
-from interlingua.formats import BARE, CANONICAL, VIEW_NAMES, detect, names, read, write
+from interlingua.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
 
-__all__ = ["BARE", "CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
+__all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
 
 AUTO = "auto"
 

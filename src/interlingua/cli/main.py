@@ -7,6 +7,7 @@ read, 2 wrong usage, 3 losses under `--strict`.
 from __future__ import annotations
 
 import sys
+from errno import EPIPE
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ COMMANDS: dict[str, str] = {
     "users": "Users of keys, and what they may spend.",
     "teams": "Teams of keys, and what they may spend.",
 }
+HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and says
+what could not be said. Talks to models, keeps sessions, and serves a gateway."""
+EPILOG = "`interlingua COMMAND --help` says more. Try `interlingua demo` first."
 MODULES = {"import": "importing"}
 """Where a command's name is a word of the language, another one for its module."""
 
@@ -82,13 +86,22 @@ def commands() -> click.Group:
         def invoke(self, context: click.Context) -> Any:
             try:
                 return super().invoke(context)
-            except InterlinguaError as odd:
-                click.echo(f"interlingua: {shown(str(odd))}", err=True)
+            except (InterlinguaError, OSError) as odd:
+                if getattr(odd, "errno", None) == EPIPE:
+                    raise  # nobody reads on, which is nothing to speak of
+                click.echo(f"interlingua: {shown(problem_of(odd))}", err=True)
                 context.exit(1)
 
-    group = Commands("interlingua", help=__doc__.split("\n", 1)[0] if __doc__ else None)
+    group = Commands("interlingua", help=HELP, epilog=EPILOG)
     click.version_option(__version__, package_name="interlingua")(group)
     return group
+
+
+def problem_of(odd: InterlinguaError | OSError) -> str:
+    """What went wrong, in one line; of a file that cannot be used, with its name."""
+    if isinstance(odd, InterlinguaError) or odd.strerror is None:
+        return str(odd)
+    return odd.strerror if odd.filename is None else f"{odd.filename}: {odd.strerror}"
 
 
 def put(data: bytes | memoryview) -> None:

@@ -118,7 +118,7 @@ class Asker:
             )
         except TransportError as odd:
             failed = failures.of_transport(odd, secrets, bound)
-        raise placed(failed, prepared.target)
+        raise placed(failed, prepared.target, prepared.http)
 
     async def answer(self, model: str, call: Call, clock: Clock) -> Answer:
         """One answer that comes whole."""
@@ -141,7 +141,8 @@ class Asker:
                 report = told(response, call.request, prepared.http, prepared.report)
                 return Answer(response, report, target.model, failures.request_id(headers))
             failed = failures.of_provider(response.error, headers, secrets)
-        raise placed(failed, target)  # outside, since a `ReadError` knows what it read
+        # outside, since a `ReadError` knows what it read
+        raise placed(failed, target, prepared.http)
 
     async def count(self, target: Target, call: Call, clock: Clock) -> int:
         """The provider's own count of a prompt's tokens."""
@@ -157,7 +158,7 @@ class Asker:
             return counting.read(body, target)
         except ReadError as odd:
             failed = failures.unreadable(odd, reply.headers, prepared.http.secrets)
-        raise placed(failed, target)
+        raise placed(failed, target, prepared.http)
 
     async def _body(self, reply: Reply, prepared: Prepared, total: str) -> bytes:
         try:

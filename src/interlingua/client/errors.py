@@ -49,6 +49,7 @@ class CallError(InterlinguaError):
         partial: Response | None = None,
         attempts: tuple[Attempt, ...] = (),
         alternatives: tuple[str, ...] = (),
+        address: str | None = None,
     ) -> None:
         super().__init__(problem)
         self.problem = problem
@@ -62,9 +63,12 @@ class CallError(InterlinguaError):
         self.attempts = attempts
         self.alternatives = alternatives
         """Models that look like the one that the provider does not know."""
+        self.address = address
+        """What was asked, where that may be the wrong address; no part of `problem`."""
 
     def __str__(self) -> str:
         facts = [f"status {self.status}"] if self.status is not None else []
+        facts += [f"from {self.address}"] if self.address is not None else []
         facts += [self.code] if self.code and self.code not in self.problem else []
         facts += [f"request {self.request_id}"] if self.request_id else []
         facts += [f"retry after {self.retry_after:g} s"] if self.retry_after is not None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -14,10 +15,11 @@ from interlingua.client.errors import (
     CallTimeoutError,
     NetworkError,
     ProviderFailure,
+    TooLargeError,
 )
 from interlingua.client.retry import asked_delay, retry_after
 from interlingua.client.targets import Target
-from interlingua.client.transport import TransportError
+from interlingua.client.transport import HttpRequest, TransportError
 from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind, ProviderError
@@ -137,12 +139,23 @@ def unreadable(
     return ProviderFailure(redact(problem, secrets), request_id=request_id(headers, secrets))
 
 
-def placed(error: CallError, target: Target) -> CallError:
-    """The error with the model that it is about, and, if nobody there knows it, others like it."""
+def placed(error: CallError, target: Target, sent: HttpRequest | None = None) -> CallError:
+    """The error with the model that it is about, and, if nobody there knows it, others like it;
+    of what was `sent` the address, where it may be the wrong one."""
     error.model, error.provider = target.model, target.provider.key
     if error.status == 404 or error.code in UNKNOWN_MODEL:
         error.alternatives = target.near()
+    if sent is not None and _may_be_elsewhere(error):
+        address = urlsplit(sent.url)._replace(query="", fragment="").geturl()
+        error.address = redact(address, sent.secrets)
     return error
+
+
+def _may_be_elsewhere(error: CallError) -> bool:
+    """Nothing is there, it moved, or what is there does not answer as a provider does."""
+    if error.status is None:
+        return isinstance(error, ProviderFailure) and not isinstance(error, TooLargeError)
+    return error.status in (404, 405) or 300 <= error.status < 400
 
 
 def _read_failed(error: CallError) -> CallError:

@@ -30,3 +30,31 @@ def _fit(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:
         return None
     score = sum(sign.weight for sign in found)
     return Detected(name, kind, tuple(sign.says for sign in found), score)
+
+
+def key_of(messages: list[dict[str, Any]]) -> str:
+    """Where a request has messages that came alone: by what Gemini and Responses alone have."""
+    if any("parts" in each for each in messages):
+        return "contents"
+    return "input" if any("type" in each for each in messages) else "messages"
+
+
+def usual_dialect(model: str, family: str) -> str | None:
+    """The dialect in which a model of this name is usually asked; None where that is not known.
+    Only hosts of Chat have names with a slash."""
+    return "openai-chat" if "/" in model else FAMILIES.get(family)
+
+
+FAMILIES = {"claude": "anthropic"} | dict.fromkeys(
+    (
+        *("gpt", "gpt-oss", "o", "codex", "mistral", "ministral", "magistral", "codestral"),
+        *("pixtral", "devstral", "deepseek", "llama", "qwen", "qwq", "grok", "gemini", "gemma"),
+        *("glm", "kimi", "moonshot", "phi", "smollm", "sonar", "yi", "mixtral", "minimax"),
+        *("command", "nemotron", "hermes", "granite"),
+    ),
+    "openai-chat",
+)
+"""Families of models that are asked in one dialect more than in any other, wherever they are
+served."""
+SAME_ERRORS = ("openai-chat", "openai-responses")
+"""OpenAI's errors are the same in both of its APIs; the first is taken."""

@@ -122,6 +122,8 @@ class Traits(NamedTuple):
     """Some features of a request have to be named by a header (`request.betas_of`)."""
     paths: Mapping[str, Any] = MappingProxyType({})
     """Where a server that speaks it is usually asked."""
+    messages: str = "messages"
+    """Where a request has its messages."""
     models_path: str | None = None
     """Where it is asked for its models."""
     model_prefix: str = ""

@@ -312,6 +312,7 @@ def _to_count(wire: Wire, model: str) -> Wire:
 
 
 TRAITS = Traits(
+    messages="contents",
     family="google",
     hoists_instructions=True,
     developer=False,

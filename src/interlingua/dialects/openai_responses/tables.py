@@ -18,6 +18,7 @@ REQUEST = f"{NAME} request"
 RESPONSE = f"{NAME} response"
 
 TRAITS = Traits(
+    messages="input",
     messages_apart=True,
     family="openai",
     hoists_instructions=False,
