@@ -49,6 +49,11 @@ def test_help_lists_every_command() -> None:
     assert all(name in done.stdout.decode() for name in COMMANDS)
 
 
+def test_help_begins_with_what_the_command_does() -> None:
+    lines = run("--help").stdout.decode().splitlines()
+    assert lines[2].strip().startswith("Reads a conversation in any LLM provider's format")
+
+
 def test_a_command_that_does_not_exist_is_wrong_usage() -> None:
     assert run("translate").returncode == 2
 

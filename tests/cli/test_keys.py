@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -139,3 +140,24 @@ def test_several_that_fit_are_named(store: Store) -> None:
 
 def test_without_keys_the_list_says_what_that_means(store: Store) -> None:
     assert "everybody may come in" in run("keys", "list").stderr
+
+
+def test_a_key_may_be_for_a_route_of_the_gateway(home: Path, store: Store, tmp_path: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "gateway.toml").write_text('[routes.fast]\nmodel = "openai:gpt-5"\n')
+    ok("keys", "issue", "a", "--model", "fast", "--model", "sonnet")
+    assert store.keys()[0].allowed_models is not None
+    assert store.keys()[0].allowed_models[0] == "route:fast"
+    other = tmp_path / "other.toml"
+    other.write_text('[routes.slow]\nmodel = "openai:gpt-5"\n')
+    ok("keys", "change", "a", "--model", "slow", "--config", other)
+    assert store.keys()[0].allowed_models == ("route:slow",)
+    ok("keys", "change", "a", "--model", "route:later")
+    assert store.keys()[0].allowed_models == ("route:later",)
+
+
+def test_the_folder_of_a_key_is_told_where_nobody_named_it(store: Store) -> None:
+    said = run("keys", "issue", "k").stderr
+    assert f"belong in {store.keys()[0].workspace_path}" in said
+    assert "--workspace" in said
+    assert "belong in" not in run("keys", "issue", "l", "--workspace", "/w").stderr

@@ -149,3 +149,10 @@ def test_the_real_command_lists_models() -> None:
     done = process("models", "--provider", "anthropic")
     assert done.returncode == 0
     assert b"anthropic:claude-sonnet-4-6" in done.stdout
+
+
+def test_a_rules_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "nothere.toml"
+    result = run("rules", "show", file)
+    assert result.exit_code == 1
+    assert result.stderr == f"interlingua: {file}: No such file or directory\n"

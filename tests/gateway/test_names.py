@@ -8,7 +8,7 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import Refused
+from interlingua.gateway.state import Exchange, Principal, Refused
 
 FRONTS = [CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA]
 MEANT = {
@@ -57,3 +57,16 @@ def test_a_name_that_several_have_says_so(gateway: Gateway) -> None:
 @pytest.mark.parametrize("name", ["of-my-own", "of-my-own:7b", "mistral-small", "mistral:7b"])
 def test_names_of_ollamas_clients_are_ollamas(gateway: Gateway, name: str) -> None:
     assert gateway.way(name, OLLAMA).models == (f"ollama:{name}",)
+
+
+def test_a_key_may_be_for_a_route_wherever_that_leads(gateway: Gateway) -> None:
+    who = Principal("gk_1", allowed_models=frozenset({"route:claude-opus-5"}))
+    asked = Exchange("r", CHAT, who, client_model="claude-opus-5")
+    way = gateway.way("claude-opus-5", CHAT)
+    assert gateway.allow(asked, way) is way
+    direct = Exchange("r", CHAT, who, client_model="gpt-5")
+    with pytest.raises(Refused, match="may not use openai:gpt-5"):
+        gateway.allow(direct, gateway.way("gpt-5", CHAT))
+    gone = Gateway(Settings(), targets=Targets(environ={}))
+    with pytest.raises(Refused, match="may not use"):
+        gone.allow(asked, gone.way("claude-opus-5", CHAT))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -41,7 +42,14 @@ def command() -> None:
 
 def _terms(function: F) -> F:
     for option in (
-        click.option("--model", "models", multiple=True, help="May use this one; may be repeated."),
+        click.option(
+            "--model", "models", multiple=True, help="May use this model or route; repeat it."
+        ),
+        click.option(
+            "--config",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="The gateway's file, which has its routes; gateway.toml if not given.",
+        ),
         click.option("--daily", type=AMOUNT, help="Dollars for each day (UTC); `none` for no cap."),
         click.option("--monthly", type=AMOUNT, help="Dollars for each month (UTC)."),
         click.option("--requests-per-minute", type=COUNT, help="At most; `none` for no limit."),
@@ -78,9 +86,9 @@ _FIELDS = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd", "expires": "e
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """What was said about a key's terms, under the names of its fields; `none` is None."""
     out: dict[str, Any] = {}
-    models = options.pop("models", ())
+    models, file = options.pop("models", ()), options.pop("config", None)
     if models:
-        out["allowed_models"] = None if models == ("none",) else tuple(models)
+        out["allowed_models"] = None if models == ("none",) else _models(models, file)
     for name, value in options.items():
         if value is not None:
             value = None if value == "none" else value
@@ -88,6 +96,15 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
                 value = datetime.now(UTC) + value
             out[_FIELDS.get(name, name)] = value
     return out
+
+
+def _models(names: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
+    """Models as they were named; a name that is a route of the gateway is that route."""
+    from interlingua.gateway import config
+    from interlingua.gateway.state import ROUTE
+
+    routes = config.load(file).routes
+    return tuple(f"{ROUTE}{name}" if name in routes else name for name in names)
 
 
 @command.command("issue", help="Make a key. Its token is shown once, and nobody can show it again.")
@@ -119,6 +136,11 @@ def issue(
         )
         noted(store, "gateway.key_issued", KeyIssued(issued.key.id, user_id, team_id))
     _show_token(issued, as_json)
+    if workspace is None and not as_json:
+        click.echo(
+            f"Its sessions and tasks belong in {shown(issued.key.workspace_path)}.", err=True
+        )
+        click.echo("--workspace names another folder; `--workspace .` is for none.", err=True)
 
 
 def _show_token(issued: Issued, as_json: bool) -> None:

@@ -17,6 +17,7 @@ from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.fronts import RESPONSES
 from interlingua.gateway.settings import Route, Settings
 from interlingua.gateway.state import (
+    ROUTE,
     Caps,
     Exchange,
     Keys,
@@ -183,10 +184,15 @@ class Gateway:
         wrapped = target.provider.dialects[front.dialect].framing is not None
         return None if wrapped else front.dialect
 
+    def _by_route(self, exchange: Exchange, allowed: frozenset[str]) -> bool:
+        """Whether the key may use the route that was asked for, wherever it leads."""
+        name = exchange.client_model or self.settings.default_model
+        return name in self.settings.routes and f"{ROUTE}{name}" in allowed
+
     def allow(self, exchange: Exchange, way: Way) -> Way:
         """The targets that the key may use."""
         allowed = exchange.principal.allowed_models
-        if allowed is None:
+        if allowed is None or self._by_route(exchange, allowed):
             return way
         open = tuple([target for target in way.targets if target.model in allowed])
         if not open or open[0] is not way.targets[0]:

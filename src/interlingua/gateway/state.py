@@ -22,6 +22,9 @@ from interlingua.model.metadata import StopReason, Usage
 from interlingua.store.remembered import Place
 from interlingua.telemetry import trace_headers
 
+ROUTE = "route:"
+"""Stands before the name of a route where models may be named, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
@@ -32,7 +35,7 @@ class Principal:
     team_id: str | None = None
     workspace_path: str | None = None
     allowed_models: frozenset[str] | None = None
-    """None: all of them."""
+    """Ids of models, and names of routes behind their mark; None: all of them."""
     refuse_losses: bool = False
     """A request that cannot be said without a loss is refused."""
     keep_content: bool = False

@@ -13,6 +13,7 @@ import msgspec
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
 from interlingua.gateway.keys.principal import MOST_USD
+from interlingua.gateway.state import ROUTE
 from interlingua.ids import Ulids
 from interlingua.models.names import model_name
 from interlingua.models.resolving import resolve
@@ -184,7 +185,8 @@ def _sound(terms: Terms) -> Terms:
 
 
 def _models(models: Sequence[str]) -> tuple[str, ...]:
-    ids = [resolve(model) for model in models]
+    """Ids of models; routes of the gateway keep their mark."""
+    ids = [model if model.startswith(ROUTE) else resolve(model) for model in models]
     for id in ids:
         model_name(id)
     return tuple(ids)

@@ -13,7 +13,7 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA
-from interlingua.gateway.state import Principal, Refused
+from interlingua.gateway.state import ROUTE, Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.capabilities import Capabilities, capabilities
 from interlingua.models.names import model_name
@@ -53,7 +53,9 @@ async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
         found.setdefault(model, model)
     allowed = principal.allowed_models
     return [
-        Listed(name, model) for name, model in found.items() if allowed is None or model in allowed
+        Listed(name, model)
+        for name, model in found.items()
+        if allowed is None or model in allowed or f"{ROUTE}{name}" in allowed
     ]
 
 
