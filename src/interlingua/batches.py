@@ -25,9 +25,9 @@ _SAID = frozenset({"method", "url", "params", "body", "type", "error"})
 class BatchRow(NamedTuple):
     """The body of a row, its dialect and kind, and what stands around it, by path."""
 
+    body: dict[str, Any]
     dialect: str
     kind: Kind
-    body: dict[str, Any]
     around: dict[str, Any]
 
     def account(self, report: Report) -> None:
@@ -38,25 +38,27 @@ class BatchRow(NamedTuple):
                 report.add("dropped", path, reason, "warning" if path == _NAME else "info")
 
 
-def row_of(data: bytes) -> BatchRow | None:
-    """The row that this JSON is; None where it is none."""
-    parsed = parse(data, "JSON")
+def row_of(data: Any) -> BatchRow | None:
+    """The row that this JSON is, parsed or not; None where it is none."""
+    if isinstance(data, bytes) and MARK not in data:
+        return None
+    parsed = parse(data, "JSON") if isinstance(data, bytes) else data
     match parsed:
         case {"custom_id": _, "url": str(url), "body": dict(body)} if url in URLS:
-            return BatchRow(URLS[url], "request", body, _around(parsed, "body"))
+            return BatchRow(body, URLS[url], "request", _around(parsed, "body"))
         case {"custom_id": _, "response": {"body": dict(body), **rest}}:
             around = {f"$.response.{key}": value for key, value in rest.items()}
             dialect = OBJECTS.get(body.get("object", ""), "openai-chat")
-            return BatchRow(dialect, "response", body, _around(parsed, "response") | around)
+            return BatchRow(body, dialect, "response", _around(parsed, "response") | around)
         case {"custom_id": _, "response": None, "error": dict(error)}:
             around = _around(parsed, "response")
-            return BatchRow("openai-chat", "response", {"error": error}, around)
+            return BatchRow({"error": error}, "openai-chat", "response", around)
         case {"custom_id": _, "params": dict(body)}:
-            return BatchRow("anthropic", "request", body, _around(parsed, "params"))
+            return BatchRow(body, "anthropic", "request", _around(parsed, "params"))
         case {"custom_id": _, "result": {"type": "succeeded", "message": dict(body)}}:
-            return BatchRow("anthropic", "response", body, _around(parsed, "result"))
+            return BatchRow(body, "anthropic", "response", _around(parsed, "result"))
         case {"custom_id": _, "result": {"type": "errored", "error": dict(body)}}:
-            return BatchRow("anthropic", "response", body, _around(parsed, "result"))
+            return BatchRow(body, "anthropic", "response", _around(parsed, "result"))
     return None
 
 

@@ -571,3 +571,20 @@ def test_inspect_names_the_command_for_sessions_of_other_tools(tmp_path: Path) -
     done = run("inspect", file)
     assert done.exit_code == 1
     assert "a transcript of sharegpt: interlingua transcripts show" in done.stderr
+
+
+def test_a_file_of_lines_is_what_it_is_wherever_its_output_goes(tmp_path: Path) -> None:
+    [row] = BATCHES["openai-chat request"]
+    kept = {
+        "batch": lines_of(row, row),
+        "session": CODEX,
+        "stream": lines_of(*CHUNKS),
+    }
+    for name, data in kept.items():
+        file, out = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out.jsonl"
+        file.write_bytes(data)
+        shown = run("convert", file, "-t", "openai-responses")
+        assert shown.exit_code == 0, shown.stderr
+        written = run("convert", file, "-t", "openai-responses", "-o", out)
+        assert written.exit_code == 0, written.stderr
+        assert out.read_text(encoding="utf-8") == shown.stdout

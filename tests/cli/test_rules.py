@@ -118,7 +118,7 @@ def test_the_real_command_checks_rules(tmp_path: Path) -> None:
 
 
 def test_every_known_model_is_listed_with_its_price() -> None:
-    found = told("models")
+    found = told("models", "--all")
     assert found["pricing_version"] == bundled().version
     listed = {model["id"]: model for model in found["models"]}
     assert set(listed) == set(known_models())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from interlingua.batches import row_of
 from interlingua.bulk import tally
 from interlingua.bulk.files import PARQUET, Part, suffix_of
 from interlingua.bulk.rows import Converted, Row
@@ -179,10 +180,13 @@ def _convert(row: Row, job: Job) -> Converted:
     from interlingua.translate import convert
 
     if row.value is None and row.problem is None and row.wire is not None:
-        source, kind = _told(row.wire, job)
+        batch = row_of(row.wire) if job.source == "auto" else None
+        data, source, kind = batch[:3] if batch is not None else (row.wire, *_told(row.wire, job))
         written = convert(
-            row.wire, source, job.target, kind, job.model, profile=_taken(job.model, job.target)
+            data, source, job.target, kind, job.model, profile=_taken(job.model, job.target)
         )
+        if batch is not None:
+            batch.account(written.report)
     else:
         value, source = _value(row, job)
         profile = _taken(job.model, job.target)
@@ -198,8 +202,9 @@ def _value(row: Row, job: Job) -> tuple[Any, str]:
         raise BadRowError(row.problem or "nothing is in it")
     if row.value is not None:
         return row.value, CANONICAL
-    source, kind = _told(row.wire, job)
-    return formats.read(row.wire, source, kind, job.model), source
+    batch = row_of(row.wire) if job.source == "auto" else None
+    data, source, kind = batch[:3] if batch is not None else (row.wire, *_told(row.wire, job))
+    return formats.read(data, source, kind, job.model), source
 
 
 class BadRowError(InterlinguaError):

@@ -108,7 +108,17 @@ def _are_rows(files: tuple[str, ...], output: str | None, wish: Wish) -> bool:
     if len(files) > 1 or any(name.endswith(".parquet") or _is_many(name) for name in names):
         return True
     told = wish.envelope or wish.report_file is not None or files[0] == output
-    return not told and all(name.endswith(ROWS) for name in names)
+    return not told and all(name.endswith(ROWS) for name in names) and _has_rows(files[0], wish)
+
+
+def _has_rows(file: str, wish: Wish) -> bool:
+    """Whether each line is a conversation, and the file no stream and no session of an agent."""
+    from interlingua.cli.convert_lines import is_one
+
+    with opened(file) as given:
+        if given.shape() != "lines" or wish.source not in (formats.AUTO, *formats.names()):
+            return False
+        return wish.source != formats.AUTO or is_one(given.first_line())
 
 
 ROWS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson")

@@ -12,7 +12,7 @@ from typing import IO
 import click
 import msgspec
 
-from interlingua.batches import MARK, row_of
+from interlingua.batches import row_of
 from interlingua.bulk import tally
 from interlingua.cli import formats
 from interlingua.cli.conversion import Wish
@@ -46,7 +46,7 @@ def convert(given: Input, put: Put, wish: Wish) -> int:
 
 def _another_way(given: Input) -> Callable[[Input, Put, Wish], int] | None:
     """The way for lines that are the session of some agent, and not each a conversation."""
-    if given.shape() != "lines" or _is_one(given.first_line()):
+    if given.shape() != "lines" or is_one(given.first_line()):
         return None
     from interlingua.cli.convert_transcripts import format_in, sessions
 
@@ -56,17 +56,16 @@ def _another_way(given: Input) -> Callable[[Input, Put, Wish], int] | None:
 
 def are_conversations(given: Input) -> bool:
     """Whether one JSON value is a list of conversations, or a row of a batch."""
-    data = given.read()
-    parsed = parse(data, "JSON")
+    parsed = parse(given.read(), "JSON")
     if isinstance(parsed, list):
-        return bool(parsed) and _is_one(msgspec.json.encode(parsed[0]))
-    return MARK in data and row_of(data) is not None
+        return bool(parsed) and is_one(msgspec.json.encode(parsed[0]))
+    return row_of(parsed) is not None
 
 
-def _is_one(data: bytes) -> bool:
+def is_one(data: bytes) -> bool:
     """Whether this is a conversation, or the row of a batch that holds one."""
     try:
-        return (MARK in data and row_of(data) is not None) or bool(formats.guessed(data, None))
+        return row_of(data) is not None or bool(formats.guessed(data, None))
     except InterlinguaError:
         return False
 

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from interlingua.batches import MARK, row_of
+from interlingua.batches import row_of
 from interlingua.bulk.tally import Tally, add
 from interlingua.errors import InterlinguaError, ReadError
 
@@ -244,7 +244,7 @@ def _convert(line: bytes, job: Job) -> Written:
     data: Any = line
     row = None
     if source == "auto":
-        if MARK in line and (row := row_of(line)) is not None:
+        if (row := row_of(line)) is not None:
             source, kind, data = row.dialect, row.kind, row.body
         else:
             source, kind = _guessed(line, kind)
