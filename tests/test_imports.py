@@ -58,7 +58,8 @@ INSIDE: dict[str, set[str]] = {
     "model": INSIDE_MODEL,
     "views": INSIDE_VIEWS,
     "arrow": MODEL_AND_ERRORS | {"store", "transcripts"},
-    "bulk": MODEL_AND_ERRORS | {"arrow", "formats", "models", "packed", "providers", "translate"},
+    "bulk": MODEL_AND_ERRORS
+    | {"arrow", "batches", "formats", "models", "packed", "providers", "translate"},
     "bus": MODEL_AND_ERRORS,
     "models": MODEL_AND_ERRORS | {"config", "prices"},
     "prices": MODEL_AND_ERRORS | {"config", "models"},
