@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.local.tools import as_call, as_question, call_schema, choices
+from interlingua.local.tools import as_call, as_question, call_schema, choices, decided
 from tests.local.conftest import DIALECTS, Answer, Ask
 
 COLOUR = {"enum": ["red", "green", "blue"]}
@@ -141,6 +141,49 @@ def test_only_a_choice_without_a_way_out_forces_a_call(
         (QUESTION,), "m", tools=(PAINT, DRINK), options=il.Options(tool_choice=choice)
     )
     assert [tool.name for tool in choices(request)] == names
+
+
+WEATHER = il.ToolDefinition("get_weather", "The weather in a city.", {"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("What is the weather in Paris?", "get_weather"),
+        ("Paint two walls red.", "paint"),
+        ("I am painting my room.", "paint"),
+        ("What could we drink?", "drink"),
+        ("Which city has good weather to drink tea in?", "get_weather"),
+        ("Hello, how are you?", None),
+        ("Tell me about the capital of France.", None),
+    ],
+)
+def test_a_choice_that_is_left_open_is_made_by_the_users_words(
+    words: str, name: str | None
+) -> None:
+    tools = (WEATHER, PAINT, DRINK)
+    asked = il.Request((il.Message.user(words),), "m", tools=tools)
+    assert [tool.name for tool in choices(decided(asked))] == ([name] if name else [])
+
+
+def test_nothing_is_chosen_behind_results_or_of_very_many_tools_or_against_a_word() -> None:
+    call = il.ToolUseBlock("c", "paint", {})
+    after = (QUESTION, il.Message.assistant([call]), il.Message.tool_result("c", "Done."))
+    assert decided(il.Request(after, "m", tools=(PAINT,))).options.tool_choice is None
+    many = tuple(PAINT.replace(name=f"paint_{number}") for number in range(9))
+    assert decided(il.Request((QUESTION,), "m", tools=many)).options.tool_choice is None
+    none = il.Options(tool_choice=il.ToolChoice("none"))
+    assert not choices(decided(il.Request((QUESTION,), "m", tools=(PAINT,), options=none)))
+
+
+def test_a_tool_that_the_users_words_name_is_called_and_its_result_told(ask: Ask) -> None:
+    answer = ask("openai-chat", QUESTION, tools=(DRINK, PAINT), max_output_tokens=80)
+    call = painted(answer)
+    said = answer.response().message
+    result = il.Message.tool_result(call.id, "The walls are red now.")
+    after = ask("openai-chat", QUESTION, said, result, tools=(DRINK, PAINT), max_output_tokens=8)
+    assert after.response().message.text
+    assert not after.response().message.tool_calls
 
 
 def test_references_inside_a_schema_follow_it_to_its_new_place() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client.errors import ServerError
+from interlingua.sessions.defaults import lookup, registry
 from interlingua.sessions.steps import run_async
 from interlingua.store.errors import ConflictError
 from interlingua.tasks import (
@@ -369,7 +370,11 @@ def test_a_model_that_takes_no_tools_is_asked_without(address: str, tmp_path: Pa
         dispatcher = tools(workspace=tmp_path)
         store = await il.open_async_store(address)
         agent = await AsyncAgent.create(
-            store, str(tmp_path), model="local", tools=dispatcher.registry
+            store,
+            str(tmp_path),
+            model="ollama:llava",
+            tools=dispatcher.registry,
+            router=il.Router(registry(), lookup),
         )
         model: Any = Model()
         for words in ("hi", "again"):

@@ -26,7 +26,7 @@ from interlingua.dialects.registry import dialect as find_dialect
 from interlingua.errors import InterlinguaError
 from interlingua.local import mend
 from interlingua.local.model import NAME
-from interlingua.local.tools import as_call, as_question, choices
+from interlingua.local.tools import as_call, as_question, choices, decided, without_tools
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.retell import retell
 from interlingua.streams import sse
@@ -151,6 +151,7 @@ class Handler(BaseHTTPRequestHandler):
         except InterlinguaError as wrong:
             self._fail(dialect, ErrorKind.INVALID_REQUEST, str(wrong), 400)
             return
+        request = decided(request)
         format = request.options.response_format
         shaped = dialect.name in SHAPELESS and format is not None and format.kind != "text"
         if self.path == COUNT:
@@ -158,7 +159,8 @@ class Handler(BaseHTTPRequestHandler):
         elif choices(request) or shaped:
             self._ask_otherwise(dialect, request)
         else:
-            wire = mend.request_body(dialect.name, msgspec.json.decode(body), request)
+            plain = without_tools(msgspec.json.decode(body))
+            wire = mend.request_body(dialect.name, plain, request)
             self._hand_through(dialect, request, wire, stream=bool(request.options.stream))
 
     def _hand_through(self, dialect: Dialect, request: Request, wire: Any, stream: bool) -> None:
