@@ -15,9 +15,9 @@ import pytest
 from interlingua.cli.demo import example
 from interlingua.cli.main import COMMANDS, module_of, shown
 from interlingua.cli.schema import TYPES
+from interlingua.dialects.registry import dialect, dialects
 from interlingua.model.base import same
 from interlingua.model.blocks import TYPE_OF
-from interlingua.model.message import Message
 from interlingua.model.rules import validate
 from interlingua.views import VIEWS
 
@@ -91,23 +91,27 @@ def test_the_example_is_valid_and_has_something_of_everything() -> None:
     assert types == {"text", "image", "thinking", "tool_use", "tool_result"}
 
 
-def test_the_demo_shows_each_view_and_what_it_loses() -> None:
+def test_the_demo_shows_one_request_in_every_dialect_and_what_it_loses() -> None:
     done = run("demo")
     assert done.returncode == 0, done.stderr.decode()
     output = done.stdout.decode()
-    assert all(f"\n{name}: " in output for name in VIEWS)
-    assert "$[4].content[0].citations" in output
+    assert all(f"\n{name}: " in output for name in dialects())
+    assert output.count("lost: ") == len(dialects())
+    assert "warning: dropped at $.options.seed: anthropic has no place for it" in output
+    assert '{"functionCall":{"name":"search_handbook"' in output
     assert max(map(len, output.splitlines())) <= 100
 
 
 def test_the_demo_as_json_can_be_read_back() -> None:
-    views = json.loads(run("demo", "--json").stdout)["views"]
-    assert set(views) == set(VIEWS)
-    for name, told in views.items():
-        wire, report = VIEWS[name].write(example())
-        assert same(told["wire"], wire)
-        assert [loss["path"] for loss in told["losses"]] == [loss.path for loss in report]
-        assert all(isinstance(each, Message) for each in VIEWS[name].read(told["wire"]))
+    told = json.loads(run("demo", "--json").stdout)
+    assert set(told["dialects"]) == set(dialects())
+    assert len(told["request"]["messages"]) == 4
+    for name, form in told["dialects"].items():
+        again = dialect(name).read_request(form["wire"], form["model"])
+        assert [call.name for message in again.messages for call in message.tool_calls] == [
+            "search_handbook"
+        ]
+        assert form["losses"]
 
 
 # Schemas

@@ -1,4 +1,4 @@
-"""`interlingua demo`: the example conversation that is shipped, in each view and back."""
+"""`interlingua demo`: the request that is shipped, in the form of every provider."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgspec
 
 from interlingua.cli.main import shown
+from interlingua.dialects.record import Written
+from interlingua.dialects.registry import dialect, dialects
+from interlingua.formats import CANONICAL, write
 from interlingua.model import codec
 from interlingua.model.blocks import TYPE_OF
+from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
-from interlingua.views import VIEWS, View, Written
+from interlingua.model.tools import ToolDefinition
 
-WIDTH = 84
-
-
-class Shown(NamedTuple):
-    """One view of the example, and what came back from it."""
-
-    view: View
-    written: Written
-    back: tuple[Message, ...]
-
-    def kept(self, messages: Sequence[Message]) -> int:
-        """How many messages came back with the content they had."""
-        pairs = zip(messages, self.back, strict=False)
-        return sum(one.content_digest() == other.content_digest() for one, other in pairs)
+WIDTH = 94
+ASKED: dict[str, str] = {
+    "openai-chat": "openai:gpt-5",
+    "openai-responses": "openai:gpt-5",
+    "anthropic": "anthropic:claude-sonnet-4-5",
+    "gemini": "gemini:gemini-2.5-pro",
+    "ollama": "ollama:llama3.2",
+    "bedrock": "bedrock:amazon.nova-pro-v1:0",
+    "openrouter": "openrouter:openai/gpt-5",
+}
+"""Which model each dialect is shown with; of one that is not here, none is named."""
 
 
 def example() -> list[Message]:
@@ -38,58 +39,70 @@ def example() -> list[Message]:
     return codec.loads(data, list[Message], strict=True)
 
 
-def in_each_view(messages: Sequence[Message]) -> list[Shown]:
-    written = [(view, view.write(messages)) for view in VIEWS.values()]
-    return [Shown(view, result, view.read(result.wire)) for view, result in written]
+def example_request() -> Request:
+    """The example up to the last question that is open, with the tool that was called."""
+    schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    tool = ToolDefinition("search_handbook", "Search the gardener's handbook.", schema)
+    options = Options(max_output_tokens=400, seed=7)
+    return Request(tuple(example()[:-1]), None, (tool,), options)
+
+
+def in_each_dialect(request: Request) -> dict[str, Written]:
+    return {name: write(request, name, CANONICAL, ASKED.get(name)) for name in dialects()}
 
 
 @click.command("demo", help="Show a conversion, with the example that is shipped.")
-@click.option("--json", "as_json", is_flag=True, help="The views and their losses as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="The forms and their losses as JSON.")
 def command(as_json: bool) -> None:
-    messages = example()
-    views = in_each_view(messages)
+    request = example_request()
+    forms = in_each_dialect(request)
     if as_json:
-        sys.stdout.buffer.write(_as_json(messages, views) + b"\n")
+        sys.stdout.buffer.write(_as_json(request, forms) + b"\n")
         return
-    click.echo(f"The example has {len(messages)} messages:")
-    for message in messages:
+    click.echo(f"One request: {len(request.messages)} messages, a tool, a seed.")
+    for message in request.messages:
         click.echo(f"  {message.role:<10} {_line(_described(message))}")
-    for each in views:
-        _show(each, messages)
+    click.echo("\nIn the form of each provider, with what it cannot say:")
+    for name, form in forms.items():
+        _show(name, form)
+    click.echo("\nThe same with a file of yours: interlingua convert FILE --to FORMAT")
 
 
-def _as_json(messages: Sequence[Message], views: list[Shown]) -> bytes:
+def _as_json(request: Request, forms: dict[str, Written]) -> bytes:
     told = {
-        each.view.name: {
-            "wire": each.written.wire,
-            "losses": each.written.report.losses,
-            "kept": each.kept(messages),
-        }
-        for each in views
+        name: {"wire": form.wire, "model": form.model, "losses": form.report.losses}
+        for name, form in forms.items()
     }
-    return msgspec.json.encode({"messages": len(messages), "views": told})
+    return msgspec.json.encode({"request": msgspec.Raw(codec.dumps(request)), "dialects": told})
 
 
-def _show(each: Shown, messages: Sequence[Message]) -> None:
-    losses = each.written.report.losses
-    counts = Counter(loss.severity for loss in losses)
-    lost = ", ".join(
-        f"{counts[word]} {word}" for word in ("error", "warning", "info") if counts[word]
-    )
-    click.echo(f"\n{each.view.name}: {len(each.written.json()):,} bytes of JSON")
-    click.echo(f"  {_line(_asking(each.written.wire))}")
-    click.echo(f"  back: {each.kept(messages)} of {len(messages)} messages with the same content")
+def _show(name: str, form: Written) -> None:
+    losses = form.report.losses
+    counts = Counter(loss.kind for loss in losses)
+    lost = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    click.echo(f"\n{name}: {dialect(name).title}, {len(form.json()):,} bytes for {form.model}")
+    click.echo(f"  {_line(_call(form.wire, dialect(name).traits.messages))}")
     click.echo(f"  lost: {lost or 'nothing'}")
     for loss in losses:
         if loss.severity != "info":
             click.echo(f"    {_line(str(loss))}")
 
 
-def _asking(wire: Any) -> str:
-    """The message with the call, which looks different in each view."""
-    listed = wire["messages"] if isinstance(wire, dict) else wire
-    texts = [msgspec.json.encode(message).decode() for message in listed]
-    return next((text for text in texts if "search_handbook" in text), "")
+def _call(wire: Any, messages: str) -> str:
+    """The part with the call, which looks different in each dialect."""
+    return next((text for text in _smallest(wire[messages]) if "search_handbook" in text), "")
+
+
+def _smallest(parts: Sequence[Any]) -> list[str]:
+    """Parts of messages, then messages, as JSON."""
+    inner = [
+        part
+        for each in parts
+        for key in ("content", "parts", "tool_calls")
+        if isinstance(each.get(key), list)
+        for part in each[key]
+    ]
+    return [msgspec.json.encode(each).decode() for each in (*inner, *parts)]
 
 
 def _described(message: Message) -> str:
