@@ -88,7 +88,7 @@ judges: $(DEV)
 libraries:
 	test -x $(LIBRARIES)/bin/python || $(PYTHON) -m venv $(LIBRARIES)
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm
+		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm openai-agents
 	INTERLINGUA_EVERY=1 $(LIBRARIES)/bin/python -m pytest -q -rs \
 		tests/views/test_real_libraries.py tests/views/test_libraries.py
 

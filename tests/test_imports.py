@@ -52,7 +52,7 @@ NOT_AT_START = {
 EMPTY_NAMES = {"util", "utils", "helper", "helpers"}
 
 INSIDE_MODEL = {"model", "errors", "losses"}
-INSIDE_VIEWS = {"views", "model", "errors", "losses", "arguments", "ids"}
+INSIDE_VIEWS = {"views", "model", "errors", "losses", "arguments", "ids", "dialects", "transcripts"}
 MODEL_AND_ERRORS = {"model", "errors", "losses", "arguments", "ids"}
 INSIDE: dict[str, set[str]] = {
     "model": INSIDE_MODEL,

@@ -29,6 +29,7 @@ VIEW_NAMES = (
     "langchain",
     "llama-index",
     "llm",
+    "openai-agents",
 )
 """Known without loading the views."""
 

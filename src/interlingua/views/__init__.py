@@ -13,6 +13,7 @@ from interlingua.views import (
     langchain,
     llama_index,
     llm,
+    openai_agents,
     openai_ui,
     parts,
     pydantic_ai,
@@ -23,10 +24,12 @@ from interlingua.views.objects import (
     from_langchain,
     from_llama_index,
     from_llm,
+    from_openai_agents,
     from_pydantic_ai,
     to_langchain,
     to_llama_index,
     to_llm,
+    to_openai_agents,
     to_pydantic_ai,
 )
 from interlingua.views.view import View
@@ -42,6 +45,7 @@ VIEWS: dict[str, View] = {
         langchain.VIEW,
         llama_index.VIEW,
         llm.VIEW,
+        openai_agents.VIEW,
     )
 }
 
@@ -61,10 +65,12 @@ __all__ = [
     "from_langchain",
     "from_llama_index",
     "from_llm",
+    "from_openai_agents",
     "from_pydantic_ai",
     "to_langchain",
     "to_llama_index",
     "to_llm",
+    "to_openai_agents",
     "to_pydantic_ai",
     "view",
 ]

@@ -53,6 +53,8 @@ def _libraries(data: Any) -> list[Guess]:
     if not items or not all(isinstance(item, dict) for item in items):
         return []
     fitting = [shape for shape in SHAPES if all(shape.holds(item) for item in items)]
+    if not any("provider_data" in item for item in items):
+        fitting = [shape for shape in fitting if shape.view != "openai-agents"]
     is_answer = not isinstance(data, list)
     return [
         Guess(shape.view, (shape.says,), 20, is_answer and shape.is_answer(data))
@@ -228,5 +230,11 @@ SHAPES: tuple[Shape, ...] = (
         "messages of llm",
         _is_llm,
         lambda item: item.get("role") == "assistant",
+    ),
+    Shape(
+        "openai-agents",
+        "items with provider_data",
+        lambda item: "role" in item or "type" in item,
+        lambda item: False,
     ),
 )

@@ -163,6 +163,32 @@ def from_llm(data: Any) -> tuple[Message, ...]:
     return _taken("llm", data)
 
 
+# OpenAI's Agents SDK
+
+
+def _dump_openai_agents(objects: list[Any]) -> Any:
+    return [_agents_item(each) for each in objects]
+
+
+def _agents_item(item: Any) -> Any:
+    """An item as it goes to a model; items that were made by one are asked for it."""
+    if isinstance(item, dict):
+        return item
+    if hasattr(item, "to_input_item"):
+        return _agents_item(item.to_input_item())
+    return item.model_dump(mode="json", exclude_unset=True)
+
+
+def to_openai_agents(messages: Iterable[Message], issuer: str | None = None) -> Objects:
+    """A list of input items, as `Runner.run` takes it."""
+    return _given("openai-agents", messages, issuer)
+
+
+def from_openai_agents(data: Any) -> tuple[Message, ...]:
+    """What `result.to_input_list()` gives, or `result.new_items`."""
+    return _taken("openai-agents", data)
+
+
 LIBRARIES: dict[str, Library] = {
     each.view: each
     for each in (
@@ -170,5 +196,6 @@ LIBRARIES: dict[str, Library] = {
         Library("langchain", "langchain_core", _dump_langchain, _load_langchain),
         Library("llama-index", "llama_index", _dump_models, _load_llama_index),
         Library("llm", "llm", _dump_llm, _load_llm),
+        Library("openai-agents", "agents", _dump_openai_agents, list),
     )
 }
