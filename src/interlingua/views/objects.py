@@ -36,7 +36,9 @@ class Library(NamedTuple):
 def plain_of(data: Any) -> Any:
     """JSON of objects that are some library's; anything else as it is."""
     library = _library_of(data)
-    return data if library is None else library.dump(_listed(data))
+    if library is not None:
+        return library.dump(_listed(data))
+    return list(data) if isinstance(data, Objects) else data
 
 
 def view_of(data: Any) -> str | None:
