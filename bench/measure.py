@@ -6,6 +6,7 @@ Absolute times move with the machine and its load; the ratio of two that take tu
 from __future__ import annotations
 
 import gc
+import json
 import resource
 import statistics
 import subprocess
@@ -52,6 +53,28 @@ def compare(candidate: Work, floor: Work, rounds: int) -> Timing:
     pairs = [(_sample(floor, loops[0]), _sample(candidate, loops[1])) for _ in range(rounds)]
     ratio = statistics.median(mine / base for base, mine in pairs)
     return Timing(min(base for base, _ in pairs), min(mine for _, mine in pairs), ratio)
+
+
+def alone(work: str, *args: str | int) -> Timing:
+    """The `Timing` that a function gives in a process of its own: what was measured before it has
+    filled caches and memory, and makes some work look quicker or slower than it is.
+
+    `work` is `module:function`."""
+    program = "import sys; from bench import measure; measure.answer(*sys.argv[1:])"
+    run = subprocess.run(
+        [sys.executable, "-c", program, work, json.dumps(args)],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return Timing(*json.loads(run.stdout))
+
+
+def answer(work: str, args: str) -> None:
+    """The other side of `alone`."""
+    module, _, name = work.partition(":")
+    print(json.dumps(getattr(import_module(module), name)(*json.loads(args))))
 
 
 def _loops(work: Work) -> int:

@@ -11,7 +11,7 @@ import orjson
 
 import interlingua as il
 from bench import workloads
-from bench.measure import Row, compare, peak_growth, shown
+from bench.measure import Row, Timing, alone, compare, peak_growth, shown
 from interlingua.model.events import MessageStart, ToolUseInputDelta, ToolUseStart
 from interlingua.streams.fold import Folder
 
@@ -38,19 +38,20 @@ def bare(frames: list[bytes]) -> Any:
 
 def rows(quick: bool) -> Iterator[Row]:
     rounds = 7 if quick else 21
-    for name, frames, source, target in (
-        ("W5 Anthropic to Chat", workloads.stream(), "anthropic", "openai-chat"),
-        ("W5 Chat to Anthropic", workloads.chat_stream(), "openai-chat", "anthropic"),
+    for name, source, target in (
+        ("W5 Anthropic to Chat", "anthropic", "openai-chat"),
+        ("W5 Chat to Anthropic", "openai-chat", "anthropic"),
     ):
-        timing = compare(
-            lambda frames=frames, source=source, target=target: converted(frames, source, target),  # type: ignore[misc]  # bound at once
-            lambda frames=frames: bare(frames),  # type: ignore[misc]  # bound at once
-            rounds,
-        )
+        timing = alone("bench.streams:timed", source, target, rounds)
         yield Row(name, shown(timing.floor), timing.ratio, W5)
     yield _linear_row()
     yield _memory_row()
     yield _snapshot_row()
+
+
+def timed(source: str, target: str, rounds: int) -> Timing:
+    frames = workloads.stream() if source == "anthropic" else workloads.chat_stream()
+    return compare(lambda: converted(frames, source, target), lambda: bare(frames), rounds)
 
 
 def long_call(pieces: int) -> list[bytes]:

@@ -10,7 +10,7 @@ import orjson
 
 import interlingua as il
 from bench import workloads
-from bench.measure import Row, compare, peak_growth, shown
+from bench.measure import Row, Timing, alone, compare, peak_growth, shown
 
 REQUESTS = {"W1": 7.5, "W2": 2.2, "W3": 2.0, "W4": 1.7}
 """Chat requests said to Anthropic, and the most they may cost."""
@@ -60,30 +60,38 @@ def bare(data: bytes) -> Any:
 def rows(quick: bool) -> Iterator[Row]:
     rounds = 7 if quick else 21
     for name, target in REQUESTS.items():
-        data = workloads.request(name)
-        times = rounds if len(data) > SHORT else rounds * 3
-        timing = compare(lambda data=data: request(data), lambda data=data: bare(data), times)  # type: ignore[misc]  # bound at once
+        timing = alone("bench.translate:timed_request", name, rounds)
         yield Row(f"{name} Chat to Anthropic", shown(timing.floor), timing.ratio, target)
     for name, target in RESPONSES.items():
-        data = workloads.response(name)
-        times = rounds * 3
-        timing = compare(lambda data=data: response(data), lambda data=data: bare(data), times)  # type: ignore[misc]  # bound at once
+        timing = alone("bench.translate:timed_response", name, rounds)
         yield Row(f"{name} Anthropic to Chat", shown(timing.floor), timing.ratio, target)
     for name, target in FITTED.items():
-        yield _fitted_row(name, target, rounds * 3)
+        timing = alone("bench.translate:timed_fitting", name, rounds)
+        added = timing.candidate / timing.floor
+        yield Row(f"{name} fitted to a model", shown(timing.floor), added, target)
     yield _memory_row()
     yield _linear_row(rounds)
 
 
-def _fitted_row(name: str, target: float, rounds: int) -> Row:
+def timed_request(name: str, rounds: int) -> Timing:
+    data = workloads.request(name)
+    times = rounds if len(data) > SHORT else rounds * 3
+    return compare(lambda: request(data), lambda: bare(data), times)
+
+
+def timed_response(name: str, rounds: int) -> Timing:
+    data = workloads.response(name)
+    return compare(lambda: response(data), lambda: bare(data), rounds * 3)
+
+
+def timed_fitting(name: str, rounds: int) -> Timing:
     """What fitting to a model adds, in turns with the same that is fitted to none; the best of each
     is compared, since the difference is smaller than what a busy machine adds to a median."""
-    is_request = name in REQUESTS
-    data = workloads.request(name) if is_request else workloads.response(name)
-    candidate, floor = (fitted, unfitted) if is_request else (to_model, response)
-    timing = compare(lambda: candidate(data), lambda: floor(data), rounds)
-    added = timing.candidate / timing.floor
-    return Row(f"{name} fitted to a model", shown(timing.floor), added, target)
+    if name in REQUESTS:
+        data = workloads.request(name)
+        return compare(lambda: fitted(data), lambda: unfitted(data), rounds * 3)
+    data = workloads.response(name)
+    return compare(lambda: to_model(data), lambda: response(data), rounds * 3)
 
 
 def _memory_row() -> Row:
