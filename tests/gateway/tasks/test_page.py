@@ -21,12 +21,6 @@ from tests.gateway.tasks.asking import new, user
 PAGE = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text(encoding="utf-8")
 
 
-def test_the_code_of_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "tasks.md", "exec"), {"path": str(tmp_path / "store.db")})
-    assert capsys.readouterr().out == "MessageQueued\n"
-
-
 def test_the_page_has_every_path() -> None:
     for row in ROWS:
         if "task" in row.path or "queued" in row.path or row.path == "/events":
