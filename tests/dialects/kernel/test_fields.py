@@ -13,6 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.fields import Table, together
+from interlingua.dialects.kernel.kept import Kept, mine_of, restore
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.losses import Report
 from interlingua.pointer import difference
 from tests.dialects.kernel.toy import NAME, Thing, read, things, wires, write
 
@@ -170,3 +174,62 @@ def test_what_is_kept_in_an_object_inside_is_added_to_its_fields() -> None:
 def test_a_spelling_is_not_used_for_another_value(wire: Any, edit: Any, said: Any) -> None:
     written, _ = write(msgspec.structs.replace(read(wire), **edit))
     assert {key: written[key] for key in said} == said
+
+
+def _read_pair(given: Any) -> Any:
+    mode = {"mode": given["mode"]} if given.get("mode") in ("on", "off") else {}
+    return {**mode, "note": given["note"]} if type(given.get("note")) is str else mode
+
+
+def _write_pair(value: Any, _: Any) -> Any:
+    said = {"mode": value.mode or "on"}
+    return {**said, "note": value.note} if value.note and value.note != "odd" else said
+
+
+class Pair(msgspec.Struct):
+    mode: str | None = None
+    note: str | None = None
+
+
+PAIR = Table(Pair, together(("mode", "note"), ("mode", "note"), _read_pair, _write_pair))
+
+
+@pytest.mark.parametrize(
+    ("wire", "content"),
+    [
+        ({"mode": "on"}, {}),
+        ({"mode": "on", "note": "a"}, {}),
+        ({"mode": "on", "note": "odd"}, {}),  # writing does not give it, and it says something
+        ({"mode": "on", "note": ""}, {}),
+        ({"mode": None, "note": "a"}, {}),
+        ({"mode": "on", "note": 5}, {"note": 5}),
+    ],
+)
+def test_keys_that_hang_together_come_home_each_in_its_way(wire: Any, content: Any) -> None:
+    kept = Kept()
+    value = Pair(**PAIR.read(wire, kept))
+    out: dict[str, Any] = {}
+    mine = mine_of(NAME, kept.raw(NAME))
+    PAIR.write(value, out, mine, LossRecorder(NAME, None, Report(NAME)))
+    assert kept.rest == content
+    assert restore(out, mine) == wire
+
+
+def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> None:
+    kept = Kept()
+    table = Table(
+        Pair,
+        together(
+            ("mode", "note"),
+            ("mode", "note"),
+            lambda given: {"mode": given.get("mode", "on"), "note": given["note"]},
+            _write_pair,
+        ),
+    )
+    value = Pair(**table.read({"note": "a"}, kept))
+    mine = mine_of(NAME, kept.raw(NAME))
+    quiet = LossRecorder(NAME, None, Report(NAME))
+    for mode, wanted in (("on", {"note": "a"}), ("off", {"mode": "off", "note": "a"})):
+        out: dict[str, Any] = {}
+        table.write(Pair(mode, value.note), out, mine, quiet)
+        assert out == wanted

@@ -18,6 +18,7 @@ from interlingua.dialects.anthropic.text import (
     USER,
     Place,
     is_odd,
+    is_silent,
     read_part,
     read_parts,
     string_of,
@@ -97,8 +98,8 @@ def write_tool_use(block: ToolUseBlock, place: Place, recorder: LossRecorder) ->
     if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
         recorder.dropped(block, "only a model calls tools")
         return None
-    bare = block.raw is None and block.cache is None and block.raw_arguments is None
-    if bare and block.signature is None and block.call_type is None:
+    bare = block.signature is None and block.call_type is None and block.cache is None
+    if bare and (block.input or block.raw_arguments is None) and is_silent(block.raw):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
     return written(CALL, "tool_use", block, recorder)
 
@@ -156,7 +157,7 @@ def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecord
     if place is not USER and kind is None:
         recorder.dropped(block, "no hosted tool of this service gave it")
         return None
-    if block.raw is None and block.cache is None:
+    if block.cache is None and (block.raw is None or block.raw == _STRING):
         out: Wire = {"type": "tool_result", "tool_use_id": block.tool_use_id}
         if block.content:
             _put_content(out, block.content, form, RESULT, recorder)
@@ -164,6 +165,9 @@ def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecord
             out["is_error"] = True
         return out
     return _write_tool_result(block, form, recorder)
+
+
+_STRING = {NAME: {"$form": {"content": "string"}}}
 
 
 def _write_tool_result(block: ToolResultBlock, form: Wire, recorder: LossRecorder) -> Wire:

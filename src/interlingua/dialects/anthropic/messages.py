@@ -151,13 +151,18 @@ def _read_turn(
     if type(name) is not str or name not in _ROLES:
         raise ShapeError(".role", "user, assistant or system", name)
     role, place = _ROLES[name]
-    content, kept = turn.get("content"), Kept()
+    content = turn.get("content")
     if type(content) is list and content:
         try:
             blocks = read_parts(content, place)
         except ShapeError as error:
             raise error.inside(".content") from None
+        if len(turn) == 2 and name != before and role is not _SYSTEM:  # the usual turn
+            _add_turn(role, blocks, None, messages)
+            return name
+        kept = Kept()
     else:
+        kept = Kept()
         blocks = _read_blank(turn, content, kept)
     if name == before:
         kept.form["apart"] = True
@@ -168,12 +173,19 @@ def _read_turn(
         return name
     if len(turn) > 2 or content is None:
         kept.add_others(turn, _TURN)
-    raw = kept.raw(NAME)
-    if role is _USER and any(type(block) is ToolResultBlock for block in blocks):
-        _split(blocks, raw, messages)
-    else:
-        messages.append(Message(role, blocks, metadata=_metadata(role, raw)))
+    _add_turn(role, blocks, kept.raw(NAME), messages)
     return name
+
+
+def _add_turn(
+    role: Role, blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]
+) -> None:
+    if role is _USER:
+        for block in blocks:
+            if type(block) is ToolResultBlock:
+                _split(blocks, raw, messages)
+                return
+    messages.append(Message(role, blocks, metadata=_metadata(role, raw)))
 
 
 def _read_bare(turn: Any) -> Message:
@@ -281,6 +293,11 @@ def write_messages(messages: tuple[Message, ...], out: Wire, changes: Writing) -
             out["system"] = plain
         else:
             _write_system(messages[:first], out, changes.recorder)
+    if first + 1 == len(messages) and messages[first].role is _USER:  # the first question
+        text = _plain_text(messages[first])
+        if text:
+            out["messages"] = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+            return
     writer = _Turns(changes.recorder, changes)
     for message in messages[first:] if first else messages:
         writer.add(message)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import astuple
+
 from interlingua.dialects.anthropic.tables import (
     DEFAULT_MAX_TOKENS,
     DISPLAYS,
@@ -27,12 +29,13 @@ from interlingua.dialects.kernel.fields import (
     strings,
     together,
 )
-from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import same
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
+_NOTHING = astuple(Options())[1:]
 _EFFORTS = frozenset(EFFORTS.values())
 _NO_SCHEMA = "JSON only by a schema"
 
@@ -223,7 +226,36 @@ def read_options(wire: Wire, kept: Kept) -> Attrs:
     return attrs
 
 
-def leave_out_refused(options: Options, out: Wire, form: Wire, recorder: LossRecorder) -> None:
+def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    """Beside the tools, which `out` has already."""
+    if not mine and astuple(options)[1:] == _NOTHING:  # no more than a limit
+        limit = options.max_output_tokens
+        out["max_tokens"] = DEFAULT_MAX_TOKENS if limit is None else limit
+    else:
+        _write_options(options, out, mine, recorder)
+
+
+def _write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    form = form_in(mine)
+    if options.parallel_tool_calls is not None and options.tool_choice is None:
+        options = _without_tools(options, out, recorder)
+    OPTIONS.write(options, out, mine, recorder)
+    _leave_out_refused(options, out, form, recorder)
+    if "stream" in form.get("url", ()):
+        out.pop("stream", None)
+
+
+def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Options:
+    """How tools are called is not said where there are none."""
+    if "tools" in out:
+        return options
+    recorder.lost(options, "parallel_tool_calls", "no tool can be called", severity="info")
+    new = options.replace(parallel_tool_calls=None)
+    recorder.alias(new, options)
+    return new
+
+
+def _leave_out_refused(options: Options, out: Wire, form: Wire, recorder: LossRecorder) -> None:
     """What newer models refuse is written where the wire had it, or where fitting knows that the
     model takes it (`$form.sampling`). A format without a schema is refused by all."""
     for name in REFUSED_OPTIONS:

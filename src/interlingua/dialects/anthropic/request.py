@@ -6,16 +6,15 @@ from typing import Any
 
 from interlingua.dialects.anthropic.messages import read_messages, write_messages
 from interlingua.dialects.anthropic.options import (
-    OPTIONS,
     is_format,
-    leave_out_refused,
     read_options,
     tell_limit,
+    write_options,
 )
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Continues, Options, Request
@@ -100,22 +99,16 @@ def _with_config(wire: Wire, kept: Kept) -> Wire:
 
 def write_request(request: Request, recorder: LossRecorder) -> Wire:
     raw, options = request.raw, request.options
-    mine = mine_of(NAME, raw)
+    mine = NOTHING if raw is None else mine_of(NAME, raw)
     form = form_in(mine)
-    in_url = form.get("url", ())
     out: Wire = {}
-    if request.model is not None and "model" not in in_url:
+    if request.model is not None and "model" not in form.get("url", ()):
         out["model"] = request.model
     changes = Writing(request.tools, recorder)
     write_messages(request.messages, out, changes)
     if request.tools and (tools := write_tools(changes.others(), recorder)):
         out["tools"] = tools
-    if options.parallel_tool_calls is not None and options.tool_choice is None:
-        options = _without_tools(options, out, recorder)
-    OPTIONS.write(options, out, mine, recorder)
-    leave_out_refused(options, out, form, recorder)
-    if "stream" in in_url:
-        out.pop("stream", None)
+    write_options(options, out, mine, recorder)
     if request.continues is not None:
         _put_thread(request.continues, request, out, form, recorder)
     if options.raw is not None:
@@ -127,16 +120,6 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if options.max_output_tokens is None:
         tell_limit(options, out, recorder)
     return out
-
-
-def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Options:
-    """How tools are called is not said where there are none."""
-    if "tools" in out:
-        return options
-    recorder.lost(options, "parallel_tool_calls", "no tool can be called", severity="info")
-    new = options.replace(parallel_tool_calls=None)
-    recorder.alias(new, options)
-    return new
 
 
 def _without_config(out: Wire, how: str) -> None:

@@ -16,7 +16,7 @@ from interlingua.dialects.anthropic.tables import (
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.errors import ShapeError, read_whole
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -30,7 +30,7 @@ from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReaso
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
-_WRITTEN = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
+_WRITTEN = frozenset({*_FIELDS, *_CONSTANT}) - {"content"}
 """What the writer writes by itself, beside the content."""
 
 
@@ -52,13 +52,17 @@ def _read(wire: Wire) -> Response:
     except ShapeError as error:
         raise error.inside(".content") from None
     usage, diagnostics = read_usage(wire.get("usage"))
-    word = wire.get("stop_reason")
+    id, model, word = wire.get("id"), wire.get("model"), wire.get("stop_reason")
+    if id is not None and type(id) is not str:
+        raise ShapeError(".id", "a string", id)
+    if model is not None and type(model) is not str:
+        raise ShapeError(".model", "a string", model)
     if type(word) is dict or type(word) is list:
         raise ShapeError(".stop_reason", "a string", word)
     metadata = MessageMetadata(
         protocol=NAME,
-        response_model=_name(wire, "model"),
-        response_id=_name(wire, "id"),
+        response_model=model,
+        response_id=id,
         usage=usage,
         stop_reason=STOP_REASONS.read(word) if word is not None else None,
         raw_stop_reason=word,
@@ -66,11 +70,6 @@ def _read(wire: Wire) -> Response:
     )
     raw = None if len(wire) == _COUNT and _is_plain(wire) else _rest(wire)
     return Response(Message(_ASSISTANT, blocks, metadata=metadata), raw=raw)
-
-
-def _name(wire: Wire, key: str) -> str | None:
-    value = wire.get(key)
-    return value if type(value) is str or value is None else want(value, str, f".{key}")
 
 
 _COUNT = len(_FIELDS) + len(_CONSTANT)
@@ -96,8 +95,8 @@ def _rest(wire: Wire) -> Raw | None:
                 kept.spell(key, None)
         elif key not in _CONSTANT or _CONSTANT[key] != value:
             kept.add(key, value)
-    for key in _WRITTEN:
-        if key not in wire:
+    if not wire.keys() >= _WRITTEN:
+        for key in sorted(_WRITTEN - wire.keys()):
             kept.miss(key)
     return kept.raw(NAME)
 

@@ -100,6 +100,15 @@ def is_odd(raw: Raw | None) -> bool:
     return raw is not None and form_of(NAME, raw).get("odd") is True
 
 
+def is_silent(raw: Raw | None) -> bool:
+    """Whether a `raw` has nothing to be written here, or to be reported: the spelling of others."""
+    if raw is not None:
+        for name, rest in raw.items():
+            if name == NAME or type(rest) is not dict or len(rest) != 1 or "$form" not in rest:
+                return False
+    return True
+
+
 def write_parts(blocks: Iterable[Block], place: Place, recorder: LossRecorder) -> list[Wire]:
     parts = []
     for block in blocks:

@@ -9,6 +9,7 @@ from interlingua.dialects.anthropic.text import (
     CACHE,
     Place,
     is_odd,
+    is_silent,
     write_text,
     written,
 )
@@ -61,7 +62,7 @@ def _read_thinking(part: Wire, place: Place) -> ThinkingBlock:
 
 
 def write_thinking(block: ThinkingBlock, place: Place, recorder: LossRecorder) -> Wire | None:
-    bare = block.raw is None and block.cache is None and block.id is None
+    bare = block.cache is None and block.id is None and is_silent(block.raw)
     if bare and block.signature and (place is ASSISTANT or place is ANSWER):
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     return _write_thinking(block, place, recorder)
@@ -85,9 +86,14 @@ def _old_compaction(block: ThinkingBlock, recorder: LossRecorder) -> CompactionB
 
 
 def read_redacted(part: Wire, place: Place) -> RedactedThinkingBlock:
-    data = take(part, "data", str)
-    if len(part) == 2:
+    data = part.get("data")
+    if len(part) == 2 and type(data) is str:
         return RedactedThinkingBlock(data)
+    return _read_redacted(part)
+
+
+def _read_redacted(part: Wire) -> RedactedThinkingBlock:
+    take(part, "data", str)
     kept = Kept()
     return RedactedThinkingBlock(**REDACTED.read(part, kept), raw=kept.raw(NAME))
 

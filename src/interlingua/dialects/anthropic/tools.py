@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from interlingua.dialects.anthropic.tables import (
     CHANGES,
@@ -111,6 +112,20 @@ def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> li
 
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
+    if tool.input_schema is not None and astuple(tool)[3:] == _NO_MORE:
+        out: Wire = {"name": tool.name}
+        if tool.description is not None:
+            out["description"] = tool.description
+        out["input_schema"] = tool.input_schema
+        return out
+    return _write_any_tool(tool, recorder)
+
+
+_NO_MORE = astuple(ToolDefinition(""))[3:]
+"""What the usual function says beside name, description and schema."""
+
+
+def _write_any_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     out: Wire = {}
     mine = mine_of(NAME, tool.raw)
     if tool.kind == "function" and tool.executor == "client":

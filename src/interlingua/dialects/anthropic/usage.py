@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import astuple
+
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import NOT_OURS, Attrs, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count
 from interlingua.dialects.kernel.wire import Wire
@@ -36,6 +38,8 @@ def _write_details(usage: Any, recorder: LossRecorder) -> Wire:
     return {"thinking_tokens": usage.reasoning_tokens}
 
 
+_NOTHING = astuple(Usage())[4:-1]
+_ODD = frozenset({"$form"})
 USAGE = Table(
     Usage,
     _counted("input_tokens", "input_tokens", needed=True),
@@ -80,18 +84,36 @@ def _adds_up(split: Any, counts: Attrs) -> bool:
 
 
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
-    mine, form = mine_of(NAME, usage.raw), form_of(NAME, usage.raw)
+    raw, fresh, output = usage.raw, usage.input_tokens, usage.output_tokens
+    if fresh is None or output is None or astuple(usage)[4:-1] != _NOTHING:
+        return _write_usage(usage, recorder)
+    if raw is not None and (len(raw) != 1 or "$form" in raw.get(NAME, _ODD)):
+        return _write_usage(usage, recorder)
+    out: Wire = {"input_tokens": fresh, "output_tokens": output}
+    if usage.cached_input_tokens is not None:
+        out["cache_read_input_tokens"] = usage.cached_input_tokens
+    if usage.cache_creation_input_tokens is not None:
+        out["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
+    return out if raw is None else _put_rest(out, usage, raw[NAME], recorder)
+
+
+def _write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, usage.raw)
+    form = form_in(mine)
     wire = form.get("wire")
     if type(wire) is dict and read_usage(wire)[0] == usage:
         return wire
     out: Wire = {}
     USAGE.write(usage, out, mine, recorder)
-    if usage.raw is not None:
-        put_back(out, usage, usage.raw, recorder)
-        if "cache_creation" in mine and not form.get("uneven"):
-            written = {"cache_creation_input_tokens": usage.cache_creation_input_tokens or 0}
-            if not _adds_up(mine["cache_creation"], written):
-                out.pop("cache_creation", None)  # the split of another sum
+    return out if usage.raw is None else _put_rest(out, usage, mine, recorder)
+
+
+def _put_rest(out: Wire, usage: Usage, mine: Wire, recorder: LossRecorder) -> Wire:
+    put_back(out, usage, usage.raw or {}, recorder)
+    if "cache_creation" in mine and not form_in(mine).get("uneven"):
+        written = {"cache_creation_input_tokens": usage.cache_creation_input_tokens or 0}
+        if not _adds_up(mine["cache_creation"], written):
+            out.pop("cache_creation", None)  # the split of another sum
     return out
 
 

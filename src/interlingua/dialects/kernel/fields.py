@@ -276,10 +276,11 @@ class Table:
         self._groups = [(frozenset(field.keys), field) for field in fields if field.keys]
         self._beside = frozenset(beside).union(*[keys for keys, _ in self._groups])
         self._plain = {f.key: (_kinds(f.kind), f.attrs[0], f.fits) for f in named if f.kind}
-        self._due = [field for field in named if field.missing is not None or field.fill]
+        self._due = [(f.key, f.missing) for f in named if f.missing is not None or f.fill]
         self._filled = [(f.key, f.fill, f.missing) for f in named if f.fill]
         self._inside = [(field.key, field.table) for field in fields if field.table]
         self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
+        self._known = {*self._fields, *self._other_names} - self._beside
         self._words: dict[tuple[str, Any], Attrs] = {}
         self._values: Attrs = dict.fromkeys(self.attrs)
         if cls is not None:
@@ -311,7 +312,7 @@ class Table:
     def read(self, wire: Wire, kept: Kept) -> Attrs:
         """The attributes that an object says; what no field holds of it is in `kept`."""
         attrs: Attrs = {}
-        plain = self._plain
+        plain, known, beside, rest = self._plain, self._known, self._beside, kept.rest
         for key, given in wire.items():
             direct = plain.get(key)
             if direct is not None and type(given) in direct[0]:
@@ -319,17 +320,22 @@ class Table:
                 if fits is None or fits(given):
                     attrs[direct[1]] = given
                     continue
-            if key not in self._beside:
+            if key in known:
                 self._read_key(key, given, attrs, kept)
+            elif key not in beside:
+                if given is None or key == FORM:
+                    kept.add(key, given)
+                else:
+                    rest[key] = given
         for keys, field in self._groups:
             if not keys.isdisjoint(wire):
                 self._read_together(field, wire, attrs, kept)
-        for field in self._due:
-            if wire.get(field.key) is None:
-                if field.missing is not None:
-                    attrs.update(field.missing)
-                if field.key not in wire:
-                    kept.miss(field.key)
+        for key, missing in self._due:
+            if wire.get(key) is None:
+                if missing is not None:
+                    attrs.update(missing)
+                if key not in wire:
+                    kept.miss(key)
         return attrs
 
     def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:

@@ -145,6 +145,10 @@ class Kept(msgspec.Struct):
 
 def restore(out: Wire, mine: Wire) -> Wire:
     """Add what was kept to a written object wherever a place is free: fields win."""
+    if FORM not in mine:
+        for key, item in mine.items():
+            _put(out, key, item, False)
+        return out
     form = form_in(mine)
     parts, wholes = form.get("part", ()), form.get("whole", ())
     for key, item in mine.items():
