@@ -28,7 +28,7 @@ VIEW_NAMES = (
     "pydantic-ai",
     "langchain",
     "llama-index",
-    "llm",
+    "llm-messages",
     "openai-agents",
 )
 """Known without loading the views."""

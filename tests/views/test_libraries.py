@@ -24,7 +24,7 @@ from tests.laws.corpus import Record, corpus_or_skip, records
 from tests.laws.strategies import conversations
 from tests.views.comparing import Comparison, few
 
-LIBRARIES = ("pydantic-ai", "langchain", "llama-index", "llm")
+LIBRARIES = ("pydantic-ai", "langchain", "llama-index", "llm-messages")
 PROVENANCE = ("provider", "protocol", "model", "response_model", "raw_stop_reason")
 EVERY = int(os.environ.get("INTERLINGUA_EVERY", "40"))
 """Of the recorded traffic, one in so many; `make libraries` takes all."""

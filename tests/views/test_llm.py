@@ -1,4 +1,4 @@
-"""The llm view, on JSON as llm 0.36 writes it (2026-11-17)."""
+"""The llm-messages view, on JSON as llm 0.36 writes it (2026-11-17)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_messages_come_home_unchanged() -> None:
     assert same(wire, before)
     assert same(HISTORY, before)
     assert not report
-    assert il.detect(HISTORY).dialect == "llm"
+    assert il.detect(HISTORY).dialect == "llm-messages"
 
 
 def test_what_messages_say() -> None:
@@ -122,7 +122,7 @@ def test_a_response_is_read_with_its_prompt() -> None:
     }
     messages = llm.read(response)
     assert [message.role for message in messages] == [Role.SYSTEM, Role.USER, Role.ASSISTANT]
-    assert il.detect(response).dialect == "llm"
+    assert il.detect(response).dialect == "llm-messages"
 
 
 def test_a_failed_result_has_an_exception() -> None:

@@ -226,7 +226,7 @@ SHAPES: tuple[Shape, ...] = (
         lambda item: item["role"] == "assistant",
     ),
     Shape(
-        "llm",
+        "llm-messages",
         "messages of llm",
         _is_llm,
         lambda item: item.get("role") == "assistant",

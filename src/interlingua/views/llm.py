@@ -1,4 +1,4 @@
-"""The llm view: messages of Simon Willison's `llm`, as `Message.to_dict` writes them.
+"""The llm-messages view: messages of Simon Willison's `llm`, as `Message.to_dict` writes them.
 
 What `Response.to_dict` writes is read as well: the prompt's messages, then the answer. (llm 0.36,
 read 2026-11-17.)
@@ -35,7 +35,7 @@ from interlingua.views.missing import Draft
 from interlingua.views.reading import Fields, item_list
 from interlingua.views.view import View
 
-NAME = "llm"
+NAME = "llm-messages"
 ROLES: dict[str, Role] = {role.value: role for role in Role}
 MAKERS = Makers(
     {

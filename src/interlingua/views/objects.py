@@ -157,12 +157,12 @@ def _load_llm(wire: Any) -> list[Any]:
 
 def to_llm(messages: Iterable[Message], issuer: str | None = None) -> Objects:
     """A list of `llm.Message`, as `model.prompt(messages=...)` takes it."""
-    return _given("llm", messages, issuer)
+    return _given("llm-messages", messages, issuer)
 
 
 def from_llm(data: Any) -> tuple[Message, ...]:
     """Messages of `llm`, or a response with its prompt, or the JSON of them."""
-    return _taken("llm", data)
+    return _taken("llm-messages", data)
 
 
 # OpenAI's Agents SDK
@@ -197,7 +197,7 @@ LIBRARIES: dict[str, Library] = {
         Library("pydantic-ai", "pydantic_ai", _dump_pydantic_ai, _load_pydantic_ai),
         Library("langchain", "langchain_core", _dump_langchain, _load_langchain),
         Library("llama-index", "llama_index", _dump_models, _load_llama_index),
-        Library("llm", "llm", _dump_llm, _load_llm),
+        Library("llm-messages", "llm", _dump_llm, _load_llm),
         Library("openai-agents", "agents", _dump_openai_agents, list),
     )
 }
