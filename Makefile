@@ -8,6 +8,7 @@ DEV := $(VENV)/.installed-dev
 RUN := $(VENV)/.installed-run
 BROWSER := $(VENV)/.installed-browser
 LIBRARIES ?= .venv-libraries
+ENGINES ?= .venv-engines
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
 
@@ -18,7 +19,7 @@ PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries bench docs site fmt clean
+.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries engines bench docs site fmt clean
 
 venv: $(DEV)
 
@@ -91,6 +92,14 @@ libraries:
 		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm openai-agents
 	INTERLINGUA_EVERY=1 $(LIBRARIES)/bin/python -m pytest -q -rs \
 		tests/views/test_real_libraries.py tests/views/test_libraries.py
+
+# The adapters for engines, each with the real one; they are large, so they have an environment of
+# their own. Spark needs Java.
+engines:
+	test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-e '.[arrow,client,store,zstd]' pytest hypothesis datasets 'ray[data]' daft polars duckdb pyspark pandas
+	$(ENGINES)/bin/python -m pytest -q -rs tests/engines
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements

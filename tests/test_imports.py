@@ -60,6 +60,7 @@ INSIDE: dict[str, set[str]] = {
     "arrow": MODEL_AND_ERRORS | {"store", "transcripts"},
     "bulk": MODEL_AND_ERRORS
     | {"arrow", "batches", "formats", "models", "packed", "providers", "translate"},
+    "engines": MODEL_AND_ERRORS | {"arrow", "bulk", "store"},
     "bus": MODEL_AND_ERRORS,
     "models": MODEL_AND_ERRORS | {"config", "prices"},
     "prices": MODEL_AND_ERRORS | {"config", "models"},

@@ -13,7 +13,7 @@ from interlingua.model.rules import RULES
 from interlingua.views import VIEWS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("types.md", "invariants.md", "views.md", "bulk.md")
+PAGES = ("types.md", "invariants.md", "views.md")
 FOUNDING = (
     *("tool results have a role", "instructions are messages", "tool ids are ours"),
     *("opaque place for provider data", "subset of json schema", "costs are computed here"),

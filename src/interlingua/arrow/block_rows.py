@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from interlingua.arrow.parts import BLOCKS
@@ -36,7 +37,8 @@ _result_rest = _REST["tool_result"]
 
 
 def _text(b: TextBlock) -> Row:
-    rest = _text_rest(b)
+    plain = b.raw is None and not b.citations and b.cache is None and b.phase is None
+    rest = None if plain else _text_rest(b)
     return ("text", b.text, *_NO5, b.signature, *_NO4, rest)
 
 
@@ -100,6 +102,9 @@ ROWS: dict[type[Block], Callable[[Any], Row]] = {
 }
 
 
-def size_of(row: Row) -> int:
-    """About how many bytes a row takes: its text, input, content and source."""
-    return len(row[1] or "") + len(row[5] or "") + len(row[9] or "") + len(row[10] or "")
+_LARGE = [itemgetter(at) for at in (1, 5, 9, 10)]
+
+
+def size_of(rows: list[Row]) -> int:
+    """About how many bytes rows take: their text, input, content and source."""
+    return sum(sum(map(len, filter(None, map(cell, rows)))) for cell in _LARGE)

@@ -34,7 +34,7 @@ from interlingua.store.rows import SessionRow
 
 WHAT = "Arrow"
 Batches = Any
-"""A table, a record batch, a reader of them, or any iterable of record batches."""
+"""A table, a record batch, a reader of them, or any iterable of tables and record batches."""
 
 _ROLES: dict[str, Role] = {role.value: role for role in Role}
 _REASONS: dict[str | None, StopReason | None] = {None: None, **{r.value: r for r in StopReason}}
@@ -64,14 +64,9 @@ def losses_of(batches: Batches) -> Iterator[list[Loss]]:
 
 def _each(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Batches of conversations, whatever they came in."""
-    if isinstance(batches, pa.RecordBatch):
-        batches = [batches]
-    elif isinstance(batches, pa.Table):
-        _require_known(batches.schema)  # it may have no batch that says it
-        batches = batches.to_batches()
-    for batch in batches:
-        _require_known(batch.schema)
-        yield batch
+    for given in [batches] if isinstance(batches, (pa.RecordBatch, pa.Table)) else batches:
+        _require_known(given.schema)
+        yield from [given] if isinstance(given, pa.RecordBatch) else given.to_batches()
 
 
 def _require_known(found: pa.Schema) -> None:
@@ -146,20 +141,24 @@ _Row = tuple[Any, ...]
 
 
 def _blocks(structs: pa.StructArray) -> Iterator[Block]:
-    for row in zip(*_struct_cells(structs, schema.BLOCK_FIELDS), strict=True):
-        if row[0] == "text" and row[12] is None:
-            yield TextBlock(row[1], row[7])
-        else:
-            make = _MAKERS.get(row[0])
-            if make is None:
-                raise ReadError(WHAT, "messages.content.type", "a kind of block", str(row[0]))
-            yield make(row)
+    cells = _struct_cells(structs, schema.BLOCK_FIELDS)
+    makers = [_MAKERS.get(kind) for kind in cells[0]]
+    if None in makers:
+        odd = cells[0][makers.index(None)]
+        raise ReadError(WHAT, "messages.content.type", "a kind of block", str(odd))
+    return (make(row) for make, row in zip(makers, zip(*cells, strict=True), strict=True))  # type: ignore[misc]  # none is None
+
+
+def _text(row: _Row) -> Block:
+    if row[12] is None:
+        return TextBlock(row[1], row[7])
+    return parts.BLOCKS["text"].read(row[12], row[1], row[7])  # type: ignore[no-any-return]  # as are all of these
 
 
 def _thinking(row: _Row) -> Block:
     if row[12] is None:
         return ThinkingBlock(row[1], row[7], row[2])
-    return parts.BLOCKS["thinking"].read(row[12], row[1], row[7], row[2])  # type: ignore[no-any-return]  # as are all of these
+    return parts.BLOCKS["thinking"].read(row[12], row[1], row[7], row[2])  # type: ignore[no-any-return]
 
 
 def _call(row: _Row) -> Block:
@@ -195,7 +194,7 @@ def _rest_alone(row: _Row) -> Block:
 
 
 _MAKERS: dict[str, Callable[[_Row], Block]] = {
-    "text": lambda row: parts.BLOCKS["text"].read(row[12], row[1], row[7]),
+    "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _rest_alone,
     "tool_use": _call,
@@ -218,18 +217,21 @@ def _messages(structs: pa.StructArray) -> Iterator[Message]:
     contents = structs.flatten()[at]
     blocks = _blocks(contents.flatten())
     cells = _struct_cells(structs, schema.MESSAGE_FIELDS)
-    for count, row in zip(_lengths(contents), zip(*cells, strict=True), strict=True):
-        role, name, id, created_at, *told, rest = row
-        content = tuple(islice(blocks, count))
+    contents_of = (tuple(islice(blocks, count)) for count in _lengths(contents))
+    of_message, of_metadata = cells[:4], cells[4:-1]
+    told = map(_metadata, *of_metadata)
+    for content, metadata, row, rest in zip(
+        contents_of, told, zip(*of_message, strict=True), cells[-1], strict=True
+    ):
+        role, name, id, created_at = row
         made = None if created_at is None else from_micros(created_at)
-        metadata = NO_METADATA if told == _NOTHING else _metadata(*told)
         if rest is None:
             yield Message(_ROLES[role], content, name, id, None, metadata, made)
         else:
             yield parts.MESSAGE.read(rest, _ROLES[role], content, name, id, made, metadata)
 
 
-_NOTHING = [None, None, None, None, MessageStatus.COMPLETE.value, None, None]
+_NOTHING = (None,) * 6
 
 
 def _metadata(
@@ -241,6 +243,9 @@ def _metadata(
     parent: str | None,
     told: bytes | None,
 ) -> MessageMetadata:
+    said = (told, parent, protocol, stop_reason, model, provider)
+    if said == _NOTHING and status == MessageStatus.COMPLETE.value:
+        return NO_METADATA
     reason, status_ = _REASONS[stop_reason], _STATUSES[status]
     return parts.METADATA.read(told, model, provider, protocol, reason, status_, parent)  # type: ignore[no-any-return]
 

@@ -20,7 +20,7 @@ from interlingua.errors import WriteError
 from interlingua.losses import Loss
 from interlingua.model import codec
 from interlingua.model.base import Value
-from interlingua.model.message import NO_METADATA, Message, micros
+from interlingua.model.message import NO_METADATA, SCHEMA_VERSION, Message, micros
 from interlingua.model.tools import ToolDefinition
 
 ROWS = 1000
@@ -75,12 +75,11 @@ class _Conversations:
 
     def add(self, row: Told, losses: _Losses) -> None:
         lost = [_loss_row(loss) for loss in chain(row.losses, losses)]
-        for message in row.messages:
-            before = len(self._blocks)
-            self._blocks += [BLOCK_ROWS[type(block)](block) for block in message.content]
-            self._block_counts.append(len(self._blocks) - before)
-            self._messages.append(_message_row(message))
-            self.size += sum(map(size_of, self._blocks[before:]))
+        blocks = [BLOCK_ROWS[type(each)](each) for said in row.messages for each in said.content]
+        self._blocks += blocks
+        self._block_counts += [len(message.content) for message in row.messages]
+        self._messages += map(_message_row, row.messages)
+        self.size += size_of(blocks)
         self._tools += [_tool_row(tool) for tool in row.tools]
         self._losses += lost
         self._counts.append((len(row.messages), len(row.tools), len(lost)))
@@ -137,7 +136,7 @@ class _Blocks:
             for number, block in enumerate(message.content):
                 cells = _with_text(BLOCK_ROWS[type(block)](block), block)
                 self._made.append((*of_all, *of_one, number, *cells))
-                self.size += size_of(cells)
+                self.size += size_of([cells])
         self._conversation += 1
 
     def batch(self) -> pa.RecordBatch:
@@ -158,7 +157,10 @@ def _with_text(row: Row, block: Any) -> Row:
 
 
 def _message_row(message: Message) -> Row:
-    metadata, rest = message.metadata, parts.MESSAGE.write(message)
+    metadata = message.metadata
+    plain = message.session_id is None and message.changes is None
+    is_present = message.schema_version == SCHEMA_VERSION
+    rest = None if plain and is_present else parts.MESSAGE.write(message)
     created = None if message.created_at is None else micros(message.created_at)
     said = (message.role, message.name, message.id, created)
     if metadata is NO_METADATA:

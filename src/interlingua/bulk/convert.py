@@ -95,9 +95,8 @@ def convert_part(part: Part, job: Job, path: Path) -> Done:
 
 def _write_lines(part: Part, job: Job, path: Path, count: _Count) -> None:
     out = BytesIO()
-    for done in _converted(part, job, count):
-        out.write(done.wire)
-        out.write(b"\n")
+    for done in _all_converted(part, job, count):
+        out.writelines((done.wire or b"null", b"\n"))
     name = path.name.removesuffix(".making")
     path.write_bytes(packed(out.getvalue(), name) if out.tell() else b"")
 
@@ -110,7 +109,7 @@ def _write_table(part: Part, job: Job, path: Path, count: _Count) -> None:
         values = _values(part, job, count)
         tables.write(path, arrow.SCHEMA, arrow.to_batches(values, trusted=True))
     else:
-        tables.write(path, tables.WIRE, _wire_batches(_converted(part, job, count)))
+        tables.write(path, tables.WIRE, _wire_batches(_all_converted(part, job, count)))
 
 
 def _wire_batches(rows: Iterable[Converted]) -> Iterator[Any]:
@@ -158,16 +157,16 @@ def _values(part: Part, job: Job, count: _Count) -> Iterator[Any]:
     """Rows as canonical values."""
     for row in _rows(part, count):
         try:
-            yield _value(row, job)[0]
+            yield value_of(row, job)[0]
         except InterlinguaError as odd:
             count.flaw(str(odd), _text(row.wire))
 
 
-def _converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
+def _all_converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
     """Rows as bodies of the target."""
     for row in _rows(part, count):
         try:
-            done = _convert(row, job)
+            done = converted(row, job)
         except InterlinguaError as odd:
             count.flaw(str(odd), _text(row.wire))
         else:
@@ -175,7 +174,8 @@ def _converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
             yield done
 
 
-def _convert(row: Row, job: Job) -> Converted:
+def converted(row: Row, job: Job) -> Converted:
+    """A row as a body of the target."""
     from interlingua import formats
     from interlingua.translate import convert
 
@@ -188,13 +188,13 @@ def _convert(row: Row, job: Job) -> Converted:
         if batch is not None:
             batch.account(written.report)
     else:
-        value, source = _value(row, job)
+        value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
         written = formats.write(_said(value), job.target, source, job.model, profile)
     return Converted(written.json(), written.model, written.report.losses)
 
 
-def _value(row: Row, job: Job) -> tuple[Any, str]:
+def value_of(row: Row, job: Job) -> tuple[Any, str]:
     """What a row says, and the format that it was in."""
     from interlingua import formats
 

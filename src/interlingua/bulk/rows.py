@@ -16,8 +16,8 @@ class Row(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """A body of the target format."""
+    """A body of the target format; None where a row that cannot be read has to stay a row."""
 
-    wire: bytes
+    wire: bytes | None
     model: str | None
     losses: list[Loss]

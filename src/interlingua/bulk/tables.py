@@ -39,10 +39,13 @@ def group_sizes(path: Path) -> list[int]:
 
 
 def rows_of(path: Path, group: int) -> Iterator[Row]:
-    file = _open(path)
-    read = _conversations if is_conversations(file.schema_arrow) else _wires
-    for batch in file.iter_batches(ROWS, row_groups=[group]):
-        yield from read(batch)
+    for batch in _open(path).iter_batches(ROWS, row_groups=[group]):
+        yield from rows_in(batch)
+
+
+def rows_in(batch: pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a table of any schema."""
+    return _conversations(batch) if is_conversations(batch.schema) else _wires(batch)
 
 
 def _open(path: Path) -> pq.ParquetFile:

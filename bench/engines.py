@@ -1,0 +1,102 @@
+"""`python -m bench.engines`: the same function with one worker and with two, on Ray, and on Daft
+over Ray, with as many local nodes. Needs the engines (`make engines` installs them)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench import workloads
+from bench.measure import ROOT
+from interlingua.engines import Convert
+
+ROWS = 12_000
+FILES = 8
+TO_ANTHROPIC = Convert("anthropic", "openai-chat", column="body")
+ROUNDS = 3
+
+
+def write_bodies(folder: Path) -> None:
+    """Rows in several files, as much as two workers need to have their hands full."""
+    line = workloads.encoded(workloads.chat_request(workloads.transcript(8))).decode()
+    for number in range(FILES):
+        rows = pa.table({"number": list(range(ROWS // FILES)), "body": [line] * (ROWS // FILES)})
+        pq.write_table(rows, folder / f"{number}.parquet", row_group_size=100)
+
+
+def with_ray(folder: Path, workers: int) -> Callable[[], int]:
+    import ray
+
+    from interlingua.engines import ray_data
+
+    _cluster(workers)
+    given = ray.data.read_parquet(str(folder), override_num_blocks=FILES * 4).materialize()
+    return lambda: ray_data.mapped(given, TO_ANTHROPIC, num_cpus=1).materialize().count()
+
+
+def with_daft(folder: Path, workers: int) -> Callable[[], int]:
+    import daft
+
+    from interlingua.engines import daft as adapter
+
+    daft.set_runner_ray(_cluster(workers))
+    given = daft.read_parquet(f"{folder}/*.parquet").into_partitions(FILES).collect()
+    return lambda: len(adapter.mapped(given, TO_ANTHROPIC).select("error").collect())
+
+
+def _cluster(nodes: int) -> str:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    for _ in range(nodes - 1):
+        cluster.add_node(num_cpus=1)
+    variables = {"PYTHONPATH": ":".join([str(ROOT), str(ROOT / "src"), *sys.path])}
+    ray.init(cluster.address, runtime_env={"env_vars": variables}, log_to_driver=False)
+    return str(cluster.address)
+
+
+ENGINES: dict[str, Callable[[Path, int], Callable[[], int]]] = {"ray": with_ray, "daft": with_daft}
+
+
+def measured(engine: str, workers: int) -> None:
+    """In a process of its own: the best of some rounds, after one to warm up."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_bodies(Path(folder))
+        job = ENGINES[engine](Path(folder), workers)
+        job()
+        times = []
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            assert job() == ROWS
+            times.append(time.perf_counter() - start)
+    print(f"seconds {min(times)}", flush=True)
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) == 2:
+        measured(arguments[0], int(arguments[1]))
+        return
+    for engine in arguments or ENGINES:
+        one, two = (_seconds(engine, workers) for workers in (1, 2))
+        rates = f"{ROWS / one:,.0f} rows/s with one worker, {ROWS / two:,.0f} with two"
+        print(f"{engine}: {rates}: {one / two:.2f} times", flush=True)
+
+
+def _seconds(engine: str, workers: int) -> float:
+    command: list[Any] = [sys.executable, "-m", "bench.engines", engine, str(workers)]
+    run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    [line] = [line for line in run.stdout.splitlines() if line.startswith("seconds ")]
+    return float(line.split()[1])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
