@@ -306,6 +306,7 @@ class Table:
             told = _SILENT if field is None and name in silent else default
             self._slots.append(_Slot(name, told, direct, fits, field, outer, table))
         self._defaults = list(defaults.values())
+        self._numbers = range(len(defaults))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -417,10 +418,11 @@ class Table:
         spelled = _Spelled(mine) if mine else _AS_WE_DO
         written: list[str] = []
         values = astuple(value)
-        slots = compress(zip(values, self._slots, strict=True), map(is_not, values, self._defaults))
-        for item, (name, default, key, fits, field, outer, table) in slots:
+        for number in compress(self._numbers, map(is_not, values, self._defaults)):
+            item = values[number]
             if item is None:
                 continue
+            name, default, key, fits, field, outer, table = self._slots[number]
             if field is None:
                 if default is not _SILENT and not same(item, default):
                     recorder.lost(value, name)
