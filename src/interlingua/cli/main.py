@@ -42,7 +42,14 @@ COMMANDS: dict[str, str] = {
 }
 HELP = """Reads a conversation in any LLM provider's format and writes it in any other's, and says
 what could not be said. Talks to models, keeps sessions, and serves a gateway."""
-EPILOG = "`interlingua COMMAND --help` says more. Try `interlingua demo` first."
+EPILOG = """\b
+What to do next:
+  interlingua chat "How do whales sleep?"    ask a model on this machine; no key needed
+  interlingua convert FILE --to anthropic    say a request or an answer in another format
+  interlingua serve                          any SDK in front, any provider behind
+  interlingua demo                           look at a conversion first
+
+`interlingua COMMAND --help` says more."""
 MODULES = {"import": "importing"}
 """Where a command's name is a word of the language, another one for its module."""
 
