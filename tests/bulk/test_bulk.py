@@ -305,3 +305,17 @@ def test_sessions_and_transcripts_are_said_as_requests(tmp_path: Path) -> None:
     first, second = wires(tmp_path / "o.jsonl")
     assert (first["model"], first["messages"][0]["content"]) == ("m-1", "Look.")
     assert len(second["messages"]) > 3
+
+
+def test_what_a_request_cannot_hold_of_a_transcript_is_a_loss(tmp_path: Path) -> None:
+    from interlingua.transcripts import Branch, SubAgent
+    from tests.transcripts.made import session
+
+    one = session()
+    other = Branch("tip", one.messages[:2])
+    whole = one.replace(branches=(*one.branches, other), subagents=(SubAgent(one),))
+    pq.write_table(pa.Table.from_batches(arrow.to_batches([whole])), tmp_path / "a.parquet")
+    convert_files([tmp_path / "a.parquet"], tmp_path / "o.parquet", Job("openai-chat"), jobs=1)
+    [row] = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    paths = {loss["path"] for loss in row["losses"]}
+    assert {"$.name", "$.branches", "$.subagents"} <= paths

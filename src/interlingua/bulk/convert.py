@@ -191,6 +191,7 @@ def converted(row: Row, job: Job) -> Converted:
         value, source = value_of(row, job)
         profile = _taken(job.model, job.target)
         written = formats.write(_said(value), job.target, source, job.model, profile)
+        written.report.losses.extend(_unsaid(value))
     return Converted(written.json(), written.model, written.report.losses)
 
 
@@ -222,6 +223,18 @@ def _said(value: Any) -> Any:
     model = value.row.active_model if hasattr(value, "row") else next(iter(value.models[-1:]), None)
     name = None if model is None else model.partition(":")[2] or model
     return Request(tuple(messages), name, tuple(getattr(value, "tools", ())))
+
+
+def _unsaid(value: Any) -> Iterator[Loss]:
+    """What of a session or a transcript no request holds."""
+    if getattr(value, "title", None) or (hasattr(value, "row") and value.row.name):
+        yield Loss("dropped", "$.name", "a request has no name", "info")
+    if any(not branch.active for branch in getattr(value, "branches", ())):
+        yield Loss("dropped", "$.branches", "a request is one way through a session")
+    if getattr(value, "subagents", ()):
+        yield Loss("dropped", "$.subagents", "a request has no sessions of helpers")
+    if getattr(value, "compactions", ()):
+        yield Loss("dropped", "$.messages", "what a summary stands for is not sent", "info")
 
 
 def _told(wire: Any, job: Job) -> tuple[str, Any]:
