@@ -88,10 +88,12 @@ judges: $(DEV)
 # each; they are large, so they have an environment of their own.
 libraries:
 	test -x $(LIBRARIES)/bin/python || $(PYTHON) -m venv $(LIBRARIES)
-	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm openai-agents
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[cli]' \
+		pytest hypothesis pydantic-ai-slim langchain-core llama-index-core llm openai-agents \
+		datasets transformers
 	INTERLINGUA_EVERY=1 $(LIBRARIES)/bin/python -m pytest -q -rs \
-		tests/views/test_real_libraries.py tests/views/test_libraries.py
+		tests/views/test_real_libraries.py tests/views/test_real_training.py \
+		tests/views/test_libraries.py
 
 # The adapters for engines, each with the real one; they are large, so they have an environment of
 # their own. Spark needs Java.

@@ -16,6 +16,7 @@ from interlingua.losses import Report
 from interlingua.model import codec
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
+from interlingua.presets import BATCHES, PRESETS
 from interlingua.retell import retell
 from interlingua.say import Fitting, Instructions, host_of, named, profile_for, renamed, say
 
@@ -67,7 +68,18 @@ def read(
         return view(source).read_response(plain)
     if source == CANONICAL:
         return _read_canonical(data, kind)
+    if source in PRESETS:
+        return _read_preset(parse(data, source), source, kind)
     raise DetectError(f"no format is called {source!r}", names())
+
+
+def _read_preset(plain: Any, source: str, kind: str) -> Request | Response:
+    from interlingua.presets import read as read_row
+
+    request = read_row(plain, source)
+    if kind == "request":
+        return request
+    raise DetectError(f"{source} holds conversations, and no {kind} alone", [])
 
 
 def _whole(data: Any, source: str) -> Any:
@@ -122,6 +134,8 @@ def write(
         return _write_view(value, target, source)
     if target == CANONICAL:
         return Written(codec.parse(codec.dumps(value), CANONICAL), Report(CANONICAL))
+    if target in PRESETS:
+        return _write_preset(value, target, source, model, profile, instructions)
     raise DetectError(f"no format is called {target!r}", names())
 
 
@@ -158,6 +172,29 @@ def _write_dialect(
         return writer.write_response(value)
     told = retell(value, writer, name, source=known)
     return writer.write_response(told.value, told.scribe)
+
+
+def _write_preset(
+    value: Request | Response,
+    target: str,
+    source: str | None,
+    model: str | None,
+    profile: Fitting,
+    instructions: Instructions,
+) -> Written:
+    """A row of one conversation; a line of a batch is a request, said as to its dialect."""
+    from interlingua.presets import line_of
+    from interlingua.presets import write as write_row
+
+    request = value if isinstance(value, Request) else Request((value.message,))
+    if target in BATCHES:
+        writer = dialect(BATCHES[target])
+        done = _write_dialect(request, writer, source, model, profile, instructions)
+        return Written(line_of(done.wire, target), done.report, done.model, done.stream)
+    if model is not None:
+        request = request.replace(model=named(model)[1])
+    wire, report = write_row(request, target)
+    return Written(wire, report, request.model)
 
 
 def _write_view(value: Request | Response, target: str, source: str | None) -> Written:

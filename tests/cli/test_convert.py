@@ -17,6 +17,7 @@ from interlingua import transcripts
 from interlingua.cli.inputs import shape_of
 from interlingua.cli.main import commands
 from interlingua.formats import names
+from interlingua.presets import PRESETS
 from tests.dialects import everyday
 
 PLAIN = {"model": "gpt-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
@@ -301,7 +302,7 @@ def test_the_formats_are_listed_without_anything_else() -> None:
     done = run("convert", "--list-formats")
     assert done.exit_code == 0
     listed = [line.split()[0] for line in done.stdout.splitlines()]
-    assert listed == names()
+    assert listed == [*names(), *PRESETS]
 
 
 # Lines

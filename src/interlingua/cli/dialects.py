@@ -13,6 +13,7 @@ from interlingua.dialects.registry import dialect, dialects
 def tell_formats() -> None:
     """Every format that `convert` takes, with what can be read and written of it."""
     from interlingua.formats import CANONICAL, names
+    from interlingua.presets import PRESETS
 
     for name in names():
         if name in dialects():
@@ -22,6 +23,8 @@ def tell_formats() -> None:
         else:
             says = "messages as other libraries keep them"
         click.echo(f"{name:<18} {says}")
+    for name, says in PRESETS.items():
+        click.echo(f"{name:<18} {says}: one conversation a row, or a file of them")
 
 
 @click.command("dialects", help="The formats, and what each can say.")

@@ -10,6 +10,7 @@ import click
 from interlingua.dialects.kernel.wire import encode
 from interlingua.errors import DetectError, ReadError
 from interlingua.formats import CANONICAL, VIEW_NAMES, detect, names, read, write
+from interlingua.presets import PRESETS
 
 __all__ = ["CANONICAL", "VIEW_NAMES", "guessed", "names", "read", "to_bytes", "write"]
 
@@ -25,6 +26,8 @@ def required(name: str, option: str) -> None:
         from interlingua.transcripts import formats as transcript_formats
 
         known += transcript_formats()
+    else:
+        known += PRESETS
     if name not in known:
         listed = ", ".join(known)
         raise click.BadParameter(f"no format is called {name!r}: {listed}", param_hint=option)
