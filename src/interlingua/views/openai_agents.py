@@ -31,6 +31,7 @@ THINKING, SIGNATURE = "thinking_blocks", "thought_signature"
 OWN = (None, DIALECT, "openai", "azure", "openai-chat")
 """Issuers whose signatures stand in the items themselves."""
 CLAUDES = ("anthropic", "bedrock", "vertex")
+GOOGLES = ("gemini",)
 _ITEM = "$item"
 """Where the dialect keeps what it does not know of an item."""
 
@@ -198,14 +199,14 @@ def _close(block: Block, path: str, account: Account) -> Block:
             sealed = {"type": "thinking", "thinking": text, "signature": signature}
             raw = _kept(block, {THINKING: [sealed]})
             return block.replace(signature=None, id=block.id or NO_ID, raw=raw)
-        case ThinkingBlock() if issuer == "gemini":
+        case ThinkingBlock() if issuer in GOOGLES:
             raw = _kept(block, {SIGNATURE: signature})
             return block.replace(signature=None, id=block.id or NO_ID, raw=raw)
         case RedactedThinkingBlock(sealed_data) if issuer in CLAUDES:
             sealed = {"type": "redacted_thinking", "data": sealed_data}
             raw = _kept(block, {THINKING: [sealed]})
             return ThinkingBlock("", id=NO_ID, cache=block.cache, raw=raw)
-        case ToolUseBlock() if issuer == "gemini":
+        case ToolUseBlock() if issuer in GOOGLES:
             told = _object(kept.get(DATA))
             raw = {**(_own(block).raw or {})}
             raw[DIALECT] = {**own_raw(DIALECT, raw), DATA: {**told, SIGNATURE: signature}}
