@@ -146,7 +146,7 @@ def test_show_tells_who_said_what(store: Store) -> None:
     assert '    [calls look] {"city":"Paris"}' in lines
     assert "    [result: an error] no network" in lines
     assert lines[-2].startswith("[4] assistant · ")
-    assert lines[-2].endswith(" · cancelled")
+    assert lines[-2].endswith(" · stopped")
 
 
 def test_long_texts_are_cut_unless_all_is_asked_for(store: Store) -> None:

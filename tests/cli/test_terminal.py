@@ -59,11 +59,12 @@ def test_no_color_is_respected(store: Store) -> None:
 def test_no_line_is_wider_than_the_terminal(store: Store, columns: int) -> None:
     id = talk(store, "text " * 100, name="a long name " * 10)
     add(store, answer("provider:" + "long-model-name-" * 5, "0.123456789"))
-    for arguments in (["sessions", "list"], ["cost"], ["models"], ["sessions", "search", "text"]):
+    every = ["models", "--all"]
+    for arguments in (["sessions", "list"], ["cost"], every, ["sessions", "search", "text"]):
         code, seen = on_terminal(*arguments, columns=columns, talk=False)
         assert code == 0
         assert max(map(cells, plain(seen).splitlines())) <= columns, arguments
-        if arguments == ["models"]:
+        if arguments == every:
             assert "$3.00" in seen
     if columns >= 80:
         assert id in on_terminal("sessions", "list", columns=columns)[1]
