@@ -32,6 +32,8 @@ HEAVY = {
 }
 """Packages that pages use and that tests can do without: their samples are skipped, with words,
 where they are not installed."""
+NEEDED_BY = {"interlingua.arrow": "pyarrow", "interlingua.engines": "pyarrow"}
+"""Parts of ours that import such a package."""
 SHOWN = ("text", "json", "toml", "sql", "mermaid", "yaml", "ini", "dockerfile")
 
 _FENCE = re.compile(r"(?ms)^(?P<indent> *)```(?P<language>[a-z]*)\n(?P<text>.*?)^(?P=indent)```$")
@@ -144,6 +146,8 @@ def _imported(program: str) -> set[str]:
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.partition(".")[0])
+            parts = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {package for part, package in NEEDED_BY.items() if part in parts}
     return names
 
 
