@@ -293,8 +293,3 @@ def _write_inner(block: ToolResultBlock, inner: Wire, shape: Any, recorder: Loss
     for left in blocks[len(first) if shape in ("str", "dict") else 0 :]:
         recorder.dropped(left, "the result has room for one")
     return inner if said is None or key is None else {**inner, key: said}
-
-
-def answers_here(block: Block) -> bool:
-    """Whether a result is one of the client's tools, in the user's turn."""
-    return type(block) is ToolResultBlock and "type" not in form_of(NAME, block.raw)

@@ -47,7 +47,7 @@ from interlingua.model.blocks import (
 Media = ImageBlock | DocumentBlock
 _MODEL_PLACES = (ASSISTANT, ANSWER, SYSTEM)
 """Where no media may stand: a model's turn, and instructions. Version 2026-10-21 refuses a document
-in an assistant turn (release notes, read 2026-11)."""
+in an assistant turn (its documentation, read 2026-11-15)."""
 
 # -- sources --------------------------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""The words of the Messages API as data: roles, stop reasons, tools, errors, keys."""
+"""The words of the Messages API as data: roles, stop reasons, tools, errors, keys.
+
+They are those of the Python package `anthropic` 2.8.0, which sends `anthropic-version: 2026-10-21`
+(types and code, read 2026-11-15), unless a remark names another source. What is refused is from the
+documentation of the API's versions (read 2026-11-15) and from recorded answers."""
 
 from __future__ import annotations
 
@@ -123,7 +127,8 @@ NEAR_ERRORS: dict[ErrorKind, str] = {
 }
 """Written before `ERRORS` is asked; a kind in neither is an `api_error`."""
 OVERFLOW = re.compile(r"\b(context|tokens)\b")
-"""An `invalid_request_error` that speaks of these is a prompt that does not fit."""
+"""An `invalid_request_error` that speaks of these is a prompt that does not fit (recorded answers,
+read 2026-11)."""
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
@@ -135,7 +140,8 @@ TEXT_SCHEMA: dict[str, Any] = {
 """What a tool that takes free text takes here."""
 DEFAULT_ID = "msg_unknown"
 OWN_IDS = "msg_"
-"""How the ids of Anthropic's own messages begin (`msg_vrtx_`, `msg_bdrk_` too)."""
+"""How the ids of Anthropic's own messages begin, `msg_vrtx_` and `msg_bdrk_` too (recorded
+traffic, read 2026-11)."""
 DEFAULT_MODEL = "unknown"
 
 CLIENT_TOOLS = re.compile(
@@ -228,9 +234,10 @@ HOLDS: dict[str, frozenset[str]] = {
 """What may stand in each place; hosted tools' results stand in assistant turns only."""
 
 REFUSED_OPTIONS = ("temperature", "top_p", "top_k")
-"""Version 2026-10-21 answers them with a 400, and so do the newer models under any version: they
-are written where the wire had them, or where the model is known to take them. Both stand in the
-form as `sampling`."""
+"""Version 2026-10-21 answers them with a 400 (its documentation, read 2026-11-15), and so do Opus
+4.7 and what came after it under any version (recorded answers, read 2026-11): they are written
+where the wire had them, or where the model is known to take them. Both stand in the form as
+`sampling`."""
 BLOCK_START, BLOCK_DELTA, BLOCK_STOP = (
     f"content_block_{step}" for step in ("start", "delta", "stop")
 )

@@ -217,7 +217,7 @@ def _write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire 
     if kind == "tool_reference" and not block.citations:
         return written(TOOL_REFERENCE, kind, block, recorder)
     if not block.text and place is not ANSWER and not is_odd(block.raw):
-        # It is answered with a 400, even one that the service itself had sent (seen 2026-11).
+        # It is answered with a 400, even one that the service itself had sent.
         recorder.dropped(block, "empty", "info")
         return None
     out = written(TEXT, "text", block, recorder)
@@ -270,7 +270,7 @@ def _read_citation(wire: Any) -> Citation:
 
 def _write_citations(block: TextBlock, place: Place, recorder: LossRecorder) -> list[Wire]:
     if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
-        # Version 2026-10-21 refuses citations in what the user says (release notes, read 2026-11).
+        # Version 2026-10-21 refuses them in a user's text (its documentation, read 2026-11-15).
         for citation in block.citations:
             recorder.lost(citation, None, "only a model's text may cite")
         return []
