@@ -19,7 +19,7 @@ PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
 # pytest does before its first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries engines bench docs site fmt clean
+.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries engines bench local-questions screens docs site fmt clean
 
 venv: $(DEV)
 
@@ -128,6 +128,14 @@ docs: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m bench
+
+# Fifty everyday questions for the model in the box; takes some minutes.
+local-questions: $(DEV)
+	$(BIN)/python -m bench.local
+
+# The screens of a chat that tests compare with, as they are now.
+screens: $(DEV)
+	$(BIN)/python -m tests.cli.test_chat_looks
 
 fmt: $(DEV)
 	$(BIN)/ruff format .

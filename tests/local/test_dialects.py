@@ -8,6 +8,7 @@ import pytest
 
 import interlingua as il
 from interlingua import local
+from interlingua.local.model import INSTRUCTIONS, USUAL_OUTPUT
 from tests.local.conftest import DIALECTS, Answer, Ask, send
 
 BRIEF = il.Message.system("Answer with one word.")
@@ -118,3 +119,27 @@ def test_tokens_are_counted_without_answering(server: local.LocalServer, ask: As
         json.loads(counted.body)["input_tokens"]
         == told(ask("anthropic", QUESTION, max_output_tokens=1))[2]
     )
+
+
+def test_who_brings_no_instructions_gets_those_of_the_template(ask: Ask) -> None:
+    """They are a part of the model as it is served, and of no request."""
+    question = il.Message.user("What is the capital of France?")
+    plain = ask("openai-chat", question, max_output_tokens=16).response().message
+    told = ask("openai-chat", il.Message.system(INSTRUCTIONS), question, max_output_tokens=16)
+    assert plain.metadata.usage == told.response().message.metadata.usage
+    assert plain.text == told.response().message.text
+    assert "Paris" in plain.text
+    other = ask("openai-chat", il.Message.system("Be."), question, max_output_tokens=1).response()
+    assert plain.metadata.usage is not None
+    assert other.message.metadata.usage is not None
+    assert other.message.metadata.usage.input_tokens != plain.metadata.usage.input_tokens
+
+
+def test_an_everyday_question_comes_to_an_end_by_itself(ask: Ask) -> None:
+    """Nothing but the question; greedy, since a test is to be the same each time. Without the
+    usual settings it went on in a loop to its limit."""
+    question = il.Message.user("How do I boil an egg?")
+    answer = ask("openai-chat", question, max_output_tokens=None).response().message
+    assert answer.metadata.stop_reason is il.StopReason.END_TURN
+    assert answer.metadata.usage is not None
+    assert (answer.metadata.usage.output_tokens or 0) < USUAL_OUTPUT

@@ -26,6 +26,19 @@ def test_only_greedy_turns_do_without_the_cache(temperature: float | None, cache
     assert wire == {"model": "m"}
 
 
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses"])
+def test_nothing_is_held_against_what_json_repeats(dialect: str) -> None:
+    shape = il.ResponseFormat("json_schema", "it", {"type": "object"})
+    asked = request(response_format=shape)
+    wire = il.dialect(dialect).write_request(asked).wire
+    assert mend.request_body(dialect, wire, asked)["frequency_penalty"] == 0.0
+    assert (
+        mend.request_body(dialect, {**wire, "frequency_penalty": 0.5}, asked)["frequency_penalty"]
+        == 0.5
+    ), "whoever asks for it gets it"
+    assert "frequency_penalty" not in mend.request_body(dialect, {"model": "m"}, request())
+
+
 @pytest.mark.parametrize(
     ("given", "made", "limit", "cut"),
     [

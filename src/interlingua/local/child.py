@@ -18,7 +18,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from interlingua.local.front import Front
-from interlingua.local.model import CONTEXT, NAME, USUAL_OUTPUT
+from interlingua.local.model import (
+    CONTEXT,
+    INSTRUCTIONS,
+    NAME,
+    PENALISED_TOKENS,
+    USUAL_FREQUENCY_PENALTY,
+    USUAL_OUTPUT,
+    USUAL_TEMPERATURE,
+    USUAL_TOP_P,
+)
 
 _MOST_THREADS = 4
 _STEP = 0.1
@@ -60,20 +69,24 @@ def _load(weights: str) -> tuple[Any, tuple[str, int], str]:
     params.n_predict = USUAL_OUTPUT
     params.cache_prompt = False
     params.cache_ram_mib = 0
-    params.sampling.temp, params.sampling.top_p = USUAL_SAMPLING
+    params.sampling.temp = USUAL_TEMPERATURE
+    params.sampling.top_p = USUAL_TOP_P
+    params.sampling.penalty_freq = USUAL_FREQUENCY_PENALTY
+    params.sampling.penalty_last_n = PENALISED_TOKENS
     params.warmup = False
     params.verbosity = 1
     params.sse_ping_interval = -1
     params.cpuparams.n_threads = _threads()
-    template = resources.files(__package__).joinpath("data", "template.jinja")
-    params.chat_template = template.read_text("utf-8")
+    params.chat_template = template()
     server = xllamacpp.Server(params)
     address = urlsplit(server.listening_address)
     return server, (str(address.hostname), int(address.port or 0)), key
 
 
-USUAL_SAMPLING = (0.2, 0.9)
-"""Temperature and top_p where a request says nothing: what the model's makers use."""
+def template() -> str:
+    """How a conversation is told to the model."""
+    file = resources.files(__package__).joinpath("data", "template.jinja")
+    return file.read_text("utf-8").replace("@INSTRUCTIONS@", INSTRUCTIONS)
 
 
 def _threads() -> int:

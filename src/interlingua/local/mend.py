@@ -28,7 +28,13 @@ def request_body(dialect: str, wire: Wire, request: Request) -> Wire:
 def _steady(body: Wire, request: Request) -> Wire:
     """A prompt that is taken from the cache is computed in other steps, and the last digits differ.
     Greedy answers are to be the same each time; others may be quick."""
-    return {**body, "cache_prompt": request.options.temperature != 0}
+    return {**_unhindered(body), "cache_prompt": request.options.temperature != 0}
+
+
+def _unhindered(body: Wire) -> Wire:
+    """JSON repeats its quotes and commas, so nothing is held against repeating them."""
+    shape = body.get("response_format") or {}
+    return body if shape.get("type", "text") == "text" else {"frequency_penalty": 0.0, **body}
 
 
 def _as_items(body: Wire, request: Request) -> Wire:

