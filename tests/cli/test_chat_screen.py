@@ -66,6 +66,8 @@ def test_on_a_terminal_every_piece_begins_a_line(monkeypatch: pytest.MonkeyPatch
         "\x1b[2mHm.\x1b[0m\n\nI look\n\n"
         '\x1b[36m→ add {"a":1}\x1b[0m\n\x1b[2m← one two (2 lines)\x1b[0m\n'
     )
+    out, _ = shown(TextDelta(0, "One."), END, TextDelta(0, "Two."), END, terminal=True)
+    assert out == "One.\n\nTwo.\n", "answers do not run into each other"
     monkeypatch.setenv("NO_COLOR", "1")
     out, _ = shown(THOUGHT, TextDelta(1, "I look"), terminal=True)
     assert out == "Hm.\n\nI look\n"

@@ -24,6 +24,8 @@ from rich.theme import Theme
 
 PAUSE = 0.04
 """Seconds between two looks at the block that grows: eyes are not faster."""
+LONG = 4000
+"""Letters of a block from which on it is looked at less often, as that takes its time."""
 _THEME = Theme(
     {
         "markdown.h1": "bold underline",
@@ -113,7 +115,7 @@ class Flow:
 
     def feed(self, text: str) -> None:
         self._open += self._clean(text)
-        if self._clock() - self._at >= PAUSE:
+        if self._clock() - self._at >= PAUSE * max(1.0, len(self._open) / LONG):
             self._look(_MARK.sub("", self._open))
             self._at = self._clock()
 

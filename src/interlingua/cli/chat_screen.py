@@ -194,6 +194,7 @@ class Screen:
                 self._result(said)
             case MessageComplete() | StreamError():
                 self.end_answer()
+                self._part = "message" if self._part == "answer" else self._part
                 self._calls.clear()
                 self._refusals.clear()
                 self.last = said
