@@ -25,4 +25,4 @@ USUAL_TEMPERATURE, USUAL_TOP_P = 0.2, 0.9
 """Where a request says nothing: what the model's makers use."""
 USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
 """What makes it come to an end: a token is the less likely the more often it is among the last of
-these. Without it every fourth everyday question ended in a loop (docs/decisions/0013)."""
+these. Without it every fourth everyday question ended in a loop (docs/decisions/0035-which-model-is-in-the-box.md)."""
