@@ -21,8 +21,11 @@ CONTEXT = 8192
 """Tokens of prompt and answer together; what the model was trained with."""
 USUAL_OUTPUT = 512
 """The longest answer where a request names no limit: so small a model may never come to an end."""
-USUAL_TEMPERATURE, USUAL_TOP_P = 0.2, 0.9
-"""Where a request says nothing: what the model's makers use."""
+USUAL_TEMPERATURE = 0.0
+"""Where a request says nothing: the likeliest words, of which more are right than of others, and
+which are the same the next time."""
+USUAL_TOP_P = 0.9
+"""For requests with a temperature: what the model's makers use."""
 USUAL_FREQUENCY_PENALTY, PENALISED_TOKENS = 0.3, 256
 """What makes it come to an end: a token is the less likely the more often it is among the last of
-these. Without it every fourth everyday question ended in a loop (docs/decisions/0035-which-model-is-in-the-box.md)."""
+these. Without it every fourth everyday question ended in a loop (docs/decisions/0035)."""
