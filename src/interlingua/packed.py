@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -13,6 +13,8 @@ from interlingua.errors import MissingExtraError
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 """How such files begin."""
+_AT_ONCE = 1 << 17
+"""Bytes that are asked for at a time."""
 
 
 def is_packed(head: bytes) -> bool:
@@ -31,11 +33,46 @@ def opened(path: Path, buffer: int = -1) -> IO[bytes]:
 
 def unpacked_zstd(file: IO[bytes]) -> IO[bytes]:
     try:
-        unpacking = _zstandard().ZstdDecompressor()
+        return cast(IO[bytes], BufferedReader(_Unpacked(file), _AT_ONCE))
     except MissingExtraError:
         file.close()
         raise
-    return cast(IO[bytes], BufferedReader(unpacking.stream_reader(file, read_across_frames=True)))
+
+
+class _Unpacked(RawIOBase):
+    """Frames of Zstandard, one behind the other. The library's own reader takes a file that was cut
+    short for one that ends there; this one says so, as gzip's does."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._unpacking = _zstandard().ZstdDecompressor()
+        self._file = file
+        self._frame = self._unpacking.decompressobj()
+        self._begun = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            given = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._begun = self._unpacking.decompressobj(), False
+            given = given or self._file.read(_AT_ONCE)
+            if not given:
+                if self._begun:
+                    raise EOFError("the file ends before its end-of-frame mark")
+                return 0
+            self._begun = True
+            self._ready = memoryview(self._frame.decompress(given))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def skip(file: IO[bytes], count: int) -> None:
