@@ -335,6 +335,18 @@ def test_5_files_are_converted_whatever_they_are(terminal: Terminal) -> None:
         assert odd in refused.err
 
 
+def test_6_the_model_in_the_box_answers_the_first_question(
+    terminal: Terminal, request: pytest.FixtureRequest
+) -> None:
+    from tests.docs.test_samples import weights
+
+    terminal.variables["INTERLINGUA_LOCAL_WEIGHTS"] = str(weights(request))
+    del terminal.variables["INTERLINGUA_LOCAL_URL"]
+    answer = terminal.types('interlingua chat "What is the capital of France?"').out
+    assert "Paris" in answer
+    assert len(answer) < 1000
+
+
 @chatting.needs_tmux
 def test_7_a_chat_is_renamed_and_exported(
     with_keys: Terminal, monkeypatch: pytest.MonkeyPatch
