@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 import interlingua as il
@@ -15,6 +16,7 @@ from interlingua.chat.chat import Chat, Said
 from interlingua.chat.files import register_files
 from interlingua.chat.setup import Setup
 from interlingua.client import CallError
+from interlingua.client.errors import OutputError
 from interlingua.providers.errors import MissingSettingError
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.registry import ToolRegistry
@@ -65,6 +67,31 @@ def test_what_is_said_is_stored_with_the_answer(
             assert chat.turn is not None
             assert chat.turn.ended
             assert chat.report is not None
+
+    asyncio.run(main())
+
+
+class City(pydantic.BaseModel):
+    name: str
+    rivers: list[str]
+
+
+def test_a_turn_gives_a_value_of_the_type_that_is_asked_for(
+    provider: Provider, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with talking(tmp_path, OPENAI) as chat:
+            parsed = await chat.parse('json {"name": "Lyon", "rivers": ["Rhône", "Saône"]}', City)
+            assert parsed.value == City(name="Lyon", rivers=["Rhône", "Saône"])
+            assert [message.role for message in await chat.session.messages()] == [
+                il.Role.USER,
+                il.Role.ASSISTANT,
+            ]
+            asked = provider.requests[0]["response_format"]["json_schema"]
+            assert asked["name"] == "City"
+            with pytest.raises(OutputError, match=r"rivers"):
+                await chat.parse('json {"name": "Lyon"}', City)
+            assert len(await chat.session.messages()) == 4
 
     asyncio.run(main())
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar, Unpack
 
+from interlingua.client.answer import Answer, Parsed
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallCancelledError, CallError
 from interlingua.errors import InterlinguaError
@@ -14,7 +15,7 @@ from interlingua.given import GivenMessage, GivenOptions, OptionWords, options_o
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock
 from interlingua.model.events import Event
-from interlingua.model.exchange import ErrorKind, Options, ProviderError, ToolChoice
+from interlingua.model.exchange import ErrorKind, Options, ProviderError, Response, ToolChoice
 from interlingua.model.message import UserContent
 from interlingua.sessions.aio import AsyncCall, AsyncSession, AsyncTurn
 from interlingua.sessions.core import INTERRUPTED
@@ -77,6 +78,28 @@ class Chat:
         async with aclosing(self.follow(turn, options=chosen)) as parts:
             async for said in parts:
                 yield said
+
+    async def parse(
+        self,
+        content: UserContent | GivenMessage,
+        schema: type[T] | Any,
+        *,
+        override: str | None = None,
+        options: GivenOptions | None = None,
+        **words: Unpack[OptionWords],
+    ) -> Parsed[T]:
+        """A whole turn, whose last answer has a given shape: a pydantic, msgspec or dataclass type,
+        or a JSON Schema. `value` is of that type; `OutputError` says what does not fit."""
+        from interlingua.client.structured import shape_of
+
+        shape = shape_of(schema)
+        words["response_format"] = shape.format
+        async for _ in self.say(content, override=override, options=options, **words):
+            pass
+        turn, report = self.turn, self.report
+        assert turn is not None
+        answer = Answer(Response(turn.answers[-1]), report or Report("chat"), turn.model)
+        return Parsed(shape.read(answer), answer)
 
     async def resume(self, *, options: GivenOptions | None = None) -> AsyncGenerator[Said, None]:
         """Go on with a turn that was broken off."""
