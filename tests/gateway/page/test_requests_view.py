@@ -133,7 +133,7 @@ def test_what_a_client_says_is_text(page: Any, place: Place) -> None:
     opened(page)
     expect(rows(page).first).to_contain_text(name)
     rows(page).first.get_by_role("link").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"openai:{name}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
     assert page.locator("main img").count() == 0
 
 
