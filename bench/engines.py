@@ -38,7 +38,7 @@ def with_ray(folder: Path, workers: int) -> Callable[[], int]:
     from interlingua.engines import ray_data
 
     _cluster(workers)
-    given = ray.data.read_parquet(str(folder), override_num_blocks=FILES * 4).materialize()
+    given = ray.data.read_parquet(str(folder)).repartition(FILES * 4).materialize()
     return lambda: ray_data.mapped(given, TO_ANTHROPIC, num_cpus=1).materialize().count()
 
 
@@ -93,9 +93,11 @@ def main(arguments: list[str]) -> None:
 
 def _seconds(engine: str, workers: int) -> float:
     command: list[Any] = [sys.executable, "-m", "bench.engines", engine, str(workers)]
-    run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    [line] = [line for line in run.stdout.splitlines() if line.startswith("seconds ")]
-    return float(line.split()[1])
+    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    lines = [line for line in run.stdout.splitlines() if line.startswith("seconds ")]
+    if not lines:  # a cluster may end with an error when all is done
+        raise RuntimeError(run.stderr[-2000:])
+    return float(lines[0].split()[1])
 
 
 if __name__ == "__main__":
