@@ -168,6 +168,15 @@ def test_a_broken_one_is_named_and_breaks_nothing(
     registry._load.cache_clear()
 
 
+def test_one_whose_signs_fail_is_named_and_breaks_nothing(
+    toy: il.Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(toy.signs.BODIES, "request", lambda data: data["nothing"])
+    chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "n": 1}
+    with pytest.warns(UserWarning, match="dialect 'toy' cannot tell a body: 'nothing'"):
+        assert il.detect(chat).dialect == "openai-chat"
+
+
 SERVED = """
 import json, sys, urllib.request
 from tests.gateway.standing import standing

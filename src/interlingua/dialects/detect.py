@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from interlingua.dialects.registry import Detected, Kind, dialect, dialects
+from interlingua.dialects.registry import Detected, Kind, dialect, dialects, is_ours
 
 
 def candidates(data: Any) -> list[Detected]:
@@ -13,11 +14,22 @@ def candidates(data: Any) -> list[Detected]:
         data = data[0]  # Gemini's streaming endpoint wraps an error in a list
     if not isinstance(data, dict):
         return []
-    found = (_fit(name, kind, data) for name in dialects() for kind in KINDS)
+    found = (_tried(name, kind, data) for name in dialects() for kind in KINDS)
     return sorted([each for each in found if each is not None], key=lambda each: -each.score)
 
 
 KINDS: tuple[Kind, ...] = ("request", "response")
+
+
+def _tried(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:
+    """Signs of other packages may fail, which says nothing of all other dialects."""
+    if is_ours(name):
+        return _fit(name, kind, data)
+    try:
+        return _fit(name, kind, data)
+    except Exception as error:
+        warnings.warn(f"dialect {name!r} cannot tell a body: {error}", stacklevel=2)
+        return None
 
 
 def _fit(name: str, kind: Kind, data: dict[str, Any]) -> Detected | None:

@@ -93,6 +93,13 @@ class Filler:
         return data
 
 
+class PlainTurn(msgspec.Struct, forbid_unknown_fields=True):
+    """A message that is a text."""
+
+    role: str
+    content: str
+
+
 class PlainRequest(Protocol):
     """A request of a shape that has no room for more than texts and a limit."""
 

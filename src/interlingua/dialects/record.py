@@ -143,7 +143,7 @@ class Dialect:
         self.title = title
         self.traits = traits
         self.legal_id = traits.ids.matcher()
-        self._folder = self.package = folder
+        self.package = folder
         self._request, self._response = f"{name} request", f"{name} response"
         self._streams: dict[str, Any] = {}
 
@@ -163,15 +163,23 @@ class Dialect:
     def _write_response(self, *args: Any) -> Any:
         return self._load("response", "write_response")(*args)
 
+    def _betas_of(self, wire: Wire) -> list[str]:
+        found: list[str] = self._load("request", "betas_of")(wire)
+        return found
+
+    def _hour_cache_tokens(self, usage: Usage) -> int:
+        count: int = self._load("usage", "hour_cache_tokens")(usage)
+        return count
+
     def _load(self, module: str, function: str) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module(f"{self._folder}.{module}"), function)
+        found: Callable[..., Any] = getattr(import_module(f"{self.package}.{module}"), function)
         self.__dict__[f"_{function}"] = found
         return found
 
     @cached_property
     def decoder(self) -> Callable[[], Decoder] | None:
         """What takes its streams apart, where they come framed in more than one way."""
-        name = f"{self._folder}.framing"
+        name = f"{self.package}.framing"
         if find_spec(name) is None:
             return None
         made: Callable[[], Decoder] = import_module(name).Decoder
@@ -181,26 +189,24 @@ class Dialect:
         """The features of a request that a header has to name."""
         if not self.traits.betas:
             return []
-        found: list[str] = self._load("request", "betas_of")(wire)
-        return found
+        return self._betas_of(wire)
 
     def hour_cache_tokens(self, usage: Usage) -> int:
         """Tokens that were written to a cache for an hour."""
         if not self.traits.hour_cache:
             return 0
-        count: int = self._load("usage", "hour_cache_tokens")(usage)
-        return count
+        return self._hour_cache_tokens(usage)
 
     @cached_property
     def signs(self) -> Any:
         """The module by whose `SIGNS` and `BODIES` it is recognised (`dialects.signs`)."""
-        name = f"{self._folder}.signs"
+        name = f"{self.package}.signs"
         return None if find_spec(name) is None else import_module(name)
 
     @cached_property
     def front(self) -> Front | None:
         """What a gateway needs to serve it; None where it cannot be served."""
-        name = f"{self._folder}.front"
+        name = f"{self.package}.front"
         if find_spec(name) is None:
             return None
         front: Front = import_module(name).FRONT
@@ -208,7 +214,7 @@ class Dialect:
 
     def load(self, kind: str) -> None:
         """Have the code for requests or responses at hand."""
-        import_module(f"{self._folder}.{kind}")
+        import_module(f"{self.package}.{kind}")
 
     def __repr__(self) -> str:
         return f"<Dialect {self.name}>"
@@ -274,7 +280,7 @@ class Dialect:
         """`stream`, or the module of one side in a dialect that makes its frames again."""
         module = self._streams.get(side)
         if module is None:
-            names = [f"{self._folder}.{name}" for name in ("stream", f"stream_{side}")]
+            names = [f"{self.package}.{name}" for name in ("stream", f"stream_{side}")]
             found = [name for name in names if find_spec(name) is not None]
             if not found:
                 raise DetectError(f"{self.name} has no streams yet")

@@ -44,6 +44,11 @@ def is_dialect(name: str) -> bool:
     return name in _FOLDERS or name in _others()
 
 
+def is_ours(name: str) -> bool:
+    """Whether this package itself has the dialect."""
+    return name in _FOLDERS
+
+
 def traits_of(name: str) -> Traits:
     """The traits of a dialect; of what is none, the usual ones."""
     return dialect(name).traits if is_dialect(name) else _USUAL
@@ -90,6 +95,7 @@ def _checked(point: EntryPoint) -> Dialect:
         raise ValueError("the name is taken")
     made.load("request")
     made.load("response")
+    _ = made.signs, made.front, made.decoder  # what cannot be loaded is known now
     return made
 
 

@@ -6,7 +6,15 @@ import msgspec
 
 from interlingua.dialects.anthropic.tables import NAME, STOP_REASONS
 from interlingua.dialects.anthropic.usage import read_usage
-from interlingua.dialects.front import Filler, Front, NamedEnding, Peek, Wire, code_beside
+from interlingua.dialects.front import (
+    Filler,
+    Front,
+    NamedEnding,
+    Peek,
+    PlainTurn,
+    Wire,
+    code_beside,
+)
 
 _MESSAGE: Wire = {"stop_details": None, "container": None}
 _USAGE: Wire = {  # null is unknown; the first two may not be null
@@ -41,13 +49,8 @@ class MessageEnding(NamedEnding):
     last = frozenset({"message_stop"})
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    role: str
-    content: str
-
-
 class _Plain(msgspec.Struct, forbid_unknown_fields=True):
-    messages: list[_Turn]
+    messages: list[PlainTurn]
     model: str | None = None
     max_tokens: int | None = None
     system: str | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.front import Ending, Filler, Front, Peek, Wire
+from interlingua.dialects.front import Ending, Filler, Front, Peek, PlainTurn, Wire
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NAME, STOP_REASONS
 from interlingua.dialects.openai_chat.usage import read_usage
 
@@ -63,13 +63,8 @@ class CompletionEnding(Ending):
             self.reach(last=False)  # its usage comes after it
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    role: str
-    content: str
-
-
 class _Plain(msgspec.Struct, forbid_unknown_fields=True):
-    messages: list[_Turn]
+    messages: list[PlainTurn]
     model: str | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None

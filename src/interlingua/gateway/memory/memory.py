@@ -54,7 +54,6 @@ TIDY_EVERY = 256
 TURNS = 1000
 """Of a history, from its end, that are looked for."""
 
-RESPONSES = "openai-responses"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Turn).decode
