@@ -17,7 +17,9 @@ from interlingua.chat.files import register_files
 from interlingua.chat.setup import Setup
 from interlingua.client import CallError
 from interlingua.client.errors import OutputError
+from interlingua.model.events import Event
 from interlingua.providers.errors import MissingSettingError
+from interlingua.sessions.aio import AsyncCall
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.registry import ToolRegistry
 from tests.chat.provider import ANTHROPIC, KEY, OPENAI, Provider
@@ -208,6 +210,34 @@ def test_cancelling_keeps_the_part_that_arrived_and_hangs_up(
     assert message.metadata.status is il.MessageStatus.CANCELLED
     assert message.text.startswith("w0 w1 w2 ")
     assert provider.left.wait(5)
+
+
+def test_what_is_kept_of_a_cancelled_answer_was_told(provider: Provider, tmp_path: Path) -> None:
+    async def main() -> tuple[str, str]:
+        async with talking(tmp_path) as chat:
+            seen: list[Any] = []
+
+            async def listen() -> None:
+                async for said in chat.say("slow"):
+                    seen.append(said)
+
+            task = asyncio.ensure_future(listen())
+            take = AsyncCall.take
+
+            async def cancelled_meanwhile(call: AsyncCall, event: Event) -> list[Event]:
+                if "w5" in getattr(event, "text", ""):
+                    task.cancel()
+                return await take(call, event)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(AsyncCall, "take", cancelled_meanwhile)
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            return (await chat.session.messages())[-1].text, text_of(seen)
+
+    kept, told = asyncio.run(main())
+    assert "w5" in kept
+    assert told == kept
 
 
 def test_the_key_is_sent_and_stored_nowhere(provider: Provider, tmp_path: Path) -> None:

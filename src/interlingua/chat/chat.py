@@ -152,8 +152,11 @@ class Chat:
                 self.report = stream.report
                 call.sent(stream.report)
                 async for event in stream:
-                    for told in await call.take(event):
-                        yield told
+                    told, is_stopped = await _taken(call, event)
+                    for each in told:
+                        yield each
+                    if is_stopped:
+                        raise asyncio.CancelledError
         except CallCancelledError:
             for event in await call.cancel():
                 yield event
@@ -197,6 +200,16 @@ def _runner_of(session: AsyncSession, confirm: Confirm | None) -> Dispatcher | N
 
 def _without_tools(options: Options | None) -> Options:
     return (options or Options()).replace(tool_choice=ToolChoice("none"))
+
+
+async def _taken(call: AsyncCall, event: Event) -> tuple[list[Event], bool]:
+    """The events of an answer that are kept now, and whether the task was cancelled meanwhile: what
+    is kept is told first."""
+    task = asyncio.current_task()
+    assert task is not None
+    before = task.cancelling()
+    told = await to_the_end(call.take(event))
+    return told, task.cancelling() > before
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
