@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from interlingua.dialects.openai_chat.hosts import HOSTS
+from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.record import Dialect, Written
 from interlingua.fitting.fit import fit
 from interlingua.fitting.quick import fits, is_simple, quick_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.client.targets import Target, write
-from interlingua.dialects.openai_chat.hosts import HOSTS
+from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.providers.registry import providers
 from tests.laws import laws, run, strategies
 from tests.laws.corpus import corpus_or_skip

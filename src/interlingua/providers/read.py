@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from interlingua.dialects.openai_chat.hosts import HOSTS
+from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialects, traits_of
 from interlingua.errors import found
 from interlingua.providers.errors import ProvidersFileError

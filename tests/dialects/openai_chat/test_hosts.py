@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.openai_chat.request import write_request
+from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request

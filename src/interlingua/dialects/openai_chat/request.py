@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.hosts import HOSTS
 from interlingua.dialects.openai_chat.messages import read_messages, write_messages
 from interlingua.dialects.openai_chat.options import KNOWN, read_options, write_options
 from interlingua.dialects.openai_chat.shape import NOTHING, Note, form_in, mine_of, put_back
-from interlingua.dialects.openai_chat.tables import TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tables import HOSTS, TABLES, Tables, at_host
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.exchange import Options, Request

@@ -2,23 +2,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
-from interlingua.dialects.openai_chat.assistant import Said, read_assistant
-from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
-from interlingua.dialects.openai_chat.quick import write_assistant, write_plain_choice
-from interlingua.dialects.openai_chat.runs import read_run, write_run
-from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
-from interlingua.dialects.openai_chat.stops import read_stop, write_stop
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables
+from interlingua.dialects.openai_chat.calls import OpenCalls, read_result, write_result
+from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
+from interlingua.dialects.openai_chat.messages import (
+    Said,
+    read_assistant,
+    write_assistant,
+    write_plainly,
+)
+from interlingua.dialects.openai_chat.shape import (
+    NOTHING,
+    Note,
+    form_in,
+    maybe,
+    mine_of,
+    put_back,
+    want,
+)
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NEAREST_STOP, READ_STOPS, Tables
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
 from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.base import JsonObject
+from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+
+# -- why it ended ---------------------------------------------------------------------------------
+
+
+def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
+    reason = READ_STOPS.get(word, StopReason.OTHER) if type(word) is str else StopReason.OTHER
+    if reason is not StopReason.END_TURN:
+        return reason
+    for block in content:
+        if type(block) is RefusalBlock:
+            return StopReason.REFUSAL
+        if type(block) is ToolUseBlock and block.executor == "client":
+            return StopReason.TOOL_USE
+    return reason
+
+
+def write_stop(message: Message, t: Tables, scribe: Scribe, form: Wire) -> Any:
+    """The wire's own word while it still says the reason; else the nearest. `form` is the
+    choice's; it names words that stood there although the service does not list them."""
+    reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
+    if reason is None:
+        return _write_none(message, t, scribe, form)
+    stood = word is not None and (word in t.stops.words or form.get("word") == word)
+    if stood and read_stop(word, message.content) is reason:
+        return word
+    if reason is StopReason.OTHER and ended_unsaid(message.metadata):
+        nearest = "length"
+    else:
+        nearest = t.stops.write(reason) or NEAREST_STOP.get(reason, "stop")
+    if read_stop(nearest, message.content) is not reason:
+        scribe.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
+    return nearest
+
+
+def _write_none(message: Message, t: Tables, scribe: Scribe, form: Wire) -> str | None:
+    """No reason: null, where the wire may have it; what it was at home, the form says."""
+    stood = "finish_reason" in form.get("empty", ()) or "finish_reason" in form.get("absent", ())
+    if t.null_stop or stood:
+        return None if t.null_stop else "stop"
+    scribe.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
+    return "stop"
+
+
+# -- answers of several messages ------------------------------------------------------------------
+
+
+def read_run(wires: Any, t: Tables, origin: int | str | None) -> Said:
+    blocks: list[Block] = []
+    pieces: list[Wire] = []
+    diagnostics: list[Diagnostic] = []
+
+    def read(wire: Any) -> None:
+        found: tuple[Block, ...]
+        if want(wire, dict, "").get("role") == "tool":
+            result = read_result(wire, t, (), OpenCalls())
+            found, mine = (result.replace(raw=None),), mine_of(t.name, result.raw)
+        else:
+            said = read_assistant(wire, t, origin)
+            found, mine = said.content, mine_of(t.name, said.note.raw(t.name))
+            diagnostics.extend(said.diagnostics)
+        pieces.append({"role": wire.get("role"), "count": len(found), "said": mine})
+        blocks.extend(found)
+
+    each(wires, ".messages", read)
+    note = Note()
+    note.rest["messages"] = pieces
+    return Said(tuple(_hosted(blocks, t)), None, t.name, note, tuple(diagnostics))
+
+
+def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
+    """Calls that are answered in the same run were not for the client."""
+    answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    return [
+        _hosted_call(block, t)
+        if isinstance(block, ToolUseBlock) and block.id in answered
+        else block
+        for block in blocks
+    ]
+
+
+def _hosted_call(call: ToolUseBlock, t: Tables) -> ToolUseBlock:
+    mine = mine_of(t.name, call.raw)
+    mine = {**mine, "$form": {**form_in(mine), "in": "tool_calls"}}
+    return call.replace(executor="provider", raw={t.name: mine})
+
+
+def write_run(message: Message, t: Tables, scribe: Scribe) -> Wire:
+    """`messages`, while the pieces still add up; else one `message`."""
+    pieces = mine_of(t.name, message.metadata.provider_raw)["messages"]
+    counts = [piece["count"] for piece in pieces]
+    if sum(counts) != len(message.content):
+        return {"message": write_assistant(message, t, scribe)}
+    wires: list[Wire] = []
+    start = 0
+    for piece in pieces:
+        content = message.content[start : start + piece["count"]]
+        start += piece["count"]
+        wires.append(_write_piece(piece, content, message, t, scribe))
+    return {"messages": wires}
+
+
+def _write_piece(
+    piece: Wire, content: tuple[Block, ...], message: Message, t: Tables, scribe: Scribe
+) -> Wire:
+    raw = {t.name: piece["said"]} if piece["said"] else None
+    if piece["role"] == "tool" and len(content) == 1 and isinstance(content[0], ToolResultBlock):
+        result = content[0].replace(raw={**(content[0].raw or {}), **(raw or {})})
+        scribe.also_known(result, content[0])
+        return write_result(result, t, scribe)
+    metadata = MessageMetadata(protocol=message.metadata.protocol, provider_raw=raw)
+    said = Message(Role.ASSISTANT, content, metadata=metadata)
+    scribe.also_known(said, message)
+    return write_assistant(said, t, scribe)
+
+
+# -- responses ------------------------------------------------------------------------------------
 
 CHOICE_KEYS = ("index", "message", "finish_reason", "logprobs")
 
@@ -163,6 +292,35 @@ def write_answer(response: Response, t: Tables, scribe: Scribe) -> Wire:
 
 def _fillers(wire: Wire, t: Tables) -> Wire:
     return {key: value for key, value in t.fillers.items() if wire.get(key) == value}
+
+
+_COMPLETE, _END_TURN, _TOOL_USE = (
+    MessageStatus.COMPLETE,
+    StopReason.END_TURN,
+    StopReason.TOOL_USE,
+)
+
+
+def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
+    """The only choice of a response, if there is nothing special about it; else None."""
+    metadata = message.metadata
+    reason = metadata.stop_reason
+    if (
+        metadata.logprobs
+        or metadata.status is not _COMPLETE
+        or own_word(metadata, t.name) in t.stops.words
+    ):
+        return None
+    said = write_plainly(message, t, scribe)
+    if said is None:
+        return None
+    if reason is _END_TURN and "tool_calls" not in said:
+        word = "stop"
+    elif reason is _TOOL_USE and "tool_calls" in said:
+        word = "tool_calls"
+    else:
+        word = write_stop(message, t, scribe, NOTHING)
+    return {"index": 0, "message": said, "finish_reason": word}
 
 
 def _write_choice(index: int, message: Message, t: Tables, scribe: Scribe) -> Wire:

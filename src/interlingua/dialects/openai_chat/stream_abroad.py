@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire, encode, kept
-from interlingua.dialects.openai_chat.failures import write_failure
-from interlingua.dialects.openai_chat.quick import write_assistant
+from interlingua.dialects.openai_chat.errors import write_failure
+from interlingua.dialects.openai_chat.messages import write_assistant
 from interlingua.dialects.openai_chat.response import write_answer
 from interlingua.dialects.openai_chat.stream_frames import CHUNK, DONE, say
 from interlingua.dialects.openai_chat.stream_voice import Voice

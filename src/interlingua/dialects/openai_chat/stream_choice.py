@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from interlingua.dialects.base import Wire
-from interlingua.dialects.openai_chat.assistant import read_assistant
+from interlingua.dialects.openai_chat.messages import read_assistant
+from interlingua.dialects.openai_chat.response import read_stop
 from interlingua.dialects.openai_chat.shape import want
-from interlingua.dialects.openai_chat.stops import read_stop
 from interlingua.dialects.openai_chat.stream_calls import Calls
 from interlingua.dialects.openai_chat.stream_content import Content
 from interlingua.dialects.openai_chat.stream_frames import SNAPSHOT, hole

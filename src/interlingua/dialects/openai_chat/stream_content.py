@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlingua.dialects.base import Wire, encode
-from interlingua.dialects.openai_chat.citations import read_annotations
-from interlingua.dialects.openai_chat.parts import read_part
 from interlingua.dialects.openai_chat.shape import want
 from interlingua.dialects.openai_chat.stream_parts import Part, Telling
+from interlingua.dialects.openai_chat.text import read_annotations, read_part
 from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import Block, TextBlock
 from interlingua.model.events import TextDelta, ThinkingDelta

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from interlingua.dialects.base import Quiet, Wire, encode
-from interlingua.dialects.openai_chat.failures import write_failure
-from interlingua.dialects.openai_chat.stops import read_stop
+from interlingua.dialects.openai_chat.errors import write_failure
+from interlingua.dialects.openai_chat.response import read_stop
 from interlingua.dialects.openai_chat.stream_frames import (
     DONE,
     Cuts,

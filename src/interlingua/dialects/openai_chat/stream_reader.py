@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.base import Quiet, Wire, encode, parse
-from interlingua.dialects.openai_chat.failures import is_failure, read_failure, write_failure
+from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.shape import want
 from interlingua.dialects.openai_chat.stream_answer import GROQ, Answer
 from interlingua.dialects.openai_chat.stream_choice import Choice

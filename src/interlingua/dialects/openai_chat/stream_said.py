@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.details import KEY as DETAILS
-from interlingua.dialects.openai_chat.details import TEXTS, format_of
 from interlingua.dialects.openai_chat.stream_frames import Cuts, hole
 from interlingua.dialects.openai_chat.tables import Tables
-from interlingua.dialects.openai_chat.thinking import STRINGS, write_thinking
+from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
+from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, format_of, write_thinking
 from interlingua.model.blocks import (
     Block,
     DocumentBlock,

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlingua.dialects.base import Wire
-from interlingua.dialects.openai_chat.details import KEY as DETAILS
-from interlingua.dialects.openai_chat.details import TEXTS, read_detail
 from interlingua.dialects.openai_chat.shape import maybe, want
 from interlingua.dialects.openai_chat.stream_frames import hole
 from interlingua.dialects.openai_chat.stream_parts import Part, Telling
-from interlingua.dialects.openai_chat.thinking import STRINGS, read_thinking
+from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
+from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, read_detail, read_thinking
 from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
 from interlingua.model.events import ThinkingDelta

@@ -9,8 +9,7 @@ from typing import Any
 
 from interlingua.dialects.base import Quiet, Wire, encode, form_of
 from interlingua.dialects.openai_chat.calls import is_legacy, write_arguments, write_call
-from interlingua.dialects.openai_chat.parts import write_parts
-from interlingua.dialects.openai_chat.quick import write_assistant
+from interlingua.dialects.openai_chat.messages import write_assistant
 from interlingua.dialects.openai_chat.stream_frames import cut, hole, say
 from interlingua.dialects.openai_chat.stream_rest import rest_of_message, whole_call
 from interlingua.dialects.openai_chat.stream_said import (
@@ -26,6 +25,7 @@ from interlingua.dialects.openai_chat.stream_said import (
     without_text,
 )
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.openai_chat.text import write_parts
 from interlingua.dialects.streaming import call_of
 from interlingua.losses import Report
 from interlingua.model.blocks import AudioBlock, Block, ImageBlock, TextBlock, ThinkingBlock

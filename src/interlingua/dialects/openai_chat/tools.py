@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_chat.cache import MARKS, read_cache, write_cache
 from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.openai_chat.text import MARKS, read_cache, write_cache
 from interlingua.model.tools import Grammar, ToolDefinition
 
 _FIELDS: dict[str, tuple[str, type]] = {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from interlingua.dialects.base import Traits, TwoWay
-from interlingua.dialects.openai_chat.hosts import OPENAI_IDS, Host
 from interlingua.dialects.openai_chat.tables import (
+    OPENAI_IDS,
     SAMPLING,
     STOP_REASONS,
     TABLES,
     TEXT_PARTS,
     USER_PARTS,
     CacheMark,
+    Host,
     answering,
 )
 from interlingua.model.metadata import StopReason

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET
 
 from interlingua.client.targets import Target
-from interlingua.dialects.openai_chat.hosts import HOSTS
+from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.hidden import (
