@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.dialects.kernel.fields import Table, together
+from interlingua.dialects.kernel.fields import Table, plain, together
 from interlingua.dialects.kernel.kept import Kept, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.losses import Report
@@ -233,3 +233,29 @@ def test_a_key_that_only_writing_gives_is_left_out_until_it_says_something() -> 
         out: dict[str, Any] = {}
         table.write(Pair(mode, value.note), out, mine, quiet)
         assert out == wanted
+
+
+class Small(msgspec.Struct):
+    count: int | None = None
+    raw: Any = None
+
+
+LENIENT = Table(Small, plain("count", "count", int, lenient=True), blank=True)
+
+
+@pytest.mark.parametrize(
+    ("wire", "count", "mine"),
+    [
+        ({"count": 3}, 3, None),
+        ({"count": "3"}, None, {"count": "3"}),
+        ({"more": [], "most": {}}, None, {"$form": {"spelled": {"more": [], "most": {}}}}),
+        ({"more": 0}, None, {"more": 0}),
+    ],
+)
+def test_a_lenient_field_and_a_blank_table_refuse_nothing(wire: Any, count: Any, mine: Any) -> None:
+    kept = Kept()
+    small = Small(**LENIENT.read(wire, kept), raw=kept.raw(NAME))
+    assert (small.count, mine_of(NAME, small.raw) or None) == (count, mine)
+    out: dict[str, Any] = {}
+    LENIENT.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
+    assert restore(out, mine_of(NAME, small.raw)) == wire

@@ -71,6 +71,7 @@ Reading = Attrs | _NotOurs
 QUIET: Final = Quiet("fields", None, Report("fields"))
 _ASIDE = frozenset({"raw", "provider_raw"})
 _WORDS = frozenset({str, bool})
+_HOLLOW = frozenset({list, dict})
 _MOST_WORDS = 256
 _SILENT: Final = object()
 """The default of an attribute that somebody else accounts for."""
@@ -113,15 +114,19 @@ def plain(
     kind: type,
     *,
     blank: bool = False,
+    lenient: bool = False,
     fits: Callable[[Any], bool] | None = None,
     fill: Callable[[Any], Any] | None = None,
     missing: Any = None,
 ) -> Field:
     """A value that is the same on both sides. An empty one says nothing where it is `blank`; one
     that does not fit is content, and said all the same where a value has it, which is reported.
-    `missing` is what the attribute is without the key."""
+    One of another type is content where the field is `lenient`. `missing` is what the attribute is
+    without the key."""
 
     def read(given: Any) -> Reading:
+        if lenient and type(given) not in _kinds(kind):
+            return NOT_OURS
         found: Any = want(given, kind)
         if fits is not None and not fits(found):
             return NOT_OURS
@@ -258,7 +263,8 @@ class _Slot(NamedTuple):
 class Table:
     """The keys of a wire object and the attributes of a value. `beside` are keys of the object that
     somebody else reads and writes; `silent` are attributes that somebody else accounts for.
-    `also_named` gives the other name of a key, where the wire takes two."""
+    `also_named` gives the other name of a key, where the wire takes two. In a `blank` one an empty
+    list or object under an unknown key is spelling, as null is everywhere."""
 
     def __init__(
         self,
@@ -267,6 +273,7 @@ class Table:
         beside: Collection[str] = (),
         silent: Collection[str] = (),
         also_named: Callable[[str], str] | None = None,
+        blank: bool = False,
     ) -> None:
         named = [field for field in fields if field.key]
         self.fields = fields
@@ -282,6 +289,9 @@ class Table:
         self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
         self._known = {*self._fields, *self._other_names} - self._beside
         self._words: dict[tuple[str, Any], Attrs] = {}
+        self._hollow = _HOLLOW if blank else frozenset()
+        for _, table in self._inside:
+            table._hollow = self._hollow
         self._values: Attrs = dict.fromkeys(self.attrs)
         if cls is not None:
             self._lay_out(cls, frozenset({*silent, *_ASIDE}))
@@ -326,6 +336,8 @@ class Table:
             elif key not in beside:
                 if given is None or key == FORM:
                     kept.add(key, given)
+                elif not given and type(given) in self._hollow:
+                    kept.spell(key, given)
                 else:
                     rest[key] = given
         for keys, field in self._groups:
