@@ -8,6 +8,9 @@ the text that it ends."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 from msgspec import UNSET
@@ -23,8 +26,7 @@ from interlingua.dialects.gemini.response import (
     take_finish,
 )
 from interlingua.dialects.gemini.spelling import SNAKE, Place, Taking, mine
-from interlingua.dialects.gemini.stream_calls import PiecedCall, begins, goes_on
-from interlingua.dialects.gemini.stream_merge import merge
+from interlingua.dialects.gemini.tables import MODEL
 from interlingua.dialects.gemini.turn import Calls
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
@@ -32,7 +34,6 @@ from interlingua.model.events import (
     BlockEnd,
     BlockStart,
     Event,
-    FrameMark,
     Stop,
     TextDelta,
     ThinkingDelta,
@@ -76,9 +77,9 @@ class Candidate:
     """One of the answers of a stream, so far."""
 
     def __init__(self, choice: int, origin: Any) -> None:
-        self.choice = choice
         self.run: Run | None = None
         self.finished = False
+        self._choice = choice
         self._calls = calls_of(origin, choice)
         self._client_calls: list[Block] = []
         self._pieced: PiecedCall | None = None
@@ -86,27 +87,23 @@ class Candidate:
         self._wire: Wire = {}
         self._content: Wire | None = None
         self._parts: list[Wire] = []
-        self._begin_frame(FrameMark(0))
+        self._begin_frame()
 
-    def _begin_frame(self, mark: FrameMark) -> None:
-        self._mark: FrameMark | None = mark
+    def _begin_frame(self) -> None:
         self._events: list[Event] = []
-        self._notes: Wire = {}
-        self._begun: list[int] = []
-        self._said = 0
         self._before: type[Block] | None = None
+        """What the part before was, of the same frame."""
 
     # -- frames -----------------------------------------------------------------------------------
 
-    def tell(self, wire: Wire, candidate: Taking, mark: FrameMark) -> list[Event]:
-        """The events of a frame; what they do not say is left in `candidate`."""
-        self._begin_frame(mark)
+    def tell(self, wire: Wire, candidate: Taking) -> list[Event]:
+        """The events of a frame."""
+        self._begin_frame()
         content = take_candidate_content(candidate)
         if content is not None:
             parts = take_some(content)
             for at, part in enumerate(parts):
                 self._tell_part(part, ((content.place, "parts"), at))
-            candidate.absorb("content", content)
             self._keep_content(wire["content"])
             if parts:
                 self.finished = False
@@ -115,10 +112,16 @@ class Candidate:
         if word is not None:
             self.finished = True
             reason = stop_reason(word, self._client_calls)
-            self._events.append(Stop(reason, word, choice=self.choice, frame=mark))
-        notes = {"choice": self.choice, "parts": self._notes, "pieces": self._begun}
-        candidate.form.update({name: note for name, note in notes.items() if note})
+            self._events.append(Stop(reason, word, choice=self._choice))
         return self._events
+
+    def tell_usual(self, numbered: bool) -> None:
+        """What a frame says beside a piece of text, where it says nothing unusual."""
+        self.finished = False
+        assert self._content is not None
+        self._content["role"] = MODEL
+        if numbered:
+            self._wire["index"] = 0
 
     def _keep_content(self, content: Wire) -> None:
         if self._content is None:
@@ -142,18 +145,15 @@ class Candidate:
         self._before = None
 
     def _tell_block(self, block: Block) -> None:
-        index, choice, mark = self._open(), self.choice, self._mark
-        self._said += 1
+        index, choice = self._open(), self._choice
         if type(block) is ToolUseBlock:
             if block.executor == "client":
                 self._client_calls = [block]
             self._start_call(block, index)
             self._end_call(block, index)
             return
-        self._events += [
-            BlockStart(index, block, choice=choice, frame=mark),
-            BlockEnd(index, block, choice=choice, frame=mark),
-        ]
+        self._events.append(BlockStart(index, block, choice=choice))
+        self._events.append(BlockEnd(index, block, choice=choice))
 
     def _open(self) -> int:
         self._count += 1
@@ -172,36 +172,25 @@ class Candidate:
             or (block.text and block.signature)
         ):
             if not (block.text or block.signature or whole):
-                self._notes[str(self._said)] = {"part": part}  # which opens no block
-                self._said += 1
-                return
+                return  # which opens no block
             self._close()
             run = self._start_run(part, block)
         if block.text or block.signature is None:
             run.pieces.append(block.text)
-            self._add(run.event(run.index, block.text, choice=self.choice, frame=self._mark))
+            self._events.append(run.event(run.index, block.text, choice=self._choice))
         if block.signature is not None:
             name = next(key for key in _SIGNATURES if part.get(key) is not None)
             run.part[name] = block.signature
-            self._add(
-                BlockDelta(
-                    run.index, "signature", block.signature, choice=self.choice, frame=self._mark
-                )
-            )
+            told = BlockDelta(run.index, "signature", block.signature, choice=self._choice)
+            self._events.append(told)
         run.sealed = whole or bool(block.signature)
-        if block.raw is not None:
-            self._notes[str(self._said)] = {"raw": block.raw}
-        self._said += 1
 
     def _start_run(self, part: Wire, block: Text) -> Run:
         run = self.run = Run(self._open(), {**part, "text": ""}, block)
         self._parts.append(run.part)
         start = type(block)("", raw=block.raw)
-        self._add(BlockStart(run.index, start, choice=self.choice, frame=self._mark))
+        self._events.append(BlockStart(run.index, start, choice=self._choice))
         return run
-
-    def _add(self, event: Event) -> None:
-        self._events.append(event)
 
     def _close(self) -> None:
         """The end of a text, since something else begins."""
@@ -212,7 +201,7 @@ class Candidate:
         block = read_part(run.part, None, Calls())[0]
         if any(self._wire.get(key) for key in _CITING):
             block = read_response({"candidates": [self.whole()]}).message.content[run.index]
-        self._add(BlockEnd(run.index, block, choice=self.choice, frame=self._mark))
+        self._events.append(BlockEnd(run.index, block, choice=self._choice))
 
     # -- calls that come in pieces ----------------------------------------------------------------
 
@@ -225,17 +214,14 @@ class Candidate:
             self._end_pieced()
             if not goes_on(call):
                 return False
-        self._notes[str(self._said)] = {"part": part}
-        self._said += 1
         if self._pieced is None:
-            self._start_pieced(part, call, place)
-        assert self._pieced is not None
+            self._pieced = self._start_pieced(part, call, place)
         self._pieced.add(call)
         if not goes_on(call):
             self._end_pieced()
         return True
 
-    def _start_pieced(self, part: Wire, call: Wire, place: Place) -> None:
+    def _start_pieced(self, part: Wire, call: Wire, place: Place) -> PiecedCall:
         self._close()
         index = self._open()
         begun = {**part, "functionCall": {key: call[key] for key in ("id", "name") if key in call}}
@@ -244,9 +230,8 @@ class Candidate:
         assert isinstance(block, ToolUseBlock)
         self._parts.append(begun)
         self._client_calls = [block]
-        self._pieced = PiecedCall(index, block, begun)
-        self._begun.append(index)
         self._start_call(block, index)
+        return PiecedCall(index, block, begun)
 
     def _end_pieced(self) -> None:
         pieced, self._pieced = self._pieced, None
@@ -254,24 +239,14 @@ class Candidate:
             self._end_call(pieced.finish(), pieced.index)
 
     def _start_call(self, block: ToolUseBlock, index: int) -> None:
-        start = ToolUseStart(
-            index,
-            block.id,
-            block.name,
-            block.executor,
-            raw=block.raw,
-            choice=self.choice,
-            frame=self._mark,
-        )
-        self._events.append(start)
+        about = (block.id, block.name, block.executor)
+        self._events.append(ToolUseStart(index, *about, raw=block.raw, choice=self._choice))
 
     def _end_call(self, block: ToolUseBlock, index: int) -> None:
-        choice, mark, text = self.choice, self._mark, encode(block.input).decode()
-        more = (None, block.signature, block.raw)
-        self._events += [
-            ToolUseInputDelta(index, text, choice=choice, frame=mark),
-            ToolUseEnd(index, block.input, *more, choice=choice, frame=mark),
-        ]
+        text, choice = encode(block.input).decode(), self._choice
+        self._events.append(ToolUseInputDelta(index, text, choice=choice))
+        end = ToolUseEnd(index, block.input, None, block.signature, block.raw, choice=choice)
+        self._events.append(end)
 
     # -- the whole --------------------------------------------------------------------------------
 
@@ -285,10 +260,144 @@ class Candidate:
 
     def end(self, message: Message) -> list[Event]:
         """The ends of what is still open; `message` is all of it."""
-        self._begin_frame(FrameMark(0))
-        self._mark = None
+        self._begin_frame()
         self._end_pieced()
         if self.run is not None:
             block = message.content[self.run.index]
-            self._events.append(BlockEnd(self.run.index, block, choice=self.choice))
+            self._events.append(BlockEnd(self.run.index, block, choice=self._choice))
         return self._events
+
+
+# -- calls whose arguments come piece by piece: each names a place by its JSON path ---------------
+
+_VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,6})\]|\['([^']*)'\]|\["([^"]*)"\]""")
+_MOST = 10_000
+"""The largest position in a list that a piece may name, so that no path can fill the memory."""
+
+
+def look(wire: Wire, name: str) -> Any:
+    """The value of a key in either style."""
+    value = wire.get(name)
+    return wire.get(SNAKE[name]) if value is None else value
+
+
+def begins(part: Wire) -> Wire | None:
+    """The call of a part that is a call, if it is an object."""
+    call = look(part, "functionCall")
+    return call if type(call) is dict else None
+
+
+def goes_on(call: Wire) -> bool:
+    """Whether a call is only a piece of one that goes on."""
+    return look(call, "partialArgs") is not None or look(call, "willContinue") is True
+
+
+class PiecedCall:
+    """A call that is still being told: its first state, and the arguments so far."""
+
+    __slots__ = ("_pieces", "args", "block", "index", "part")
+
+    def __init__(self, index: int, block: ToolUseBlock, part: Wire) -> None:
+        self.index = index
+        self.block = block
+        self.part = part
+        self.args: Wire = {}
+        self._pieces: dict[str, list[str]] = {}
+
+    def add(self, call: Wire) -> None:
+        """A piece. What names no place, or no value, says nothing."""
+        given = look(call, "args")
+        if type(given) is dict:
+            self.args.update(given)
+        pieces = look(call, "partialArgs")
+        for piece in pieces if type(pieces) is list else ():
+            path = look(piece, "jsonPath") if type(piece) is dict else None
+            if type(path) is not str:
+                continue
+            key = next((name for name in _VALUES if look(piece, name) is not None), None)
+            value = None if key in (None, "nullValue") else look(piece, str(key))
+            if type(value) is str and path in self._pieces:
+                self._pieces[path].append(value)
+            elif type(value) is str:
+                self._pieces[path] = [value]
+                put(self.args, path, "")
+            elif key is not None:
+                put(self.args, path, value)
+
+    def finish(self) -> ToolUseBlock:
+        for path, pieces in self._pieces.items():
+            if len(pieces) > 1 or pieces[0]:
+                self._pieces[path] = ["".join(pieces)]
+                put(self.args, path, self._pieces[path][0])
+        self.part["functionCall"]["args"] = self.args
+        return self.block.replace(input=self.args)
+
+
+def put(args: Wire, path: str, value: Any) -> None:
+    """Put a value into arguments; a path that leads nowhere is none."""
+    steps: list[str | int] = [
+        int(number) if number else name or single or double
+        for name, number, single, double in _STEP.findall(path)
+    ]
+    inside: Any = args
+    for step, after in zip_longest(steps, steps[1:]):
+        if type(step) is int and type(inside) is list and step <= _MOST:
+            inside.extend([None] * (step + 1 - len(inside)))
+            known = inside[step]
+        elif type(step) is str and type(inside) is dict:
+            known = inside.get(step)
+        else:
+            return
+        if after is None:
+            inside[step] = value
+        elif type(known) is not (list if type(after) is int else dict):
+            known = inside[step] = [] if type(after) is int else {}
+        inside = known
+
+
+# -- what frames say of a candidate beside its content ---------------------------------------------
+
+
+def merge(known: Wire, told: Wire, apart: frozenset[str]) -> None:
+    """Later values stand, but a null does not undo what was said before."""
+    for key, value in told.items():
+        if key in apart:
+            continue
+        if key in _JOINS and type(value) is dict:
+            before = known.get(key)
+            known[key] = _JOINS[key](before if type(before) is dict else {}, value)
+        elif value is not None or key not in known:
+            known[key] = value
+
+
+def _fill(before: Wire, told: Wire) -> Wire:
+    """Empty values say nothing: a search announces itself by an empty object in every frame."""
+    return {**before, **{key: item for key, item in told.items() if item or key not in before}}
+
+
+def _lengthen(before: Wire, told: Wire) -> Wire:
+    """Lists go on, unless they are told again from their start. The lists of `before` are ours."""
+    joined = {**before, **told}
+    for key, item in told.items():
+        known = before.get(key)
+        if type(item) is not list:
+            continue
+        if type(known) is list and item[: len(known)] != known:
+            known.extend(item)
+            joined[key] = known
+        else:
+            joined[key] = item.copy()
+    return joined
+
+
+_JOINS: dict[str, Callable[[Wire, Wire], Wire]] = {
+    key: join
+    for name, join in (
+        ("groundingMetadata", _fill),
+        ("urlContextMetadata", _fill),
+        ("citationMetadata", _lengthen),
+        ("logprobsResult", _lengthen),
+    )
+    for key in (name, SNAKE[name])
+}
