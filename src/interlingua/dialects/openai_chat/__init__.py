@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions, and the many services that speak it."""
 
-from interlingua.dialects.base import Dialect
 from interlingua.dialects.openai_chat.tables import NAME, TITLE, TRAITS
+from interlingua.dialects.record import Dialect
 
 DIALECT = Dialect(NAME, TITLE, TRAITS, __name__)

@@ -11,7 +11,10 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.arguments import to_text
-from interlingua.dialects.base import ERROR_MARK, Scribe, Wire
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.openai_chat.shape import (
     Note,
     form_in,
@@ -29,7 +32,6 @@ from interlingua.dialects.openai_chat.text import (
     write_cache,
     write_content,
 )
-from interlingua.dialects.shape import ShapeError
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
@@ -276,7 +278,9 @@ def write_plain_call(block: ToolUseBlock) -> Wire:
     return {"id": block.id, "type": "function", "function": function}
 
 
-def write_call(block: ToolUseBlock, ordinal: int, t: Tables, scribe: Scribe, signs: bool) -> Wire:
+def write_call(
+    block: ToolUseBlock, ordinal: int, t: Tables, recorder: LossRecorder, signs: bool
+) -> Wire:
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
     ids = t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
@@ -284,11 +288,11 @@ def write_call(block: ToolUseBlock, ordinal: int, t: Tables, scribe: Scribe, sig
         function = {"name": block.name, "arguments": write_arguments(block)}
         wire: Wire = {"id": id, "type": "function", "function": function}
         if block.cache is not None:
-            write_cache(wire, block, block.cache, t, scribe, "call", {})
+            write_cache(wire, block, block.cache, t, recorder, "call", {})
         return wire
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
-    wire = _body(block, t, scribe, form)
+    wire = _body(block, t, recorder, form)
     if not (is_synthetic_tool_id(block.id) and ("no_id" in form or "id" in form.get("empty", {}))):
         wire["id"] = id
     if "index" in form:
@@ -297,12 +301,12 @@ def write_call(block: ToolUseBlock, ordinal: int, t: Tables, scribe: Scribe, sig
     if block.signature is not None and (signs or form.get("signature") == "google"):
         wire["extra_content"] = {"google": {"thought_signature": block.signature}}
         said = _SAID_SIGNED
-    write_cache(wire, block, block.cache, t, scribe, "call", form)
-    scribe.unsaid(block, said)
+    write_cache(wire, block, block.cache, t, recorder, "call", form)
+    recorder.unwritten(block, said)
     return put_back(wire, mine, FILLERS)
 
 
-def _body(block: ToolUseBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
+def _body(block: ToolUseBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
     """The call without its id."""
     given = block.input
     if block.call_type is not None:
@@ -313,7 +317,7 @@ def _body(block: ToolUseBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
                 return {"type": "custom", "custom": custom}
             if not given and form.get("no_input"):
                 return {"type": "custom", "custom": {"name": block.name}}
-        scribe.lost(block, "call_type", "sent as a function call", "downgraded")
+        recorder.lost(block, "call_type", "sent as a function call", "downgraded")
     function: Wire = {"name": block.name}
     if form.get("arguments") == "object":
         function["arguments"] = given
@@ -322,12 +326,12 @@ def _body(block: ToolUseBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
     return {"type": "function", "function": function}
 
 
-def write_legacy(block: ToolUseBlock, t: Tables, scribe: Scribe) -> Wire:
+def write_legacy(block: ToolUseBlock, t: Tables, recorder: LossRecorder) -> Wire:
     """The message's `function_call`."""
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
-    function: Wire = _body(block, t, scribe, form)["function"]
-    scribe.unsaid(block, _SAID)
+    function: Wire = _body(block, t, recorder, form)["function"]
+    recorder.unwritten(block, _SAID)
     return put_back(function, mine)
 
 
@@ -425,7 +429,7 @@ def _take_mark(blocks: list[Block], note: Note) -> bool:
 # Writing
 
 
-def write_result(block: ToolResultBlock, t: Tables, scribe: Scribe) -> Wire:
+def write_result(block: ToolResultBlock, t: Tables, recorder: LossRecorder) -> Wire:
     content = block.content
     ids = t.host.ids
     id = block.tool_use_id if ids is None else ids.fit(block.tool_use_id)
@@ -433,41 +437,41 @@ def write_result(block: ToolResultBlock, t: Tables, scribe: Scribe) -> Wire:
         only = content[0]
         if type(only) is TextBlock and only.text and only.raw is None and only.cache is None:
             if only.citations or only.signature or block.tool_name:
-                scribe.unsaid(only, _SAID_TEXT)
-                scribe.unsaid(block, _said(block, scribe))
+                recorder.unwritten(only, _SAID_TEXT)
+                recorder.unwritten(block, _said(block, recorder))
             return {"role": "tool", "tool_call_id": id, "content": only.text}
-    return _write_slowly(block, id, t, scribe)
+    return _write_slowly(block, id, t, recorder)
 
 
-def _said(block: ToolResultBlock, scribe: Scribe) -> frozenset[str]:
+def _said(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
     """A tool's name is said by its call."""
-    named = block.tool_name is not None and block.tool_name == scribe.called(block)
+    named = block.tool_name is not None and block.tool_name == recorder.called(block)
     return _RESULT_SAID | {"tool_name"} if named else _RESULT_SAID
 
 
-def _write_slowly(block: ToolResultBlock, id: str, t: Tables, scribe: Scribe) -> Wire:
+def _write_slowly(block: ToolResultBlock, id: str, t: Tables, recorder: LossRecorder) -> Wire:
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
     wire: Wire = {"role": form.get("role", "tool")}
     if form.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
-    wire["content"] = _write_said(block, t, scribe, form)
-    said = _said(block, scribe)
+    wire["content"] = _write_said(block, t, recorder, form)
+    said = _said(block, recorder)
     if block.tool_name is not None and form.get("name"):
         wire["name"] = block.tool_name
         said = said | {"tool_name"}
     if block.cache is not None:
-        _write_result_cache(wire, block, t, scribe, form)
-    scribe.unsaid(block, said)
+        _write_result_cache(wire, block, t, recorder, form)
+    recorder.unwritten(block, said)
     return put_back(wire, mine, RESULT_FILLERS)
 
 
-def _write_said(block: ToolResultBlock, t: Tables, scribe: Scribe, form: Wire) -> object:
-    said = write_content(block.content, t.parts["tool"], t, scribe, form)
+def _write_said(block: ToolResultBlock, t: Tables, recorder: LossRecorder, form: Wire) -> object:
+    said = write_content(block.content, t.parts["tool"], t, recorder, form)
     if not block.is_error:
         return said if said is not None else ""
     if not form.get("marked"):
-        scribe.lost(block, "is_error", "said by a mark before the text", "downgraded")
+        recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
     if said is None and form.get("content") == "list":
         return [{"type": "text", "text": ERROR_MARK}]
     if said is None:
@@ -483,21 +487,21 @@ def _write_said(block: ToolResultBlock, t: Tables, scribe: Scribe, form: Wire) -
 
 
 def _write_result_cache(
-    wire: Wire, block: ToolResultBlock, t: Tables, scribe: Scribe, form: Wire
+    wire: Wire, block: ToolResultBlock, t: Tables, recorder: LossRecorder, form: Wire
 ) -> None:
     """A mark beside the content where it was read there; else on the last part."""
     if "cache" in form:
-        write_cache(wire, block, block.cache, t, scribe, "message", form)
+        write_cache(wire, block, block.cache, t, recorder, "message", form)
         return
     parts = wire["content"]
     if isinstance(parts, str):
         parts = [{"type": "text", "text": parts}]
     last = dict(parts[-1]) if parts and isinstance(parts[-1], dict) else None
     if last is None or "part" not in t.cache.places or not _is_unmarked(last):
-        scribe.lost(block, "cache")
+        recorder.lost(block, "cache")
         return
-    scribe.lost(block, "cache", "set on its last part", "moved", "info")
-    write_cache(last, block, block.cache, t, scribe, "part", form)
+    recorder.lost(block, "cache", "set on its last part", "moved", "info")
+    write_cache(last, block, block.cache, t, recorder, "part", form)
     wire["content"] = [*parts[:-1], last]
 
 
@@ -593,7 +597,7 @@ def write_hosted(
     ordinal: int,
     keys: Keys,
     t: Tables,
-    scribe: Scribe,
+    recorder: LossRecorder,
 ) -> Wire:
     mine = mine_of(t.name, call.raw)
     form = form_in(mine)
@@ -607,33 +611,33 @@ def write_hosted(
     if keys.id and not (form.get("no_id") and is_synthetic_tool_id(call.id)):
         item[keys.id] = call.id
     write_index(item, ordinal, form)
-    scribe.unsaid(call, _SAID_CALL)
+    recorder.unwritten(call, _SAID_CALL)
     if result is not None:
-        _write_output(item, result, keys, scribe)
+        _write_output(item, result, keys, recorder)
     return put_back(item, mine)
 
 
-def _write_output(item: Wire, result: ToolResultBlock, keys: Keys, scribe: Scribe) -> None:
+def _write_output(item: Wire, result: ToolResultBlock, keys: Keys, recorder: LossRecorder) -> None:
     texts = [block for block in result.content if isinstance(block, TextBlock)]
     if texts:
         item[keys.result] = "".join([block.text for block in texts])
     for block in result.content:
         if not isinstance(block, TextBlock):
-            scribe.dropped(block)
+            recorder.dropped(block)
     for block in texts[1:]:
-        scribe.lost(block, None, "joined with the text before it", "approximated", "info")
-    scribe.unsaid(result, _SAID_RESULT)
+        recorder.lost(block, None, "joined with the text before it", "approximated", "info")
+    recorder.unwritten(result, _SAID_RESULT)
 
 
 def pairs(
-    blocks: Sequence[Block], scribe: Scribe
+    blocks: Sequence[Block], recorder: LossRecorder
 ) -> list[tuple[ToolUseBlock, ToolResultBlock | None]]:
     """Each call with its result; a result without a call is dropped."""
     results = {b.tool_use_id: b for b in blocks if isinstance(b, ToolResultBlock)}
     calls = [block for block in blocks if isinstance(block, ToolUseBlock)]
     found = [(call, results.pop(call.id, None)) for call in calls]
     for stray in results.values():
-        scribe.dropped(stray, "its call is not there")
+        recorder.dropped(stray, "its call is not there")
     return found
 
 

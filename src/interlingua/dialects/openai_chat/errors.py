@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import NOTHING, Note, form_in, mine_of, put_back
 from interlingua.dialects.openai_chat.tables import (
     AUTH_SIGNS,
@@ -162,13 +163,15 @@ def _status_kind(status: int) -> ErrorKind:
 # Writing
 
 
-def write_failure(response: Response, error: ProviderError, t: Tables, scribe: Scribe) -> Wire:
+def write_failure(
+    response: Response, error: ProviderError, t: Tables, recorder: LossRecorder
+) -> Wire:
     mine = mine_of(t.name, error.raw)
     form = form_in(mine)
     shape = form.get("shape", "error")
-    scribe.unsaid(error, _SAID)
-    _account(response, error, scribe)
-    _account_kind(error, t, scribe, form)
+    recorder.unwritten(error, _SAID)
+    _account(response, error, recorder)
+    _account_kind(error, t, recorder, form)
     if shape == "string" and error.code is None and _is_kind(error, None):
         wire: Wire = {"error": error.message}
     elif shape == "detail" and error.code is None and _is_kind(error, None):
@@ -176,27 +179,29 @@ def write_failure(response: Response, error: ProviderError, t: Tables, scribe: S
         kept = form.get("list") and _detail_text(detail) == error.message
         wire = {"detail": detail if kept else error.message}
     elif shape == "top":
-        wire = _write_object(error, t, scribe, mine, form)
+        wire = _write_object(error, t, recorder, mine, form)
     else:
         own = mine if shape == "error" else NOTHING
-        wire = {"error": _write_object(error, t, scribe, own, form_in(own))}
+        wire = {"error": _write_object(error, t, recorder, own, form_in(own))}
     if response.raw is not None:
-        scribe.unsaid_raw(response, response.raw)
+        recorder.unwritten_raw(response, response.raw)
     return put_back(wire, mine_of(t.name, response.raw))
 
 
-def _account_kind(error: ProviderError, t: Tables, scribe: Scribe, form: Wire) -> None:
+def _account_kind(error: ProviderError, t: Tables, recorder: LossRecorder, form: Wire) -> None:
     """Words and numbers that contradict the kind are read as another."""
     seen = error if t.status_codes or "status" in form else error.replace(status=None)
     if not _is_kind(seen, _word(error, t, form)):
-        scribe.lost(error, "kind", "its code or status says otherwise", "approximated")
+        recorder.lost(error, "kind", "its code or status says otherwise", "approximated")
 
 
 def _is_kind(error: ProviderError, word: str | None) -> bool:
     return kind_of(error.message, error.code, error.status, word) is error.kind
 
 
-def _write_object(error: ProviderError, t: Tables, scribe: Scribe, mine: Wire, form: Wire) -> Wire:
+def _write_object(
+    error: ProviderError, t: Tables, recorder: LossRecorder, mine: Wire, form: Wire
+) -> Wire:
     wire: Wire = {"message": error.message}
     if not error.message and form.get("no_message"):
         del wire["message"]
@@ -206,7 +211,7 @@ def _write_object(error: ProviderError, t: Tables, scribe: Scribe, mine: Wire, f
     if t.status_codes and form.get("code") != "code":
         fillers = _write_number(error, wire, form)
     else:
-        fillers = _write_code(error, wire, scribe, form)
+        fillers = _write_code(error, wire, recorder, form)
     if word is not None and form.get("type") is None and _is_kind(error, None):
         fillers["type"] = word
     return put_back(wire, mine, fillers)
@@ -220,13 +225,13 @@ def _word(error: ProviderError, t: Tables, form: Wire) -> str | None:
     return None if t.status_codes and _is_kind(error, None) else ERRORS[error.kind]
 
 
-def _write_code(error: ProviderError, wire: Wire, scribe: Scribe, form: Wire) -> Wire:
+def _write_code(error: ProviderError, wire: Wire, recorder: LossRecorder, form: Wire) -> Wire:
     """A word for the code; the status only where the body repeated it. Gives the fillers."""
     spelled = form.get("status")
     if error.status is not None and spelled is not None and (spelled != "code" or not error.code):
         wire[spelled] = error.status
     elif error.status is not None:
-        scribe.lost(error, "status", severity="info")
+        recorder.lost(error, "status", severity="info")
     fillers: Wire = {"param": None}
     if error.code is not None:
         wire["code"] = error.code
@@ -247,20 +252,20 @@ def _write_number(error: ProviderError, wire: Wire, form: Wire) -> Wire:
     return {"code": wire["code"]}
 
 
-def _account(response: Response, error: ProviderError, scribe: Scribe) -> None:
+def _account(response: Response, error: ProviderError, recorder: LossRecorder) -> None:
     """An error body has no place for a message."""
     message = response.message
     for block in message.content:
-        scribe.dropped(block, "an error has no message")
+        recorder.dropped(block, "an error has no message")
     for each in response.alternatives:
         for block in each.content:
-            scribe.dropped(block, "an error has no message")
+            recorder.dropped(block, "an error has no message")
     metadata = message.metadata
     for field in ("usage", "response_id", "response_model"):
         if getattr(metadata, field) is not None:
-            scribe.lost(message, f"metadata.{field}", "an error has no message", severity="info")
+            recorder.lost(message, f"metadata.{field}", "an error has no message", severity="info")
     if metadata.error_message not in (None, error.message):
-        scribe.lost(message, "metadata.error_message", "the error has a message of its own")
+        recorder.lost(message, "metadata.error_message", "the error has a message of its own")
 
 
 _SAID = frozenset({"kind", "message", "code", "status"})

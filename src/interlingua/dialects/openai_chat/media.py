@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import Note, maybe, want
 from interlingua.dialects.openai_chat.tables import (
     AUDIO_FORMATS,
@@ -49,14 +50,14 @@ def read_url(url: str, form: Wire) -> Fields:
     return {"source": Source("url", url)}
 
 
-def write_url(block: MediaBlock, otherwise: str, scribe: Scribe, form: Wire) -> str | None:
+def write_url(block: MediaBlock, otherwise: str, recorder: LossRecorder, form: Wire) -> str | None:
     """A URL for a block's source; None for sources that have none."""
     source, kind = block.source, block.media_type
     if source.kind == "url":
         if not (form.get("url") or (source.data or "").startswith(WEB)):
             return None
         if kind is not None:
-            scribe.lost(block, "media_type", severity="info")
+            recorder.lost(block, "media_type", severity="info")
         return source.data
     if source.kind != "base64":
         return None
@@ -82,14 +83,14 @@ def read_image(part: Wire, t: Tables, note: Note) -> Fields | None:
     return fields
 
 
-def write_image(block: ImageBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
-    url = write_url(block, DEFAULT_IMAGE, scribe, form)
+def write_image(block: ImageBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
+    url = write_url(block, DEFAULT_IMAGE, recorder, form)
     if url is None:
         return None
     if block.detail is None:
         return {"type": "image_url", "image_url": url if form.get("bare") else {"url": url}}
     if block.detail not in (t.words["detail"] or ()) and form.get("detail") != block.detail:
-        scribe.lost(block, "detail", f"no detail is called {block.detail!r}")
+        recorder.lost(block, "detail", f"no detail is called {block.detail!r}")
         return {"type": "image_url", "image_url": {"url": url}}
     return {"type": "image_url", "image_url": {"url": url, "detail": block.detail}}
 
@@ -116,7 +117,7 @@ def read_audio(part: Wire, t: Tables, note: Note) -> Fields | None:
     return {"source": Source("base64", data), "media_type": media_type}
 
 
-def write_audio(block: AudioBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def write_audio(block: AudioBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
     source, kind = block.source, block.media_type
     if form.get("bare") and source.kind in ("base64", "url") and kind is None:
         return {"type": "input_audio", "input_audio": source.data or ""}
@@ -158,8 +159,8 @@ def read_video(part: Wire, t: Tables, note: Note) -> Fields | None:
     return read_url(url, note.form)
 
 
-def write_video(block: VideoBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
-    url = write_url(block, DEFAULT_VIDEO, scribe, form)
+def write_video(block: VideoBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
+    url = write_url(block, DEFAULT_VIDEO, recorder, form)
     if url is None:
         return None
     kind = form.get("part", "video_url")
@@ -220,7 +221,7 @@ def _read_source(file: Wire, t: Tables, form: Wire) -> Fields | None:
     return {"source": Source("file_id", file_id, provider=t.provider)}
 
 
-def write_file(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def write_file(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
     source, file = block.source, {}
     if source.kind == "file_id":
         if form.get("flat"):
@@ -228,12 +229,12 @@ def write_file(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> W
         if source.provider not in (None, t.provider):
             return None
         if block.media_type is not None:
-            scribe.lost(block, "media_type", severity="info")
+            recorder.lost(block, "media_type", severity="info")
         file["file_id"] = source.data
     elif form.get("bare") and source.kind == "base64" and block.media_type is None:
         file["file_data"] = source.data
     elif source.kind == "base64" or (source.kind == "url" and _is_linked(source, t, form)):
-        file["file_data"] = write_url(block, DEFAULT_DOCUMENT, scribe, form)
+        file["file_data"] = write_url(block, DEFAULT_DOCUMENT, recorder, form)
         if file["file_data"] is None:
             return None
     else:
@@ -242,7 +243,7 @@ def write_file(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> W
         file["filename"] = block.name
     elif form.get("filename", _is_filled(source)):
         file["filename"] = FILENAME
-        scribe.filled(block, "name", FILENAME)
+        recorder.filled(block, "name", FILENAME)
     return {"type": "file", "file": file}
 
 
@@ -257,8 +258,10 @@ def read_document_url(part: Wire, t: Tables, note: Note) -> Fields | None:
     return {**read_url(url, note.form), "name": maybe(part, "document_name", str)}
 
 
-def write_document_url(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
-    url = write_url(block, DEFAULT_DOCUMENT, scribe, form)
+def write_document_url(
+    block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire
+) -> Wire | None:
+    url = write_url(block, DEFAULT_DOCUMENT, recorder, form)
     if url is None:
         return None
     part: Wire = {"type": "document_url", "document_url": url}
@@ -274,7 +277,7 @@ def read_json(part: Wire, t: Tables, note: Note) -> Fields | None:
     return {"source": Source("text", text), "media_type": "application/json"}
 
 
-def write_json(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def write_json(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
     try:
         data = msgspec.json.decode(block.source.data or "")
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -289,6 +292,6 @@ def read_link(part: Wire, t: Tables, note: Note) -> Fields | None:
     return None if uri is None else {"source": Source("url", uri)}
 
 
-def write_link(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def write_link(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
     is_url = block.source.kind == "url"
     return {"type": "resource_link", "uri": block.source.data} if is_url else None

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from interlingua.dialects.base import (
-    ERROR_MARK,
-    Scribe,
-    Wire,
-    compaction_as_text,
-    unsaid_changes,
-)
+from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ERROR_MARK, compaction_as_text, unsaid_changes
 from interlingua.dialects.openai_chat.calls import (
     EXECUTED,
     CallReader,
@@ -59,7 +56,6 @@ from interlingua.dialects.openai_chat.thinking import (
     usual_places,
     write_thinking,
 )
-from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     AudioBlock,
@@ -278,10 +274,10 @@ _NAMED = {
 class Turn:
     """One assistant message on its way to the wire."""
 
-    def __init__(self, message: Message, t: Tables, scribe: Scribe) -> None:
+    def __init__(self, message: Message, t: Tables, recorder: LossRecorder) -> None:
         self.message = message
         self.t = t
-        self.scribe = scribe
+        self.recorder = recorder
         self.mine = mine_of(t.name, message.metadata.provider_raw)
         self.form = form_in(self.mine)
         self.by = message.metadata.protocol or t.name
@@ -294,9 +290,9 @@ class Turn:
     def write(self) -> Wire:
         wire: Wire = {"role": "assistant", "content": None}
         self._sort()
-        slots, t, scribe = self.slots, self.t, self.scribe
+        slots, t, recorder = self.slots, self.t, self.recorder
         if slots[_THINKING]:
-            write_thinking(wire, slots[_THINKING], self.thinking_places(), t, scribe, self.by)
+            write_thinking(wire, slots[_THINKING], self.thinking_places(), t, recorder, self.by)
         if slots[_CONTENT]:
             self._write_content(wire)
         if slots[_CALLS]:
@@ -314,11 +310,11 @@ class Turn:
             self._write_beside(wire)
         if wire["content"] is None:
             if len(wire) == 2 and self.message.content and not t.answer:
-                wire["content"] = placeholder(self.message, scribe)
+                wire["content"] = placeholder(self.message, recorder)
             else:
                 wire["content"] = self.fillers["content"] = filler_of(wire, t)
         if self.message.changes is not None:
-            unsaid_changes(self.message, scribe)
+            unsaid_changes(self.message, recorder)
         if self.message.name is not None:
             wire["name"] = self.message.name
         return self._finish(wire)
@@ -332,7 +328,7 @@ class Turn:
         if t.host.replay == "calls" and "tool_calls" in wire and t.host.thinking:
             wire.setdefault(t.host.thinking, "")
         if raw is not None and (len(raw) > 1 or t.name not in raw):
-            self.scribe.unsaid_raw(self.message, raw, "metadata.provider_raw")
+            self.recorder.unwritten_raw(self.message, raw, "metadata.provider_raw")
         if any(block.cache is not None for block in self.message.content):
             write_message_cache(wire, self.message.content, t)
         mine = self.mine
@@ -345,7 +341,7 @@ class Turn:
         reached = 0
         for block in self._blocks():
             if type(block) is CompactionBlock:
-                text = compaction_as_text(block, self.scribe)
+                text = compaction_as_text(block, self.recorder)
                 if text is None:
                     continue
                 block = text
@@ -360,16 +356,16 @@ class Turn:
                 self._leave_out(block)
                 continue
             if slot < reached:
-                self.scribe.lost(block, None, "the wire has an order of its own", "moved", "info")
+                self.recorder.lost(block, None, "the wire has an order of its own", "moved", "info")
             reached = max(slot, reached)
             self.slots[slot].append(block)
 
     def _leave_out(self, block: Block) -> None:
         thought = isinstance(block, (ThinkingBlock, RedactedThinkingBlock))
         if thought and not self.t.answer and self.t.host.replay == "calls":
-            self.scribe.dropped(block, "the host takes thinking back with calls only", "info")
+            self.recorder.dropped(block, "the host takes thinking back with calls only", "info")
         else:
-            self.scribe.dropped(block)
+            self.recorder.dropped(block)
 
     def _blocks(self) -> Sequence[Block]:
         """The blocks; the one whose signature stands beside the content without it."""
@@ -380,7 +376,7 @@ class Turn:
             if isinstance(block, (TextBlock, ToolUseBlock)) and block.signature is not None:
                 self.signature = block.signature
                 unsigned = block.replace(signature=None)
-                self.scribe.also_known(unsigned, block)
+                self.recorder.alias(unsigned, block)
                 return [*blocks[:index], unsigned, *blocks[index + 1 :]]
         return blocks
 
@@ -455,47 +451,47 @@ class Turn:
         aside: frozenset[str] = frozenset()
         texts = [block for block in blocks if type(block) is TextBlock]
         if any(block.citations for block in texts) and (t.answer or "annotations" in self.form):
-            items = write_annotations(texts, t, self.scribe)
+            items = write_annotations(texts, t, self.recorder)
             if items:
                 wire["annotations"] = items
             aside = frozenset({"citations"})
         wire["content"] = write_content(
-            blocks, t.parts["assistant"], t, self.scribe, self.form, aside
+            blocks, t.parts["assistant"], t, self.recorder, self.form, aside
         )
 
     def _write_call(self, call: Block, ordinal: int, signs: bool) -> Any:
         if isinstance(call, UnknownBlock):
-            return write_unknown(call, self.t, self.scribe)[0]
+            return write_unknown(call, self.t, self.recorder)[0]
         assert isinstance(call, ToolUseBlock)
-        return write_call(call, ordinal, self.t, self.scribe, signs)
+        return write_call(call, ordinal, self.t, self.recorder, signs)
 
     def _write_beside(self, wire: Wire) -> None:
-        slots, t, scribe = self.slots, self.t, self.scribe
+        slots, t, recorder = self.slots, self.t, self.recorder
         if slots[_EXECUTED]:
             wire["executed_tools"] = [
-                write_hosted(call, result, ordinal, EXECUTED, t, scribe)
-                for ordinal, (call, result) in enumerate(pairs(slots[_EXECUTED], scribe))
+                write_hosted(call, result, ordinal, EXECUTED, t, recorder)
+                for ordinal, (call, result) in enumerate(pairs(slots[_EXECUTED], recorder))
             ]
         if slots[_REFUSAL]:
             wire["refusal"] = self._write_refusal(slots[_REFUSAL])
         if slots[_PICTURES]:
             granted = frozenset({"image_url"})
             images = [
-                part for each in slots[_PICTURES] for part in write_part(each, granted, t, scribe)
+                part for each in slots[_PICTURES] for part in write_part(each, granted, t, recorder)
             ]
             wire["images"] = images
         if slots[_AUDIO]:
             wire["audio"] = self._write_audio(slots[_AUDIO][0])
         if slots[_LEGACY]:
-            wire["function_call"] = write_legacy(slots[_LEGACY][0], t, scribe)
+            wire["function_call"] = write_legacy(slots[_LEGACY][0], t, recorder)
 
     def _write_refusal(self, refusals: list[RefusalBlock]) -> str:
         for block in refusals:
             if block.cache is not None or block.raw is not None:
-                self.scribe.unsaid(block, _SAID_REFUSAL)
+                self.recorder.unwritten(block, _SAID_REFUSAL)
         for block in refusals[1:]:
             reason = "joined with the refusal before it"
-            self.scribe.lost(block, None, reason, "approximated", "info")
+            self.recorder.lost(block, None, reason, "approximated", "info")
         return "".join([block.text for block in refusals])
 
     def _write_audio(self, block: AudioBlock) -> Wire:
@@ -510,7 +506,7 @@ class Turn:
             audio["data"] = block.source.data
         if block.transcript is not None:
             audio["transcript"] = block.transcript
-        self.scribe.unsaid(block, _SAID_AUDIO)
+        self.recorder.unwritten(block, _SAID_AUDIO)
         if self.t.answer:
             fillers = {key: value for key, value in _AUDIO_FILLERS.items() if key not in audio}
             audio.update(fillers)
@@ -521,10 +517,10 @@ class Turn:
         """A request names speech by its id."""
         if block.source.kind == "base64":
             audio["id"] = mine["id"]
-            self.scribe.lost(block, "source", "sent by its id", "approximated", "info")
-            self.scribe.unsaid(block, frozenset({"source"}))
+            self.recorder.lost(block, "source", "sent by its id", "approximated", "info")
+            self.recorder.unwritten(block, frozenset({"source"}))
             return audio
-        self.scribe.unsaid(block, frozenset({"source"}))
+        self.recorder.unwritten(block, frozenset({"source"}))
         return put_back(audio, mine)
 
 
@@ -535,12 +531,12 @@ _AUDIO_FILLERS: dict[str, Any] = dict(zip(AUDIO_KEYS, (AUDIO_ID, "", 0, ""), str
 # -- the usual turn -------------------------------------------------------------------------------
 
 
-def write_assistant(message: Message, t: Tables, scribe: Scribe) -> Wire:
-    plain = write_plainly(message, t, scribe)
-    return Turn(message, t, scribe).write() if plain is None else plain
+def write_assistant(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
+    plain = write_plainly(message, t, recorder)
+    return Turn(message, t, recorder).write() if plain is None else plain
 
 
-def write_plainly(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
+def write_plainly(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
     if message.metadata.provider_raw is not None or message.name is not None:
@@ -581,7 +577,7 @@ def write_plainly(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
         else:
             by = message.metadata.protocol or t.name
             places = usual_places(thoughts, t, bool(calls), own=True)
-            write_thinking(wire, thoughts, places, t, scribe, by)
+            write_thinking(wire, thoughts, places, t, recorder, by)
     if calls:
         wire["tool_calls"] = calls
     return wire
@@ -769,18 +765,18 @@ def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
 # Writing
 
 
-def write_messages(messages: tuple[Message, ...], t: Tables, scribe: Scribe) -> list[Wire]:
+def write_messages(messages: tuple[Message, ...], t: Tables, recorder: LossRecorder) -> list[Wire]:
     wires: list[Wire] = []
     for message in messages:
         role = message.role
         if role is Role.ASSISTANT:
-            wires.append(write_assistant(message, t, scribe))
+            wires.append(write_assistant(message, t, recorder))
         elif role is Role.TOOL:
-            wires.extend(_write_results(message, t, scribe))
+            wires.extend(_write_results(message, t, recorder))
         elif message.content or message.changes is None or _is_said(message.changes, t):
-            wires.append(_write_turn(message, t, scribe))
+            wires.append(_write_turn(message, t, recorder))
         else:
-            unsaid_changes(message, scribe)
+            unsaid_changes(message, recorder)
     return wires
 
 
@@ -789,47 +785,47 @@ def _is_said(changes: Changes, t: Tables) -> bool:
     return changes.effort is not None and "effort" in t.changes
 
 
-def _write_turn(message: Message, t: Tables, scribe: Scribe) -> Wire:
+def _write_turn(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
     role, metadata = message.role, message.metadata
     word: str = role.value
     if role is Role.DEVELOPER and not t.host.developer:
-        scribe.lost(message, "role", "there is no such role; sent as system", "downgraded")
+        recorder.lost(message, "role", "there is no such role; sent as system", "downgraded")
         word = "system"
     raw = metadata.provider_raw
     mine = mine_of(t.name, raw)
     content = message.content
     said = ""
     if content:
-        said = write_content(content, t.parts[word], t, scribe, form_in(mine))
+        said = write_content(content, t.parts[word], t, recorder, form_in(mine))
         if said is None:
-            said = placeholder(message, scribe)
+            said = placeholder(message, recorder)
     wire: Wire = {"role": word, "content": said}
     if message.name is not None:
         wire["name"] = message.name
     if message.changes is not None:
-        unsaid_changes(message, scribe, t.changes)
+        unsaid_changes(message, recorder, t.changes)
         if _is_said(message.changes, t):
             wire["configuration_update"] = {"reasoning": {"effort": message.changes.effort}}
     if content and content[-1].cache is not None:
         write_message_cache(wire, content, t)
     if raw is None:
         return wire
-    scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+    recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     return put_back(wire, mine, FILLERS)
 
 
-def _write_results(message: Message, t: Tables, scribe: Scribe) -> list[Wire]:
+def _write_results(message: Message, t: Tables, recorder: LossRecorder) -> list[Wire]:
     wires: list[Wire] = []
     if message.name is not None:
-        scribe.lost(message, "name")
+        recorder.lost(message, "name")
     if message.changes is not None:
-        unsaid_changes(message, scribe)
+        unsaid_changes(message, recorder)
     raw = message.metadata.provider_raw
     if raw is not None:
-        scribe.unsaid_raw(message, raw, "metadata.provider_raw")
+        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     for block in message.content:
         if isinstance(block, ToolResultBlock):
-            wires.append(put_back(write_result(block, t, scribe), mine_of(t.name, raw)))
+            wires.append(put_back(write_result(block, t, recorder), mine_of(t.name, raw)))
         else:
-            scribe.dropped(block)
+            recorder.dropped(block)
     return wires

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.errors import each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import Note, maybe, want
 from interlingua.dialects.openai_chat.tables import FORMAT_NAME, Tables
 from interlingua.dialects.openai_chat.text import MARKS, read_cache, write_cache
-from interlingua.dialects.shape import each
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat, ToolChoice
 
 # -- which tools may be called --------------------------------------------------------------------
@@ -86,13 +87,13 @@ def read_legacy_choice(choice: Any, form: Wire) -> ToolChoice | None:
 
 
 def write_choice(
-    options: Options, custom: frozenset[str], t: Tables, scribe: Scribe, form: Wire
+    options: Options, custom: frozenset[str], t: Tables, recorder: LossRecorder, form: Wire
 ) -> Wire:
     """`custom` are the names of the tools that take free text."""
     choice = options.tool_choice or ToolChoice()
     mode, names, spelled = choice.mode, choice.names, form.get("tool_choice")
     if names and (mode == "none" or not _is_sayable(choice, t, spelled)):
-        scribe.lost(options, "tool_choice.names")
+        recorder.lost(options, "tool_choice.names")
         names = ()
     if spelled == _LEGACY and (mode, len(names)) in _LEGACY_FORMS:
         return {_LEGACY: {"name": names[0]} if names else mode}
@@ -154,19 +155,19 @@ def read_format(wire: Any, note: Note) -> ResponseFormat | None:
     return ResponseFormat("json_schema", name, **fields)
 
 
-def write_format(options: Options, scribe: Scribe, form: Wire) -> Wire:
+def write_format(options: Options, recorder: LossRecorder, form: Wire) -> Wire:
     wanted = options.response_format or ResponseFormat()
     if wanted.kind != "json_schema":
         for field in ("name", "schema", "strict", "description"):
             if getattr(wanted, field) is not None:
-                scribe.lost(options, f"response_format.{field}")
+                recorder.lost(options, f"response_format.{field}")
         return {"type": "json_object" if wanted.kind == "json" else "text"}
     inner: Wire = {}
     if wanted.name is not None:
         inner["name"] = wanted.name
     elif not form.get("no_name"):
         inner["name"] = FORMAT_NAME
-        scribe.filled(options, "response_format.name", FORMAT_NAME)
+        recorder.filled(options, "response_format.name", FORMAT_NAME)
     for key in _FIELDS:
         if getattr(wanted, key) is not None:
             inner[key] = getattr(wanted, key)
@@ -262,12 +263,14 @@ def _read_switches(
 # Writing
 
 
-def write_reasoning(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def write_reasoning(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     asked, spelled = options.reasoning or Reasoning(), form.get("reasoning")
     if spelled in ("object", "both") or (t.reasoning_object and not (spelled or "switch" in form)):
         wire["reasoning"] = _write_object(asked, form)
         if asked.mode in ("adaptive", "between_tools"):
-            scribe.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
+            recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
         return
@@ -276,13 +279,13 @@ def write_reasoning(options: Options, t: Tables, scribe: Scribe, form: Wire, wir
         return
     switch = form.get("switch") or ("thinking" if spelled == "thinking" else t.host.switch)
     if asked.effort is None and asked.mode != "off" and switch is None:
-        scribe.lost(options, "reasoning", "thinking is asked for by an effort only")
+        recorder.lost(options, "reasoning", "thinking is asked for by an effort only")
         return
     for name in ("budget_tokens", "visible"):
         if getattr(asked, name) is not None:
-            scribe.lost(options, f"reasoning.{name}")
+            recorder.lost(options, f"reasoning.{name}")
     if asked.mode == "off":
-        _write_off(options, asked, switch, scribe, wire)
+        _write_off(options, asked, switch, recorder, wire)
         return
     if asked.effort is not None:
         wire["reasoning_effort"] = asked.effort
@@ -290,16 +293,16 @@ def write_reasoning(options: Options, t: Tables, scribe: Scribe, form: Wire, wir
         wire[switch] = _switched(switch, True)
     if asked.mode in ("adaptive", "between_tools"):
         reason = "it is on, or off" if asked.effort is None else _SAID_BY_EFFORT
-        scribe.lost(options, "reasoning.mode", reason, kind="approximated")
+        recorder.lost(options, "reasoning.mode", reason, kind="approximated")
 
 
 def _write_off(
-    options: Options, asked: Reasoning, switch: str | None, scribe: Scribe, wire: Wire
+    options: Options, asked: Reasoning, switch: str | None, recorder: LossRecorder, wire: Wire
 ) -> None:
     if switch is None:
         wire["reasoning_effort"] = "none"
         if asked.effort is not None:
-            scribe.lost(options, "reasoning.effort", "thinking is off")
+            recorder.lost(options, "reasoning.effort", "thinking is off")
         return
     wire[switch] = _switched(switch, False)
     if asked.effort is not None:
@@ -336,7 +339,7 @@ def _is_empty(asked: Reasoning, form: Wire) -> bool:
 
 Fields = dict[str, Any]
 Reader = Callable[[Wire, Tables, Note, set[str], Fields], None]
-Writer = Callable[[Options, Tables, Scribe, Wire, Wire], None]
+Writer = Callable[[Options, Tables, LossRecorder, Wire, Wire], None]
 
 
 # Words
@@ -364,13 +367,13 @@ def _is_word(option: str, value: str, t: Tables, form: Wire) -> bool:
 
 
 def _write_word(
-    option: str, options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire
+    option: str, options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
 ) -> None:
     value = getattr(options, option)
     if _is_word(option, value, t, form):
         wire[option] = value
     else:
-        scribe.lost(options, option, f"no {option} is called {value!r}")
+        recorder.lost(options, option, f"no {option} is called {value!r}")
 
 
 def _read_modalities(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
@@ -380,11 +383,13 @@ def _read_modalities(wire: Wire, t: Tables, note: Note, taken: set[str], fields:
     _note_words("modalities", words, t, note)
 
 
-def _write_modalities(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_modalities(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     wanted = options.modalities or ()
     said = [word for word in wanted if _is_word("modalities", word, t, form)]
     if len(said) < len(wanted):
-        scribe.lost(options, "modalities", "not all of them exist here", "approximated")
+        recorder.lost(options, "modalities", "not all of them exist here", "approximated")
     if said or not wanted:
         wire["modalities"] = said
 
@@ -402,13 +407,17 @@ def _read_stop(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Field
         fields["stop"] = tuple(each(stop, ".stop", lambda word: want(word, str, "")))
 
 
-def _write_stop(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_stop(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     stop = options.stop or ()
     alone = form.get("stop") == "string" and len(stop) == 1
     wire["stop"] = stop[0] if alone else list(stop)
 
 
-def _write_top_k(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_top_k(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     top_k = options.top_k or 0
     wire["top_k"] = int(top_k) if top_k == int(top_k) else top_k
 
@@ -423,7 +432,9 @@ def _read_bias(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Field
         note.form["logit_bias"] = "float"
 
 
-def _write_bias(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_bias(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     bias = options.logit_bias or {}
     whole = {token: round(value) for token, value in bias.items()}
     if whole == bias:
@@ -431,7 +442,7 @@ def _write_bias(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: W
     elif t.float_bias or form.get("logit_bias") == "float":
         wire["logit_bias"] = bias
     else:
-        scribe.lost(options, "logit_bias", "sent in whole numbers", "approximated")
+        recorder.lost(options, "logit_bias", "sent in whole numbers", "approximated")
         wire["logit_bias"] = whole
 
 
@@ -452,7 +463,9 @@ def _read_logprobs(wire: Wire, t: Tables, note: Note, taken: set[str], fields: F
                 note.form["logprobs"] = "zero"
 
 
-def _write_logprobs(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_logprobs(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     if form.get("logprobs") == "number":
         wire["logprobs"] = options.logprobs
         return
@@ -621,7 +634,7 @@ _BY_KEY: dict[str, Any] = {
 
 
 def write_options(
-    options: Options, custom: frozenset[str], t: Tables, scribe: Scribe, form: Wire
+    options: Options, custom: frozenset[str], t: Tables, recorder: LossRecorder, form: Wire
 ) -> Wire:
     """The options as keys of the body; `custom` are the names of tools that take free text."""
     said = t.options.union(form["stood"]) if "stood" in form else t.options
@@ -631,17 +644,17 @@ def write_options(
         if value is None:
             continue
         if option not in said:
-            scribe.lost(options, option)
+            recorder.lost(options, option)
         elif option in SIMPLE and option != "top_k":
             wire[option] = value
         elif option in SPELLINGS:
-            _write_spelled(options, option, value, t, scribe, form, wire)
+            _write_spelled(options, option, value, t, recorder, form, wire)
         elif option == "tool_choice":
-            wire.update(write_choice(options, custom, t, scribe, form))
+            wire.update(write_choice(options, custom, t, recorder, form))
         else:
-            _WRITERS[option](options, t, scribe, form, wire)
+            _WRITERS[option](options, t, recorder, form, wire)
     if options.raw is not None:
-        scribe.unsaid_raw(options, options.raw)
+        recorder.unwritten_raw(options, options.raw)
     return wire
 
 
@@ -649,25 +662,37 @@ _OPTION_FIELDS = tuple([field for field in Options.__struct_fields__ if field !=
 
 
 def _write_spelled(
-    options: Options, option: str, value: Any, t: Tables, scribe: Scribe, form: Wire, wire: Wire
+    options: Options,
+    option: str,
+    value: Any,
+    t: Tables,
+    recorder: LossRecorder,
+    form: Wire,
+    wire: Wire,
 ) -> None:
     keys = form.get(option) or [getattr(t.host, SPELLINGS[option][3])]
     if keys == [None]:
-        scribe.lost(options, option)
+        recorder.lost(options, option)
     else:
         wire.update(dict.fromkeys(keys, value))
 
 
-def _write_metadata(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
+def _write_metadata(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
     wire["metadata"] = options.metadata
 
 
-def _write_format(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
-    wire["response_format"] = write_format(options, scribe, form)
+def _write_format(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
+    wire["response_format"] = write_format(options, recorder, form)
 
 
-def _write_cache(options: Options, t: Tables, scribe: Scribe, form: Wire, wire: Wire) -> None:
-    write_cache(wire, options, options.cache, t, scribe, "body", form)
+def _write_cache(
+    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
+) -> None:
+    write_cache(wire, options, options.cache, t, recorder, "body", form)
 
 
 _WRITERS: dict[str, Writer] = {

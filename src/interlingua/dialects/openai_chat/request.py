@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.messages import read_messages, write_messages
 from interlingua.dialects.openai_chat.options import KNOWN, read_options, write_options
 from interlingua.dialects.openai_chat.shape import NOTHING, Note, form_in, mine_of, put_back
 from interlingua.dialects.openai_chat.tables import HOSTS, TABLES, Tables, at_host
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
-from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.exchange import Options, Request
 from interlingua.model.tools import ToolDefinition
 
@@ -45,9 +46,9 @@ def read_request(
         raise odd.error(f"{t.name} request") from None
 
 
-def write_request(request: Request, scribe: Scribe, host: str | None = None) -> Wire:
+def write_request(request: Request, recorder: LossRecorder, host: str | None = None) -> Wire:
     """`host` is one of `HOSTS`; without one it is for a host of which nothing is known."""
-    return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, scribe)
+    return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, recorder)
 
 
 _NO_OPTIONS = Options()
@@ -64,24 +65,24 @@ def _read_tools(wire: Wire, t: Tables, taken: set[str]) -> tuple[ToolDefinition,
     return tuple(tools)
 
 
-def write_body(request: Request, t: Tables, scribe: Scribe) -> Wire:
+def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
     wire: Wire = {}
     if request.model is not None:
         wire["model"] = request.model
-    wire["messages"] = write_messages(request.messages, t, scribe)
+    wire["messages"] = write_messages(request.messages, t, recorder)
     if request.tools:
-        wire.update(write_tools(request.tools, t, scribe))
+        wire.update(write_tools(request.tools, t, recorder))
     mine = mine_of(t.name, request.raw)
     options = request.options
     if options is not _NO_OPTIONS:
         custom = frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
-        wire.update(write_options(options, custom, t, scribe, form_in(mine)))
+        wire.update(write_options(options, custom, t, recorder, form_in(mine)))
         if options.raw is not None:
             put_back(wire, mine_of(t.name, options.raw))
     if request.continues is not None:
-        scribe.lost(request, "continues", severity="error")
+        recorder.lost(request, "continues", severity="error")
     if request.raw is not None:
-        scribe.unsaid_raw(request, request.raw)
+        recorder.unwritten_raw(request, request.raw)
     return put_back(wire, _without_stale(mine, options))
 
 

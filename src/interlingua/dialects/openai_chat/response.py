@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, ended_unsaid, own_word
+from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.openai_chat.calls import OpenCalls, read_result, write_result
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
@@ -26,7 +29,6 @@ from interlingua.dialects.openai_chat.shape import (
 )
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NEAREST_STOP, READ_STOPS, Tables
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
-from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Response
@@ -48,12 +50,12 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
     return reason
 
 
-def write_stop(message: Message, t: Tables, scribe: Scribe, form: Wire) -> Any:
+def write_stop(message: Message, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
     """The wire's own word while it still says the reason; else the nearest. `form` is the
     choice's; it names words that stood there although the service does not list them."""
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
-        return _write_none(message, t, scribe, form)
+        return _write_none(message, t, recorder, form)
     stood = word is not None and (word in t.stops.words or form.get("word") == word)
     if stood and read_stop(word, message.content) is reason:
         return word
@@ -62,16 +64,16 @@ def write_stop(message: Message, t: Tables, scribe: Scribe, form: Wire) -> Any:
     else:
         nearest = t.stops.write(reason) or NEAREST_STOP.get(reason, "stop")
     if read_stop(nearest, message.content) is not reason:
-        scribe.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
+        recorder.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
     return nearest
 
 
-def _write_none(message: Message, t: Tables, scribe: Scribe, form: Wire) -> str | None:
+def _write_none(message: Message, t: Tables, recorder: LossRecorder, form: Wire) -> str | None:
     """No reason: null, where the wire may have it; what it was at home, the form says."""
     stood = "finish_reason" in form.get("empty", ()) or "finish_reason" in form.get("absent", ())
     if t.null_stop or stood:
         return None if t.null_stop else "stop"
-    scribe.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
+    recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
     return "stop"
 
 
@@ -118,33 +120,33 @@ def _hosted_call(call: ToolUseBlock, t: Tables) -> ToolUseBlock:
     return call.replace(executor="provider", raw={t.name: mine})
 
 
-def write_run(message: Message, t: Tables, scribe: Scribe) -> Wire:
+def write_run(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
     """`messages`, while the pieces still add up; else one `message`."""
     pieces = mine_of(t.name, message.metadata.provider_raw)["messages"]
     counts = [piece["count"] for piece in pieces]
     if sum(counts) != len(message.content):
-        return {"message": write_assistant(message, t, scribe)}
+        return {"message": write_assistant(message, t, recorder)}
     wires: list[Wire] = []
     start = 0
     for piece in pieces:
         content = message.content[start : start + piece["count"]]
         start += piece["count"]
-        wires.append(_write_piece(piece, content, message, t, scribe))
+        wires.append(_write_piece(piece, content, message, t, recorder))
     return {"messages": wires}
 
 
 def _write_piece(
-    piece: Wire, content: tuple[Block, ...], message: Message, t: Tables, scribe: Scribe
+    piece: Wire, content: tuple[Block, ...], message: Message, t: Tables, recorder: LossRecorder
 ) -> Wire:
     raw = {t.name: piece["said"]} if piece["said"] else None
     if piece["role"] == "tool" and len(content) == 1 and isinstance(content[0], ToolResultBlock):
         result = content[0].replace(raw={**(content[0].raw or {}), **(raw or {})})
-        scribe.also_known(result, content[0])
-        return write_result(result, t, scribe)
+        recorder.alias(result, content[0])
+        return write_result(result, t, recorder)
     metadata = MessageMetadata(protocol=message.metadata.protocol, provider_raw=raw)
     said = Message(Role.ASSISTANT, content, metadata=metadata)
-    scribe.also_known(said, message)
-    return write_assistant(said, t, scribe)
+    recorder.alias(said, message)
+    return write_assistant(said, t, recorder)
 
 
 # -- responses ------------------------------------------------------------------------------------
@@ -156,8 +158,8 @@ def read_response(wire: Any) -> Response:
     return read_answer(wire, ANSWER_TABLES)
 
 
-def write_response(response: Response, scribe: Scribe) -> Wire:
-    return write_answer(response, ANSWER_TABLES, scribe)
+def write_response(response: Response, recorder: LossRecorder) -> Wire:
+    return write_answer(response, ANSWER_TABLES, recorder)
 
 
 # Reading
@@ -261,9 +263,9 @@ def _read_message(wire: Any, t: Tables, origin: int | str) -> Said:
 # Writing
 
 
-def write_answer(response: Response, t: Tables, scribe: Scribe) -> Wire:
+def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
     if response.error is not None:
-        return write_failure(response, response.error, t, scribe)
+        return write_failure(response, response.error, t, recorder)
     message = response.message
     metadata = message.metadata
     mine = mine_of(t.name, response.raw)
@@ -273,19 +275,19 @@ def write_answer(response: Response, t: Tables, scribe: Scribe) -> Wire:
     if metadata.response_model is not None:
         wire["model"] = metadata.response_model
     if not response.alternatives and not mine:
-        choice = write_plain_choice(message, t, scribe)
-        wire["choices"] = [_write_choice(0, message, t, scribe) if choice is None else choice]
+        choice = write_plain_choice(message, t, recorder)
+        wire["choices"] = [_write_choice(0, message, t, recorder) if choice is None else choice]
     elif form_in(mine).get("choices") == "none" and not message.content:
         wire["choices"] = []
     else:
         messages = (message, *response.alternatives)
-        wire["choices"] = [_write_choice(*each, t, scribe) for each in enumerate(messages)]
+        wire["choices"] = [_write_choice(*each, t, recorder) for each in enumerate(messages)]
     if metadata.usage is not None:
-        usage = write_usage(metadata.usage, t, scribe)
+        usage = write_usage(metadata.usage, t, recorder)
         if usage is not None:
             wire["usage"] = usage
     if response.raw is not None:
-        scribe.unsaid_raw(response, response.raw)
+        recorder.unwritten_raw(response, response.raw)
         put_back(wire, mine, _fillers(wire, t))
     return wire
 
@@ -301,7 +303,7 @@ _COMPLETE, _END_TURN, _TOOL_USE = (
 )
 
 
-def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | None:
+def write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
@@ -311,7 +313,7 @@ def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | No
         or own_word(metadata, t.name) in t.stops.words
     ):
         return None
-    said = write_plainly(message, t, scribe)
+    said = write_plainly(message, t, recorder)
     if said is None:
         return None
     if reason is _END_TURN and "tool_calls" not in said:
@@ -319,26 +321,26 @@ def write_plain_choice(message: Message, t: Tables, scribe: Scribe) -> Wire | No
     elif reason is _TOOL_USE and "tool_calls" in said:
         word = "tool_calls"
     else:
-        word = write_stop(message, t, scribe, NOTHING)
+        word = write_stop(message, t, recorder, NOTHING)
     return {"index": 0, "message": said, "finish_reason": word}
 
 
-def _write_choice(index: int, message: Message, t: Tables, scribe: Scribe) -> Wire:
+def _write_choice(index: int, message: Message, t: Tables, recorder: LossRecorder) -> Wire:
     mine = mine_of(t.name, message.metadata.provider_raw)
     form = form_in(mine).get("choice", {})
-    word = write_stop(message, t, scribe, form)
+    word = write_stop(message, t, recorder, form)
     choice: Wire = {"index": index}
     if "messages" in mine:
-        choice.update(write_run(message, t, scribe))
+        choice.update(write_run(message, t, recorder))
     else:
-        choice["message"] = write_assistant(message, t, scribe)
+        choice["message"] = write_assistant(message, t, recorder)
     choice["finish_reason"] = word
     if message.metadata.logprobs:
         choice["logprobs"] = {"content": write_tokens(message.metadata, t.name)}
     if index and message.metadata.usage is not None:
-        scribe.lost(message, "metadata.usage", "usage is said once for all choices")
+        recorder.lost(message, "metadata.usage", "usage is said once for all choices")
     if message.metadata.status is not MessageStatus.COMPLETE:
-        scribe.lost(message, "metadata.status", severity="info")
+        recorder.lost(message, "metadata.status", severity="info")
     if not mine:
         return choice
     kept = {**mine.get("choice", {}), "$form": form}

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from interlingua.dialects import shape
-from interlingua.dialects.base import Wire
-from interlingua.dialects.shape import EXACT
+from interlingua.dialects.kernel.errors import EXACT
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
 
 T = TypeVar("T")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role

@@ -10,7 +10,10 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import PLACEHOLDER, Scribe, Wire, compaction_as_text, encode
+from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.openai_chat import media
 from interlingua.dialects.openai_chat.media import Fields
 from interlingua.dialects.openai_chat.shape import (
@@ -25,7 +28,6 @@ from interlingua.dialects.openai_chat.shape import (
     whole,
 )
 from interlingua.dialects.openai_chat.tables import CacheMark, Tables
-from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.base import Value
 from interlingua.model.blocks import (
     AudioBlock,
@@ -91,7 +93,13 @@ def _without(mark: Wire, ttl: str | None) -> Wire:
 
 
 def write_cache(
-    wire: Wire, value: Value, cache: Cache | None, t: Tables, scribe: Scribe, place: str, form: Wire
+    wire: Wire,
+    value: Value,
+    cache: Cache | None,
+    t: Tables,
+    recorder: LossRecorder,
+    place: str,
+    form: Wire,
 ) -> None:
     """Put the breakpoint of a block, a tool or the options into its wire."""
     if cache is None or "message_cache" in form:
@@ -100,11 +108,11 @@ def write_cache(
         for key, mark in form["cache"].items():
             wire[key] = mark if cache.ttl is None else {**mark, "ttl": cache.ttl}
     elif place not in t.cache.places:
-        scribe.lost(value, "cache")
+        recorder.lost(value, "cache")
     else:
         ttl = t.cache.ttls.get(cache.ttl) if cache.ttl is not None else None
         if ttl != cache.ttl:
-            scribe.lost(value, "cache.ttl", f"no cache lives {cache.ttl} here", "approximated")
+            recorder.lost(value, "cache.ttl", f"no cache lives {cache.ttl} here", "approximated")
         wire[t.cache.key] = _plain(t.cache, ttl)
 
 
@@ -171,7 +179,7 @@ def read_reference(part: Wire, t: Tables, note: Note) -> Fields | None:
     return {"text": "", "citations": tuple([Citation(document_index=each) for each in ids])}
 
 
-def write_chunk(block: ThinkingBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
+def write_chunk(block: ThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
     inner = form.get("inner", mine_of(t.name, block.raw).get("inner"))
     part: Wire = {"type": "thinking", "thinking": _inner(block.text, inner)}
     if block.signature is not None:
@@ -194,11 +202,13 @@ def _inner(text: str, inner: Any) -> Any:
     return chunks
 
 
-def write_redacted(block: RedactedThinkingBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
+def write_redacted(
+    block: RedactedThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire
+) -> Wire:
     return {"type": "redacted_thinking", "data": block.data}
 
 
-def write_reference(block: TextBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def write_reference(block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
     ids = [each.document_index for each in block.citations]
     plain = [Citation(document_index=index) for index in ids]
     if block.text or None in ids or list(block.citations) != plain:
@@ -305,7 +315,7 @@ def write_parts(
     blocks: Iterable[Block],
     granted: Parts,
     t: Tables,
-    scribe: Scribe,
+    recorder: LossRecorder,
     aside: frozenset[str] = frozenset(),
 ) -> list[Any]:
     """The parts of blocks; `aside` are fields that the message says elsewhere."""
@@ -314,7 +324,7 @@ def write_parts(
         if type(block) is TextBlock and is_plain(block):
             parts.append({"type": "text", "text": block.text})
         else:
-            parts.extend(write_part(block, granted, t, scribe, aside))
+            parts.extend(write_part(block, granted, t, recorder, aside))
     return parts
 
 
@@ -333,78 +343,80 @@ def write_part(
     block: Block,
     granted: Parts,
     t: Tables,
-    scribe: Scribe,
+    recorder: LossRecorder,
     aside: frozenset[str] = frozenset(),
 ) -> list[Any]:
     """The part of a block; several for a document made of blocks, none for what has no place."""
     if type(block) is UnknownBlock:
-        return write_unknown(block, t, scribe)
+        return write_unknown(block, t, recorder)
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
     for kind in (form.get("part"), _USUAL.get(type(block))):
         if kind in _WRITERS and (kind in granted or kind == form.get("part")):
-            part = _WRITERS[kind](block, t, scribe, form)
+            part = _WRITERS[kind](block, t, recorder, form)
             if part is not None:
-                scribe.unsaid(block, aside | _SAID[kind])
-                return [_mark(part, block, kind, t, scribe, mine, form)]
-    return _write_other(block, granted, t, scribe)
+                recorder.unwritten(block, aside | _SAID[kind])
+                return [_mark(part, block, kind, t, recorder, mine, form)]
+    return _write_other(block, granted, t, recorder)
 
 
 def _mark(
-    part: Any, block: Any, kind: Any, t: Tables, scribe: Scribe, mine: Wire, form: Wire
+    part: Any, block: Any, kind: Any, t: Tables, recorder: LossRecorder, mine: Wire, form: Wire
 ) -> Any:
     """The part with its cache mark, and with what else it said when it was read."""
     if type(part) is str:
         return part
     place = "part" if kind in _MARKED else ""
-    write_cache(part, block, block.cache, t, scribe, place, form)
+    write_cache(part, block, block.cache, t, recorder, place, form)
     if "inner" in mine:
         mine = {key: value for key, value in mine.items() if key != "inner"}
     return put_back(part, mine)
 
 
-def write_unknown(block: UnknownBlock, t: Tables, scribe: Scribe) -> list[Any]:
+def write_unknown(block: UnknownBlock, t: Tables, recorder: LossRecorder) -> list[Any]:
     """What this dialect did not know goes home unchanged."""
     mine = block.raw.get(t.name)
     if type(mine) is not dict:
-        scribe.dropped(block, "only its own dialect understands it")
+        recorder.dropped(block, "only its own dialect understands it")
         return []
     if block.cache is not None:
-        scribe.lost(block, "cache")
+        recorder.lost(block, "cache")
     return [whole(mine)]
 
 
-def _write_other(block: Block, granted: Parts, t: Tables, scribe: Scribe) -> list[Any]:
+def _write_other(block: Block, granted: Parts, t: Tables, recorder: LossRecorder) -> list[Any]:
     """A document of text that has no place is sent as text, and so is compacted history; any other
     block is dropped."""
     if type(block) is CompactionBlock:
-        text = compaction_as_text(block, scribe)
-        return [] if text is None else write_part(text, granted, t, scribe)
+        text = compaction_as_text(block, recorder)
+        return [] if text is None else write_part(text, granted, t, recorder)
     kind = block.source.kind if type(block) is DocumentBlock else None
     if type(block) is not DocumentBlock or kind not in ("text", "blocks"):
-        scribe.dropped(block)
+        recorder.dropped(block)
         return []
-    scribe.lost(block, None, "a document of text is sent as text", "downgraded")
+    recorder.lost(block, None, "a document of text is sent as text", "downgraded")
     if kind == "text":
         return [{"type": "text", "text": block.source.data or ""}]
-    return write_parts(block.source.content or (), granted, t, scribe)
+    return write_parts(block.source.content or (), granted, t, recorder)
 
 
-def _write_text(block: TextBlock, t: Tables, scribe: Scribe, form: Wire) -> Any:
+def _write_text(block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
     if form.get("part") == "string" and (block.cache is None or "message_cache" in form):
         return block.text
     return {"type": "text", "text": block.text}
 
 
-def _write_refusal(block: RefusalBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire:
+def _write_refusal(block: RefusalBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
     return {"type": "refusal", "refusal": block.text}
 
 
-def _write_resource(block: DocumentBlock, t: Tables, scribe: Scribe, form: Wire) -> Wire | None:
+def _write_resource(
+    block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire
+) -> Wire | None:
     content = block.source.content or ()
     if len(content) != 1 or type(content[0]) not in (TextBlock, ImageBlock, UnknownBlock):
         return None
-    inner = write_parts(content, _RESOURCE_PARTS, t, scribe)
+    inner = write_parts(content, _RESOURCE_PARTS, t, recorder)
     return {"type": "resource", "content": inner[0]} if inner else None
 
 
@@ -419,7 +431,7 @@ _USUAL: dict[type, str] = {
     RedactedThinkingBlock: "redacted_thinking",
 }
 _MARKED = frozenset({"text", "image_url", "input_audio", "video_url", "file"})
-_WRITERS: dict[Any, Callable[[Any, Tables, Scribe, Wire], Any]] = {
+_WRITERS: dict[Any, Callable[[Any, Tables, LossRecorder, Wire], Any]] = {
     "text": _write_text,
     "string": _write_text,
     "refusal": _write_refusal,
@@ -497,7 +509,7 @@ def write_content(
     blocks: Sequence[Block],
     granted: Parts,
     t: Tables,
-    scribe: Scribe,
+    recorder: LossRecorder,
     form: Wire,
     aside: frozenset[str] = frozenset(),
 ) -> Any:
@@ -506,11 +518,11 @@ def write_content(
         if is_string(blocks, t):
             block = blocks[0]
             if not is_plain(block):  # type: ignore[arg-type]  # one text
-                scribe.unsaid(block, aside | SAID_TEXT)
+                recorder.unwritten(block, aside | SAID_TEXT)
             return _spelled(block.text, form, t)  # type: ignore[union-attr, arg-type]  # one text
         if t.answer:
-            return _write_answer(blocks, granted, t, scribe, aside)
-    return write_parts(blocks, granted, t, scribe, aside) or None
+            return _write_answer(blocks, granted, t, recorder, aside)
+    return write_parts(blocks, granted, t, recorder, aside) or None
 
 
 def _spelled(text: str, form: Wire, t: Tables) -> Any:
@@ -528,25 +540,29 @@ def _spelled(text: str, form: Wire, t: Tables) -> Any:
 _decode = msgspec.json.Decoder().decode
 
 
-def placeholder(message: Message, scribe: Scribe) -> str:
+def placeholder(message: Message, recorder: LossRecorder) -> str:
     """The content of a message whose every block was left out."""
     reason = "nothing of it could be said; a placeholder stands for it"
-    scribe.lost(message, "content", reason, "downgraded")
+    recorder.lost(message, "content", reason, "downgraded")
     return PLACEHOLDER
 
 
 def _write_answer(
-    blocks: Sequence[Block], granted: Parts, t: Tables, scribe: Scribe, aside: frozenset[str]
+    blocks: Sequence[Block],
+    granted: Parts,
+    t: Tables,
+    recorder: LossRecorder,
+    aside: frozenset[str],
 ) -> Any:
     """In a response content is one string; a list only for parts that this dialect read itself."""
-    parts = write_parts(blocks, granted, t, scribe, aside)
+    parts = write_parts(blocks, granted, t, recorder, aside)
     if not all(type(part) is dict and part.keys() == _PLAIN_TEXT for part in parts):
         return parts
     texts = [block for block in blocks if type(block) is TextBlock]
     for block in texts[1:]:
-        scribe.lost(block, None, "joined with the text before it", "approximated", "info")
+        recorder.lost(block, None, "joined with the text before it", "approximated", "info")
     if len(texts) == 1 and not texts[0].text:
-        scribe.lost(texts[0], None, "empty content is no text", severity="info")
+        recorder.lost(texts[0], None, "empty content is no text", severity="info")
     return "".join([part["text"] for part in parts])
 
 
@@ -638,28 +654,28 @@ def _read_range(
     return (None, None) if start == 0 == end else (start, end)
 
 
-def write_annotations(texts: Sequence[TextBlock], t: Tables, scribe: Scribe) -> list[Wire]:
+def write_annotations(texts: Sequence[TextBlock], t: Tables, recorder: LossRecorder) -> list[Wire]:
     """The citations of a message's text blocks, which follow each other as one text."""
     items: list[Wire] = []
     offset = 0
     for block in texts:
         for citation in block.citations:
-            items.extend(_write(citation, offset, t, scribe))
+            items.extend(_write(citation, offset, t, recorder))
         offset += len(block.text)
     return items
 
 
-def _write(citation: Citation, offset: int, t: Tables, scribe: Scribe) -> list[Wire]:
+def _write(citation: Citation, offset: int, t: Tables, recorder: LossRecorder) -> list[Wire]:
     mine = mine_of(t.name, citation.raw)
     form = form_in(mine)
     if form.get("whole"):
-        scribe.unsaid(citation, frozenset())
+        recorder.unwritten(citation, frozenset())
         return [whole(mine)]
     kind = form.get("type") or (_CITATION_USUAL if citation.url is not None else None)
     if kind is None:
-        scribe.lost(citation)
+        recorder.lost(citation)
         return []
-    inner = _write_range(citation, offset, scribe, form)
+    inner = _write_range(citation, offset, recorder, form)
     said = _CITATION_SAID
     if citation.title is not None:
         inner["title"] = citation.title
@@ -673,17 +689,19 @@ def _write(citation: Citation, offset: int, t: Tables, scribe: Scribe) -> list[W
     if citation.file_id is not None and kind != _CITATION_USUAL:
         inner["document_id"] = citation.file_id
         said = said | {"file_id"}
-    scribe.unsaid(citation, said)
+    recorder.unwritten(citation, said)
     return [put_back({"type": kind, kind: inner}, mine)]
 
 
-def _write_range(citation: Citation, offset: int, scribe: Scribe, form: Wire) -> Wire:
+def _write_range(citation: Citation, offset: int, recorder: LossRecorder, form: Wire) -> Wire:
     start, end = citation.start, citation.end
     if start is None and end is None:
         return {} if form.get("no_range") else {"start_index": offset, "end_index": offset}
     if start == 0 == end:
-        scribe.lost(citation, "start", "0 to 0 says that there is no range", "approximated", "info")
-        scribe.lost(citation, "end", "0 to 0 says that there is no range", "approximated", "info")
+        recorder.lost(
+            citation, "start", "0 to 0 says that there is no range", "approximated", "info"
+        )
+        recorder.lost(citation, "end", "0 to 0 says that there is no range", "approximated", "info")
     first = start if start is not None else end or 0
     last = end if end is not None else first
     return {"start_index": first + offset, "end_index": last + offset}

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.calls import (
     SERVER_CALL,
     pairs,
@@ -32,7 +34,6 @@ from interlingua.dialects.openai_chat.shape import (
 )
 from interlingua.dialects.openai_chat.tables import FORMATS, SIGNING_FAMILY, Tables
 from interlingua.dialects.openai_chat.text import read_cache, write_cache, write_unknown
-from interlingua.dialects.shape import ShapeError, each
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     Block,
@@ -105,29 +106,35 @@ def is_detail(block: Block, name: str) -> bool:
     return "format" in mine or "format" in form_in(mine).get("absent", ())
 
 
-def write_details(blocks: Sequence[Block], t: Tables, scribe: Scribe, by: str) -> list[Wire]:
+def write_details(
+    blocks: Sequence[Block], t: Tables, recorder: LossRecorder, by: str
+) -> list[Wire]:
     """`by` is the protocol of who made the blocks."""
     items: list[Wire] = []
-    results = dict(pairs_by_id(blocks, scribe))
+    results = dict(pairs_by_id(blocks, recorder))
     for block in blocks:
         if isinstance(block, ToolUseBlock):
             result = results.get(block.id)
-            items.append(write_hosted(block, result, len(items), SERVER_CALL, t, scribe))
+            items.append(write_hosted(block, result, len(items), SERVER_CALL, t, recorder))
         elif isinstance(block, (ThinkingBlock, RedactedThinkingBlock)):
-            items.append(_write_detail(block, len(items), t, scribe, by))
+            items.append(_write_detail(block, len(items), t, recorder, by))
         elif isinstance(block, UnknownBlock):
-            items.extend(write_unknown(block, t, scribe))
+            items.extend(write_unknown(block, t, recorder))
     return items
 
 
 def pairs_by_id(
-    blocks: Sequence[Block], scribe: Scribe
+    blocks: Sequence[Block], recorder: LossRecorder
 ) -> list[tuple[str, ToolResultBlock | None]]:
-    return [(call.id, result) for call, result in pairs(blocks, scribe)]
+    return [(call.id, result) for call, result in pairs(blocks, recorder)]
 
 
 def _write_detail(
-    block: ThinkingBlock | RedactedThinkingBlock, ordinal: int, t: Tables, scribe: Scribe, by: str
+    block: ThinkingBlock | RedactedThinkingBlock,
+    ordinal: int,
+    t: Tables,
+    recorder: LossRecorder,
+    by: str,
 ) -> Wire:
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
@@ -139,7 +146,7 @@ def _write_detail(
         item.update(format=format_of(by), index=ordinal)
     write_index(item, ordinal, form)
     if block.raw is not None or block.cache is not None:
-        scribe.unsaid(block, _SAID)
+        recorder.unwritten(block, _SAID)
     return put_back(item, mine)
 
 
@@ -266,38 +273,43 @@ def _is_text(block: Block) -> bool:
 
 
 def write_thinking(
-    wire: Wire, blocks: Sequence[Block], places: Sequence[str], t: Tables, scribe: Scribe, by: str
+    wire: Wire,
+    blocks: Sequence[Block],
+    places: Sequence[str],
+    t: Tables,
+    recorder: LossRecorder,
+    by: str,
 ) -> None:
     """Put thinking under the keys `places`; `by` is the protocol of who made it."""
     if "thinking_blocks" in places:
-        items = [item for block in blocks for item in _write(block, t, scribe)]
+        items = [item for block in blocks for item in _write(block, t, recorder)]
         if items:
             wire["thinking_blocks"] = items
     elif "reasoning_details" in places:
-        wire["reasoning_details"] = write_details(blocks, t, scribe, by)
+        wire["reasoning_details"] = write_details(blocks, t, recorder, by)
     else:
-        _account(blocks, bool(places), scribe)
+        _account(blocks, bool(places), recorder)
     text = joined(blocks)
     for key in places:
         if text and key in STRINGS:
             wire[key] = text
 
 
-def _account(blocks: Sequence[Block], has_place: bool, scribe: Scribe) -> None:
+def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -> None:
     """What strings alone do not say."""
     first = True
     for block in blocks:
         if not isinstance(block, ThinkingBlock) or not has_place or not block.text:
-            scribe.dropped(block)
+            recorder.dropped(block)
             continue
         if block.signature or block.id or block.cache or block.raw:
-            scribe.unsaid(block, _SAID_TEXT)
+            recorder.unwritten(block, _SAID_TEXT)
         if not first:
-            scribe.lost(block, None, "joined with the thinking before it", "approximated", "info")
+            recorder.lost(block, None, "joined with the thinking before it", "approximated", "info")
         first = False
 
 
-def _write(block: Block, t: Tables, scribe: Scribe) -> list[Wire]:
+def _write(block: Block, t: Tables, recorder: LossRecorder) -> list[Wire]:
     """One of `thinking_blocks`."""
     if isinstance(block, ThinkingBlock):
         item: Wire = {"type": "thinking", "thinking": block.text}
@@ -308,13 +320,13 @@ def _write(block: Block, t: Tables, scribe: Scribe) -> list[Wire]:
     elif isinstance(block, RedactedThinkingBlock):
         item = {"type": "redacted_thinking", "data": block.data}
     elif isinstance(block, UnknownBlock):
-        return write_unknown(block, t, scribe)
+        return write_unknown(block, t, recorder)
     else:
-        scribe.dropped(block)
+        recorder.dropped(block)
         return []
     mine = mine_of(t.name, block.raw)
-    write_cache(item, block, block.cache, t, scribe, "thinking", form_in(mine))
-    scribe.unsaid(block, _THINKING_SAID)
+    write_cache(item, block, block.cache, t, recorder, "thinking", form_in(mine))
+    recorder.unwritten(block, _THINKING_SAID)
     return [put_back(item, mine)]
 
 

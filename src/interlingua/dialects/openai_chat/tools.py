@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.dialects.openai_chat.text import MARKS, read_cache, write_cache
@@ -99,24 +100,26 @@ def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
     return ToolDefinition(kind, executor="provider", kind=kind, cache=cache, raw=note.raw(t.name))
 
 
-def write_tools(tools: tuple[ToolDefinition, ...], t: Tables, scribe: Scribe) -> Wire:
+def write_tools(tools: tuple[ToolDefinition, ...], t: Tables, recorder: LossRecorder) -> Wire:
     """`tools`, and `functions` for those that were read there."""
     wire: Wire = {}
     for tool in tools:
         form = form_in(mine_of(t.name, tool.raw))
         legacy = form.get("legacy") and tool.kind == "function"
-        for said in _write_legacy_tool(tool, t, scribe) if legacy else write_tool(tool, t, scribe):
+        for said in (
+            _write_legacy_tool(tool, t, recorder) if legacy else write_tool(tool, t, recorder)
+        ):
             wire.setdefault("functions" if legacy else "tools", []).append(said)
     return wire
 
 
-def write_tool(tool: ToolDefinition, t: Tables, scribe: Scribe) -> list[Wire]:
+def write_tool(tool: ToolDefinition, t: Tables, recorder: LossRecorder) -> list[Wire]:
     mine = mine_of(t.name, tool.raw)
     form = form_in(mine)
     if tool.executor == "provider" or tool.kind not in ("function", "custom"):
-        return _write_server_tool(tool, t, scribe, mine, form)
+        return _write_server_tool(tool, t, recorder, mine, form)
     if tool.kind == "custom" and not t.custom_tools and not form.get("stood"):
-        scribe.lost(tool, None, "there are no tools that take free text")
+        recorder.lost(tool, None, "there are no tools that take free text")
         return []
     wire: Wire = {"type": tool.kind, tool.kind: _write_fields(tool)}
     if tool.kind == "custom":
@@ -125,8 +128,8 @@ def write_tool(tool: ToolDefinition, t: Tables, scribe: Scribe) -> list[Wire]:
     if tool.deferred is not None and (t.deferred_tools or form.get("deferred")):
         wire["defer_loading"] = tool.deferred
         said = said | {"deferred"}
-    write_cache(wire, tool, tool.cache, t, scribe, "tool", form)
-    scribe.unsaid(tool, said)
+    write_cache(wire, tool, tool.cache, t, recorder, "tool", form)
+    recorder.unwritten(tool, said)
     return [put_back(wire, mine, _FUNCTION_FILLERS)]
 
 
@@ -149,24 +152,24 @@ def _write_format(inner: Wire, grammar: Grammar | None, form: Wire) -> None:
         inner[_FORMAT] = dict(_ANY_TEXT)
 
 
-def _write_legacy_tool(tool: ToolDefinition, t: Tables, scribe: Scribe) -> list[Wire]:
+def _write_legacy_tool(tool: ToolDefinition, t: Tables, recorder: LossRecorder) -> list[Wire]:
     if tool.cache is not None:
-        scribe.lost(tool, "cache")
-    scribe.unsaid(tool, _SAID)
+        recorder.lost(tool, "cache")
+    recorder.unwritten(tool, _SAID)
     return [put_back(_write_fields(tool), mine_of(t.name, tool.raw))]
 
 
 def _write_server_tool(
-    tool: ToolDefinition, t: Tables, scribe: Scribe, mine: Wire, form: Wire
+    tool: ToolDefinition, t: Tables, recorder: LossRecorder, mine: Wire, form: Wire
 ) -> list[Wire]:
     own = t.server_tools is not None and tool.kind.startswith(t.server_tools)
     if tool.executor != "provider" or not (own or form.get("stood")):
-        scribe.lost(tool, None, "a tool that only its own service knows")
+        recorder.lost(tool, None, "a tool that only its own service knows")
         return []
     wire: Wire = {"type": tool.kind}
-    write_cache(wire, tool, tool.cache, t, scribe, "tool", form)
+    write_cache(wire, tool, tool.cache, t, recorder, "tool", form)
     named = {"name"} if tool.name == tool.kind else set()
-    scribe.unsaid(tool, _SAID_SERVER | named)
+    recorder.unwritten(tool, _SAID_SERVER | named)
     return [put_back(wire, mine)]
 
 

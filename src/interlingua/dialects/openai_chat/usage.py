@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, count, fresh_input
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import count, fresh_input
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import Note, form_in, mine_of, put_back, want
 from interlingua.dialects.openai_chat.tables import Tables
 from interlingua.model.metadata import Diagnostic, Usage
@@ -198,16 +200,16 @@ def _within(value: int | None, whole: int | None) -> int | None:
     return value if value is None or whole is None else min(value, whole)
 
 
-def write_usage(usage: Usage, t: Tables, scribe: Scribe) -> Wire | None:
+def write_usage(usage: Usage, t: Tables, recorder: LossRecorder) -> Wire | None:
     """The wire's usage; None where nothing is known of it."""
     if usage.raw is None and usage.input_tokens is not None and usage.output_tokens is not None:
-        return _write_plainly(usage, scribe)
+        return _write_plainly(usage, recorder)
     mine = mine_of(t.name, usage.raw)
     form = form_in(mine)
     if "wire" in form and _still_says(form["wire"], usage, t):
         wire: Wire = form["wire"]
         return wire
-    scribe.unsaid(usage, _SAID)
+    recorder.unwritten(usage, _SAID)
     prompt, output, reasoning = usage.prompt_tokens, usage.output_tokens, usage.reasoning_tokens
     apart = (reasoning or 0) if "reasoning" in form else 0
     aside = form.get("aside", ())
@@ -232,7 +234,7 @@ def write_usage(usage: Usage, t: Tables, scribe: Scribe) -> Wire | None:
     return put_back(out, mine, fillers)
 
 
-def _write_plainly(usage: Usage, scribe: Scribe) -> Wire:
+def _write_plainly(usage: Usage, recorder: LossRecorder) -> Wire:
     fresh, output = usage.input_tokens or 0, usage.output_tokens or 0
     cached, written = usage.cached_input_tokens, usage.cache_creation_input_tokens
     if (
@@ -242,7 +244,7 @@ def _write_plainly(usage: Usage, scribe: Scribe) -> Wire:
         or usage.pricing_version is not None
         or usage.latency_ms is not None
     ):
-        scribe.unsaid(usage, _SAID)
+        recorder.unwritten(usage, _SAID)
     prompt = fresh + (cached or 0) + (written or 0)
     wire: Wire = {PROMPT: prompt, COMPLETION: output, TOTAL: prompt + output}
     if cached is not None or written is not None:
