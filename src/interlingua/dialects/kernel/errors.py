@@ -53,6 +53,14 @@ def take(wire: Wire, key: str, kind: type[T]) -> T:
     return value if type(value) is kind else want(value, kind, f".{key}")
 
 
+def maybe(wire: Wire, key: str, kind: type[T], path: str = "") -> T | None:
+    """A value that may be missing or null."""
+    value = wire.get(key)
+    if value is None or type(value) is kind:
+        return value
+    return want(value, kind, f"{path}.{key}")
+
+
 def may_take(wire: Wire, key: str, kind: type[T], spelled: Wire) -> T | None:
     """A value that may be missing; a null is remembered."""
     value = wire.get(key)

@@ -17,6 +17,7 @@ Dialects need no words of their own for it: `fields.Table` writes and reads all 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -103,12 +104,22 @@ class Kept(msgspec.Struct):
         if type(value) is dict:
             self.form.setdefault("whole", []).append(key)
 
-    def add_others(self, wire: Wire, known: frozenset[str]) -> None:
-        """Every key but the known ones."""
-        if not wire.keys() <= known:
-            for key, value in wire.items():
-                if key not in known:
+    def add_others(self, wire: Wire, taken: Collection[str], known: Collection[str] = ()) -> None:
+        """Every key but those taken; a known one that is empty says nothing."""
+        for key, value in wire.items():
+            if key not in taken:
+                if key in known and (value == "" or value == [] or value == {}):
+                    self.spell(key, value)
+                else:
                     self.add(key, value)
+
+    def add_inside(self, wire: Wire, key: str, taken: Collection[str]) -> None:
+        """The same for an object inside, every key of which is known."""
+        inside = wire[key]
+        if len(inside) > len(taken):
+            inner = Kept()
+            inner.add_others(inside, taken, inside)
+            self.absorb(key, inner)
 
     def spell(self, key: str, value: Any) -> None:
         """A key that says nothing."""
@@ -121,6 +132,12 @@ class Kept(msgspec.Struct):
     def miss(self, key: str) -> None:
         """A key that the writer fills in."""
         self.form.setdefault("absent", []).append(key)
+
+    def miss_any(self, wire: Wire, keys: Iterable[str]) -> None:
+        """Those of the keys that are not there, all of which the writer fills in."""
+        for key in keys:
+            if key not in wire:
+                self.miss(key)
 
     def complete(self, key: str, content: Wire, blank: Wire) -> None:
         """What an object says beyond what a field says of it."""
@@ -141,6 +158,14 @@ class Kept(msgspec.Struct):
         if self.form:
             return {dialect: {**self.rest, FORM: self.form}}
         return {dialect: self.rest} if self.rest else None
+
+
+def fill(out: Wire, mine: Wire, fillers: Mapping[str, Any]) -> Wire:
+    """Add what the wire demands, but for keys that it did without, or had something else in."""
+    for key, value in fillers.items():
+        if key not in out and key not in mine and not did_without(mine, key):
+            out[key] = value
+    return out
 
 
 def restore(out: Wire, mine: Wire) -> Wire:
