@@ -30,9 +30,12 @@ def fit_length(fitter: Fitter) -> None:
 
 def _respell(fitter: Fitter) -> None:
     """A key that the wire remembers, and this model does not take. A spelling is no loss."""
-    word, said = fitter.profile.words.max_tokens, form_of(fitter).get(MAXIMUM, [USUAL_WORD])
-    if word is not None and fitter.now(MAXIMUM) is not None and said != [word]:
-        fitter.respelled[MAXIMUM] = [word]
+    word, form = fitter.profile.words.max_tokens, form_of(fitter)
+    named, twice = form.get("named", {}), form.get("twice", {})
+    said = None if MAXIMUM in twice else named.get(USUAL_WORD, USUAL_WORD)
+    if word is not None and fitter.now(MAXIMUM) is not None and said != word:
+        fitter.respelled["named"] = {**named, USUAL_WORD: word, MAX_KEY: word}
+        fitter.respelled["twice"] = {key: how for key, how in twice.items() if key != MAXIMUM}
     if fitter.profile.words.user is False and fitter.now("user") is not None:
         fitter.drop("user", "words.user", "takes no id of an end user")
 

@@ -218,10 +218,11 @@ def test_keys_that_only_this_wire_has_are_kept() -> None:
         "audio": {"format": "wav", "voice": "alloy"},
         "stream_options": {"include_usage": True},
         "store": False,
-        "prompt_cache_key": None,
         "web_search_options": {},
     }
     assert read(body(**keys)).raw == {"openai-chat": keys}
+    blank = read(body(prompt_cache_key=None))
+    assert blank.raw == {"openai-chat": {"$form": {"spelled": {"prompt_cache_key": None}}}}
 
 
 def test_what_is_private_to_another_dialect_is_a_loss() -> None:

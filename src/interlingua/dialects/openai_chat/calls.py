@@ -24,9 +24,8 @@ from interlingua.dialects.openai_chat.shape import (
     put_back,
     want,
 )
-from interlingua.dialects.openai_chat.tables import Tables
+from interlingua.dialects.openai_chat.tables import MARKS, Tables
 from interlingua.dialects.openai_chat.text import (
-    MARKS,
     read_cache,
     read_content,
     write_cache,

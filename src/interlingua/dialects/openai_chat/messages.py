@@ -34,9 +34,8 @@ from interlingua.dialects.openai_chat.shape import (
     put_back,
     want,
 )
-from interlingua.dialects.openai_chat.tables import AUDIO_ID, ROLES, Tables
+from interlingua.dialects.openai_chat.tables import AUDIO_ID, MARKS, ROLES, Tables
 from interlingua.dialects.openai_chat.text import (
-    MARKS,
     placeholder,
     read_annotations,
     read_content,

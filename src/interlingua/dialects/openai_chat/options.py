@@ -1,230 +1,281 @@
-"""The options of a request. Where hosts spell one in several ways, all are read; `$form` remembers
-which, and which options and words stood there that OpenAI itself does not know."""
+"""How to generate: the keys of a body that are neither messages nor tools. Where hosts spell an
+option in several ways, all of them are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache
 from typing import Any
 
-from interlingua.dialects.kernel.errors import each
+from interlingua.dialects.kernel.errors import maybe, want
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    plain,
+    strings,
+    together,
+)
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.shape import Note, maybe, want
-from interlingua.dialects.openai_chat.tables import FORMAT_NAME, Tables
-from interlingua.dialects.openai_chat.text import MARKS, read_cache, write_cache
+from interlingua.dialects.openai_chat.tables import (
+    CHOICES,
+    DEFAULT_EFFORT,
+    FORMAT_NAME,
+    MARKS,
+    NAMES,
+    NUMBERS,
+    SWITCHED,
+    SWITCHES,
+    Tables,
+)
+from interlingua.dialects.openai_chat.text import read_cache, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat, ToolChoice
 
-# -- which tools may be called --------------------------------------------------------------------
-
-_MODES: dict[Any, Any] = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
-_WORDS = {"auto": "auto", "none": "none", "any": "required"}
-_LEGACY = "function_call"
-_SUBSET = "allowed_tools"
+# -- words, lists and numbers ---------------------------------------------------------------------
 
 
-def read_choice(choice: Any, t: Tables, form: Wire) -> ToolChoice | None:
-    """The choice; None for shapes that are not known."""
-    if type(choice) is str:
-        mode = _MODES.get(choice)
-        if mode is not None and _WORDS[mode] != choice:
-            form["tool_choice"] = choice
-        return None if mode is None else ToolChoice(mode)
-    if type(choice) is not dict or type(choice.get("type")) is not str:
+def _word(key: str, words: frozenset[str] | None) -> Field:
+    def write(options: Any, recorder: LossRecorder) -> str | None:
+        said: str = getattr(options, key)
+        if words is None or said in words:
+            return said
+        recorder.lost(options, key, f"no {key} is called {said!r}")
         return None
-    kind = choice["type"]
-    if kind == _SUBSET and choice.keys() == {"type", kind}:
-        return _read_subset(choice[kind], t, form)
-    name = _read_reference(choice, t)
-    if name is None:
-        return None
-    if kind == "custom":
-        form["tool_choice"] = kind
-    return ToolChoice("any", (name,))
+
+    return Field(key, (key,), lambda given: {key: want(given, str)}, write, few=True)
 
 
-def _read_subset(inner: Any, t: Tables, form: Wire) -> ToolChoice | None:
-    if type(inner) is not dict or inner.keys() != {"mode", "tools"}:
-        return None
-    if inner["mode"] not in ("auto", "required") or type(inner["tools"]) is not list:
-        return None
-    names = [_read_reference(tool, t) for tool in inner["tools"]]
-    known = tuple([name for name in names if name is not None])
-    if not known or len(known) < len(names):
-        return None
-    form["tool_choice"] = _SUBSET
-    custom = [tool["custom"]["name"] for tool in inner["tools"] if "custom" in tool]
-    if custom:
-        form["custom"] = custom
-    return ToolChoice("auto" if inner["mode"] == "auto" else "any", known)
+def _modalities(words: frozenset[str]) -> Field:
+    def write(options: Any, recorder: LossRecorder) -> list[str] | None:
+        said = [word for word in options.modalities if word in words]
+        if len(said) < len(options.modalities):
+            recorder.lost(options, "modalities", "not all of them exist here", "approximated")
+        return said if said or not options.modalities else None
+
+    return strings("modalities", "modalities")._replace(write=write)
 
 
-def _read_reference(tool: Any, t: Tables) -> str | None:
-    """The name in `{"type": "function", "function": {"name": …}}`, if it is just that."""
-    kind = tool.get("type") if type(tool) is dict else None
-    if type(kind) is not str:
-        return None
-    if t.server_tools and kind.startswith(t.server_tools) and len(tool) == 1:
-        return kind
-    if kind not in ("function", "custom") or tool.keys() != {"type", kind}:
-        return None
-    inner = tool[kind]
-    if type(inner) is not dict or inner.keys() != {"name"} or type(inner["name"]) is not str:
-        return None
-    name: str = inner["name"]
-    return name
+def _write_top_k(options: Any, recorder: LossRecorder) -> float:
+    top_k: float = options.top_k
+    return int(top_k) if top_k == int(top_k) else top_k
 
 
-def read_legacy_choice(choice: Any, form: Wire) -> ToolChoice | None:
-    found: ToolChoice | None = None
-    if choice == "auto" or choice == "none":
-        found = ToolChoice(_MODES[choice])
-    elif type(choice) is dict and choice.keys() == {"name"} and type(choice["name"]) is str:
-        found = ToolChoice("any", (choice["name"],))
-    if found is not None:
-        form["tool_choice"] = _LEGACY
-    return found
+def _read_bias(given: Any) -> Reading:
+    for token, value in want(given, dict).items():
+        want(value, float, f".{token}")
+    return {"logit_bias": given}
 
 
-def write_choice(
-    options: Options, custom: frozenset[str], t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire:
-    """`custom` are the names of the tools that take free text."""
-    choice = options.tool_choice or ToolChoice()
-    mode, names, spelled = choice.mode, choice.names, form.get("tool_choice")
-    if names and (mode == "none" or not _is_sayable(choice, t, spelled)):
-        recorder.lost(options, "tool_choice.names")
-        names = ()
-    if spelled == _LEGACY and (mode, len(names)) in _LEGACY_FORMS:
-        return {_LEGACY: {"name": names[0]} if names else mode}
-    if not names:
-        return {"tool_choice": "any" if mode == spelled == "any" else _WORDS[mode]}
-    free = custom.union(form.get("custom", ()), names if spelled == "custom" else ())
-    tools = [_reference(name, name in free, t) for name in names]
-    if len(names) == 1 and mode == "any" and spelled != _SUBSET:
-        return {"tool_choice": tools[0]}
-    subset = {"mode": "auto" if mode == "auto" else "required", "tools": tools}
-    return {"tool_choice": {"type": _SUBSET, _SUBSET: subset}}
+def _bias(floats: bool) -> Field:
+    def write(options: Any, recorder: LossRecorder) -> Wire:
+        bias: dict[str, float] = options.logit_bias
+        whole = {token: round(value) for token, value in bias.items()}
+        if whole == bias or not floats:
+            if whole != bias:
+                recorder.lost(options, "logit_bias", "sent in whole numbers", "approximated")
+            return whole
+        return bias
+
+    return Field("logit_bias", ("logit_bias",), _read_bias, write)
 
 
-_LEGACY_FORMS = {("auto", 0), ("none", 0), ("any", 1)}
+def _read_logprobs(given: Wire) -> Reading:
+    """A boolean with a number beside it; some servers take the number alone."""
+    asked = given.get("logprobs", False)
+    if type(asked) is int:
+        return {"logprobs": asked}
+    most = want(given.get("top_logprobs", 0), int, ".top_logprobs")
+    return {"logprobs": most} if want(asked, bool, ".logprobs") else {}
 
 
-def _is_sayable(choice: ToolChoice, t: Tables, spelled: str | None) -> bool:
-    alone = len(choice.names) == 1 and choice.mode == "any"
-    return alone or t.subset_choice or spelled == _SUBSET
-
-
-def _reference(name: str, free: bool, t: Tables) -> Wire:
-    if t.server_tools and name.startswith(t.server_tools):
-        return {"type": name}
-    kind = "custom" if free and t.custom_tools else "function"
-    return {"type": kind, kind: {"name": name}}
+def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
+    most: int = options.logprobs
+    return {"logprobs": True, "top_logprobs": most} if most else {"logprobs": True}
 
 
 # -- the shape of the answer ----------------------------------------------------------------------
 
-_FIELDS: dict[str, type] = {"description": str, "schema": dict, "strict": bool}
 
-
-def read_format(wire: Any, note: Note) -> ResponseFormat | None:
-    """The format; None for shapes that are not known."""
-    kind = want(wire, dict, ".response_format").get("type")
-    if kind == "text" and len(wire) == 1:
-        return ResponseFormat("text")
-    if kind == "json_object" and len(wire) == 1:
-        return ResponseFormat("json")
-    inner = wire.get("json_schema")
+def _read_format(given: Any) -> Reading:
+    kind = want(given, dict).get("type")
+    if not given:
+        return {}
+    if kind in ("text", "json_object") and len(given) == 1:
+        return {"response_format": ResponseFormat("json" if kind == "json_object" else "text")}
+    inner = given.get("json_schema")
     if kind != "json_schema" or type(inner) is not dict:
-        return None
-    path, fields = ".response_format.json_schema", {}
-    for key, type_ in _FIELDS.items():
-        value: Any = maybe(inner, key, type_, path)
-        if value is not None:
-            fields[key] = value
-    name = maybe(inner, "name", str, path)
-    if name is None:
-        note.form["no_name"] = True
-    deep = Note()
-    deep.leave_inner(wire, "json_schema", fields.keys() | ({"name"} if name is not None else set()))
-    deep.leave(wire, ("type", "json_schema"), ())
-    if deep.rest:
-        note.rest["response_format"] = deep.rest
-    if deep.form:
-        note.form.setdefault("empty", {})["response_format"] = deep.form["empty"]
-    return ResponseFormat("json_schema", name, **fields)
+        return NOT_OURS
+    fields = {key: maybe(inner, key, type_, ".json_schema") for key, type_ in _SCHEMA.items()}
+    return {"response_format": ResponseFormat("json_schema", **fields)}
 
 
-def write_format(options: Options, recorder: LossRecorder, form: Wire) -> Wire:
-    wanted = options.response_format or ResponseFormat()
+def _write_format(options: Any, recorder: LossRecorder) -> Wire:
+    wanted: ResponseFormat = options.response_format
     if wanted.kind != "json_schema":
-        for field in ("name", "schema", "strict", "description"):
-            if getattr(wanted, field) is not None:
-                recorder.lost(options, f"response_format.{field}")
+        for key in _SCHEMA:
+            if getattr(wanted, key) is not None:
+                recorder.lost(options, f"response_format.{key}")
         return {"type": "json_object" if wanted.kind == "json" else "text"}
-    inner: Wire = {}
-    if wanted.name is not None:
-        inner["name"] = wanted.name
-    elif not form.get("no_name"):
+    said = {key: getattr(wanted, key) for key in _SCHEMA}
+    inner = {key: value for key, value in said.items() if value is not None}
+    if wanted.name is None:
         inner["name"] = FORMAT_NAME
         recorder.filled(options, "response_format.name", FORMAT_NAME)
-    for key in _FIELDS:
-        if getattr(wanted, key) is not None:
-            inner[key] = getattr(wanted, key)
     return {"type": "json_schema", "json_schema": inner}
 
 
-# -- how much to think ----------------------------------------------------------------------------
+_SCHEMA: dict[str, type[Any]] = {"name": str, "schema": dict, "strict": bool, "description": str}
 
-# DeepSeek and Z.ai have an object with a type, Alibaba's and SiliconFlow's models a flag.
-SWITCHES = ("thinking", "enable_thinking")
-_TYPES = {"enabled": "on", "disabled": "off"}
-# Groq's Qwen models think by default, and say so in place of an effort (console docs, 2026-11).
-DEFAULT = "default"
+
+# -- which tools may be called --------------------------------------------------------------------
+
+
+def _read_choice(given: Wire, servers: str | None) -> Reading:
+    """`tool_choice`, or the legacy `function_call`; the newer one counts where both are there."""
+    choice = given.get("tool_choice")
+    found = _read_mode(choice, servers)
+    if found is None:
+        found = _read_legacy(given.get("function_call"))
+    return NOT_OURS if found is None else {"tool_choice": found}
+
+
+def _read_mode(choice: Any, servers: str | None) -> ToolChoice | None:
+    """The choice; None for shapes that are not known."""
+    if type(choice) is str:
+        mode = CHOICES.read(choice)
+        return None if mode is None else ToolChoice(mode)  # type: ignore[arg-type]  # of the table
+    match choice:
+        case {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": list(tools)} as of}:
+            names = tuple([_read_name(tool, servers) for tool in tools])
+            if mode not in ("auto", "required") or not names or None in names:
+                return None
+            known: Any = ToolChoice("auto" if mode == "auto" else "any", names)  # type: ignore[arg-type]  # names
+            return known if len(choice) == len(of) == 2 else None
+    name = _read_name(choice, servers)
+    return None if name is None else ToolChoice("any", (name,))
+
+
+def _read_name(tool: Any, servers: str | None) -> str | None:
+    """The name in `{"type": "function", "function": {"name": …}}`, if it is just that."""
+    match tool:
+        case {"type": str(kind)} if len(tool) == 1 and servers and kind.startswith(servers):
+            return kind
+        case {"type": "function", "function": {"name": str(name)} as inner}:
+            return name if len(tool) == 2 and len(inner) == 1 else None
+        case {"type": "custom", "custom": {"name": str(name)} as inner}:
+            return name if len(tool) == 2 and len(inner) == 1 else None
+    return None
+
+
+def _read_legacy(choice: Any) -> ToolChoice | None:
+    if choice == "auto" or choice == "none":
+        return ToolChoice(choice)
+    match choice:
+        case {"name": str(name)} if len(choice) == 1:
+            return ToolChoice("any", (name,))
+    return None
+
+
+def _choice(t: Tables) -> Field:
+    def write(options: Any, recorder: LossRecorder) -> Wire:
+        choice: ToolChoice = options.tool_choice
+        mode, names = choice.mode, choice.names
+        alone = len(names) == 1 and mode == "any"
+        if names and (mode == "none" or not (alone or t.subset_choice)):
+            recorder.lost(options, "tool_choice.names")
+            names = ()
+        if not names:
+            return {"tool_choice": CHOICES.write(mode)}
+        tools = [_reference(name, t.server_tools) for name in names]
+        subset = {"mode": "auto" if mode == "auto" else "required", "tools": tools}
+        said = tools[0] if alone else {"type": "allowed_tools", "allowed_tools": subset}
+        return {"tool_choice": said}
+
+    keys = ("tool_choice", "function_call")
+    return together(
+        keys, ("tool_choice",), lambda given: _read_choice(given, t.server_tools), write
+    )
+
+
+def _reference(name: str, servers: str | None) -> Wire:
+    if servers and name.startswith(servers):
+        return {"type": name}
+    return {"type": "function", "function": {"name": name}}
+
+
+def choose_custom(wire: Wire, custom: frozenset[str]) -> None:
+    """Tools that take free text are chosen by another word: `custom` are their names."""
+    choice = wire.get("tool_choice")
+    match choice:
+        case {"type": "function", "function": {"name": name}} if name in custom:
+            wire["tool_choice"] = {"type": "custom", "custom": {"name": name}}
+        case {"type": "allowed_tools", "allowed_tools": {"tools": list(tools)}}:
+            for tool in tools:
+                if tool.get("function", NOTHING).get("name") in custom:
+                    tool.update(type="custom", custom=tool.pop("function"))
+
+
+def choose_function(wire: Wire, mine: Wire) -> None:
+    """Beside the legacy `functions` the choice was, and is, a legacy `function_call`."""
+    match wire.get("tool_choice"):
+        case ("auto" | "none") as said:
+            pass
+        case {"type": "function", "function": said}:
+            pass
+        case _:
+            return
+    if "functions" in wire and "tool_choice" in form_in(mine).get("absent", ()):
+        wire["function_call"] = said
+        del wire["tool_choice"]
+
+
+# -- how much to think ----------------------------------------------------------------------------
+# Several keys may say it, of which an edit has to find the right one: `$form` names it.
+
+_REASONING = ("reasoning", "reasoning_effort", *SWITCHES)
 _SAID_BY_EFFORT = "the effort says how much"
 
 
-# Reading
-
-
-def read_reasoning(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Reasoning | None:
+def _read_reasoning(wire: Wire, t: Tables, kept: Kept) -> Reasoning | None:
     """All that the body says about thinking; None where it says nothing."""
-    fields: dict[str, Any] | None = None
-    if type(wire.get("reasoning")) is dict:
-        fields = _read_object(wire["reasoning"], note)
-        taken.add("reasoning")
-        if not t.reasoning_object:
-            note.form["reasoning"] = "object"
+    fields: Attrs | None = None
+    taken: set[str] = set()
     effort = wire.get("reasoning_effort")
-    if effort in EFFORTS:
-        if fields is None:
-            fields = {"effort": effort}
+    if type(wire.get("reasoning")) is dict:
+        fields = _read_object(wire, kept)
+        taken.add("reasoning")
+        if effort in EFFORTS and fields.get("effort") == effort:
             taken.add("reasoning_effort")
-            if t.reasoning_object:
-                note.form["reasoning"] = "effort"
-        elif fields.get("effort") == effort:
-            taken.add("reasoning_effort")
-            note.form["reasoning"] = "both"
-    elif effort == DEFAULT and fields is None:
-        fields = {"mode": "on"}
+            kept.form["reasoning"] = "both"
+        elif not t.reasoning_object:
+            kept.form["reasoning"] = "object"
+    elif effort in EFFORTS or effort == DEFAULT_EFFORT:
+        fields = {"effort": effort} if effort in EFFORTS else {"mode": "on"}
         taken.add("reasoning_effort")
-        note.form["reasoning"] = DEFAULT
+        if effort == DEFAULT_EFFORT:
+            kept.form["reasoning"] = DEFAULT_EFFORT
+        elif t.reasoning_object:
+            kept.form["reasoning"] = "effort"
     if "reasoning" not in taken and effort != "none":
-        fields = _read_switches(wire, fields, note, taken)
+        fields = _read_switches(wire, fields, kept, taken)
+    kept.add_others({key: wire[key] for key in _REASONING if key in wire}, taken, _REASONING)
     return None if fields is None else Reasoning(**fields)
 
 
-def _read_object(inner: Wire, note: Note) -> dict[str, Any]:
+def _read_object(wire: Wire, kept: Kept) -> Attrs:
     """OpenRouter's object: an effort or a budget, a switch, whether the thinking is left out."""
-    effort, budget = inner.get("effort"), inner.get("max_tokens")
-    enabled, exclude = inner.get("enabled"), inner.get("exclude")
-    fields: dict[str, Any] = {}
+    inner = wire["reasoning"]
+    effort, enabled, exclude = inner.get("effort"), inner.get("enabled"), inner.get("exclude")
+    fields: Attrs = {}
     taken = set()
     if effort in EFFORTS:
         fields["effort"] = effort
         taken.add("effort")
-    if type(budget) is int:
-        fields["budget_tokens"] = budget
+    if type(inner.get("max_tokens")) is int:
+        fields["budget_tokens"] = inner["max_tokens"]
         taken.add("max_tokens")
     if type(exclude) is bool:
         fields["visible"] = not exclude
@@ -232,38 +283,30 @@ def _read_object(inner: Wire, note: Note) -> dict[str, Any]:
     if type(enabled) is bool and effort != "none":
         fields["mode"] = "on" if enabled else "off"
         taken.add("enabled")
-        note.form["enabled"] = True
-    rest = {key: value for key, value in inner.items() if key not in taken}
-    if rest:
-        note.rest["reasoning"] = rest
+        kept.form["enabled"] = True
+    kept.add_inside(wire, "reasoning", taken)
     if not taken:
-        note.form["void"] = True
+        kept.form["void"] = True
     return fields
 
 
-def _read_switches(
-    wire: Wire, fields: dict[str, Any] | None, note: Note, taken: set[str]
-) -> dict[str, Any] | None:
+def _read_switches(wire: Wire, fields: Attrs | None, kept: Kept, taken: set[str]) -> Attrs | None:
     for key in SWITCHES:
         given = wire.get(key)
-        if type(given) is dict and given.get("type") in _TYPES:
-            mode = _TYPES[given["type"]]
-            if len(given) > 1:
-                note.rest[key] = {name: item for name, item in given.items() if name != "type"}
+        if type(given) is dict and given.get("type") in SWITCHED.words:
+            mode = SWITCHED.read(given["type"])
+            kept.add_inside(wire, key, ("type",))
         elif type(given) is bool:
             mode = "on" if given else "off"
         else:
             continue
         taken.add(key)
-        note.form["switch"] = key
+        kept.form["switch"] = key
         return {**(fields or {}), "mode": mode}
     return fields
 
 
-# Writing
-
-
-def write_reasoning(
+def _write_reasoning(
     options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
 ) -> None:
     asked, spelled = options.reasoning or Reasoning(), form.get("reasoning")
@@ -274,22 +317,21 @@ def write_reasoning(
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
         return
-    if spelled == DEFAULT and asked == Reasoning(mode="on"):
-        wire["reasoning_effort"] = DEFAULT
+    if spelled == DEFAULT_EFFORT and asked == Reasoning(mode="on"):
+        wire["reasoning_effort"] = DEFAULT_EFFORT
         return
-    switch = form.get("switch") or ("thinking" if spelled == "thinking" else t.host.switch)
+    switch = form.get("switch") or t.host.switch
     if asked.effort is None and asked.mode != "off" and switch is None:
         recorder.lost(options, "reasoning", "thinking is asked for by an effort only")
         return
     for name in ("budget_tokens", "visible"):
         if getattr(asked, name) is not None:
             recorder.lost(options, f"reasoning.{name}")
+    if asked.effort is not None and (asked.mode != "off" or switch is not None):
+        wire["reasoning_effort"] = asked.effort
     if asked.mode == "off":
         _write_off(options, asked, switch, recorder, wire)
-        return
-    if asked.effort is not None:
-        wire["reasoning_effort"] = asked.effort
-    if switch is not None and (asked.effort is None or "switch" in form):
+    elif switch is not None and (asked.effort is None or "switch" in form):
         wire[switch] = _switched(switch, True)
     if asked.mode in ("adaptive", "between_tools"):
         reason = "it is on, or off" if asked.effort is None else _SAID_BY_EFFORT
@@ -299,18 +341,16 @@ def write_reasoning(
 def _write_off(
     options: Options, asked: Reasoning, switch: str | None, recorder: LossRecorder, wire: Wire
 ) -> None:
-    if switch is None:
-        wire["reasoning_effort"] = "none"
-        if asked.effort is not None:
-            recorder.lost(options, "reasoning.effort", "thinking is off")
+    if switch is not None:
+        wire[switch] = _switched(switch, False)
         return
-    wire[switch] = _switched(switch, False)
+    wire["reasoning_effort"] = "none"
     if asked.effort is not None:
-        wire["reasoning_effort"] = asked.effort
+        recorder.lost(options, "reasoning.effort", "thinking is off")
 
 
 def _switched(key: str, on: bool) -> Any:
-    return {"type": "enabled" if on else "disabled"} if key == "thinking" else on
+    return {"type": SWITCHED.write("on" if on else "off")} if key == "thinking" else on
 
 
 def _write_object(asked: Reasoning, form: Wire) -> Wire:
@@ -320,7 +360,11 @@ def _write_object(asked: Reasoning, form: Wire) -> Wire:
             inner["effort"] = "none"
         else:
             inner["enabled"] = False
-    elif form.get("enabled") or asked.mode is not None or _is_empty(asked, form):
+    elif (
+        asked.mode is not None
+        or form.get("enabled")
+        or (asked == Reasoning() and not form.get("void"))
+    ):
         inner["enabled"] = True
     if asked.effort is not None:
         inner["effort"] = asked.effort
@@ -331,374 +375,117 @@ def _write_object(asked: Reasoning, form: Wire) -> Wire:
     return inner
 
 
-def _is_empty(asked: Reasoning, form: Wire) -> bool:
+def _is_void(asked: Reasoning, form: Wire) -> bool:
     return asked == Reasoning() and not form.get("void")
 
 
-# -- words, lists and numbers ---------------------------------------------------------------------
-
-Fields = dict[str, Any]
-Reader = Callable[[Wire, Tables, Note, set[str], Fields], None]
-Writer = Callable[[Options, Tables, LossRecorder, Wire, Wire], None]
-
-
-# Words
-
-
-def _read_word(
-    key: str, wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields
-) -> None:
-    fields[key] = want(wire[key], str, f".{key}")
-    taken.add(key)
-    _note_words(key, (fields[key],), t, note)
-
-
-def _note_words(option: str, said: Sequence[str], t: Tables, note: Note) -> None:
-    """Remember words that stood there although the service does not list them."""
-    words = t.words[option]
-    odd = [word for word in said if words is not None and word not in words]
-    if odd:
-        note.form.setdefault("words", []).extend(odd)
-
-
-def _is_word(option: str, value: str, t: Tables, form: Wire) -> bool:
-    words = t.words[option]
-    return words is None or value in words or value in form.get("words", ())
-
-
-def _write_word(
-    option: str, options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    value = getattr(options, option)
-    if _is_word(option, value, t, form):
-        wire[option] = value
-    else:
-        recorder.lost(options, option, f"no {option} is called {value!r}")
-
-
-def _read_modalities(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    taken.add("modalities")
-    words = each(wire["modalities"], ".modalities", lambda word: want(word, str, ""))
-    fields["modalities"] = tuple(words)
-    _note_words("modalities", words, t, note)
-
-
-def _write_modalities(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    wanted = options.modalities or ()
-    said = [word for word in wanted if _is_word("modalities", word, t, form)]
-    if len(said) < len(wanted):
-        recorder.lost(options, "modalities", "not all of them exist here", "approximated")
-    if said or not wanted:
-        wire["modalities"] = said
-
-
-# Lists and numbers
-
-
-def _read_stop(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    stop = wire["stop"]
-    taken.add("stop")
-    if type(stop) is str:
-        note.form["stop"] = "string"
-        fields["stop"] = (stop,)
-    else:
-        fields["stop"] = tuple(each(stop, ".stop", lambda word: want(word, str, "")))
-
-
-def _write_stop(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    stop = options.stop or ()
-    alone = form.get("stop") == "string" and len(stop) == 1
-    wire["stop"] = stop[0] if alone else list(stop)
-
-
-def _write_top_k(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    top_k = options.top_k or 0
-    wire["top_k"] = int(top_k) if top_k == int(top_k) else top_k
-
-
-def _read_bias(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    bias: dict[str, float] = {}
-    for token, value in want(wire["logit_bias"], dict, ".logit_bias").items():
-        bias[token] = want(value, float, f".logit_bias.{token}")
-    taken.add("logit_bias")
-    fields["logit_bias"] = bias
-    if not t.float_bias and any(not value.is_integer() for value in bias.values()):
-        note.form["logit_bias"] = "float"
-
-
-def _write_bias(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    bias = options.logit_bias or {}
-    whole = {token: round(value) for token, value in bias.items()}
-    if whole == bias:
-        wire["logit_bias"] = whole
-    elif t.float_bias or form.get("logit_bias") == "float":
-        wire["logit_bias"] = bias
-    else:
-        recorder.lost(options, "logit_bias", "sent in whole numbers", "approximated")
-        wire["logit_bias"] = whole
-
-
-def _read_logprobs(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    """A boolean with a number beside it; some servers take the number alone."""
-    asked = wire["logprobs"]
-    if type(asked) is int:
-        taken.add("logprobs")
-        note.form["logprobs"] = "number"
-        fields["logprobs"] = asked
-    elif want(asked, bool, ".logprobs"):
-        taken.add("logprobs")
-        top = maybe(wire, "top_logprobs", int)
-        fields["logprobs"] = top or 0
-        if top is not None:
-            taken.add("top_logprobs")
-            if top == 0:
-                note.form["logprobs"] = "zero"
-
-
-def _write_logprobs(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    if form.get("logprobs") == "number":
-        wire["logprobs"] = options.logprobs
-        return
-    wire["logprobs"] = True
-    if options.logprobs or form.get("logprobs") == "zero":
-        wire["top_logprobs"] = options.logprobs
-
-
-READERS: dict[str, Reader] = {
-    "verbosity": partial(_read_word, "verbosity"),
-    "service_tier": partial(_read_word, "service_tier"),
-    "modalities": _read_modalities,
-    "stop": _read_stop,
-    "logit_bias": _read_bias,
-    "logprobs": _read_logprobs,
-}
-WRITERS: dict[str, Writer] = {
-    "verbosity": partial(_write_word, "verbosity"),
-    "service_tier": partial(_write_word, "service_tier"),
-    "modalities": _write_modalities,
-    "stop": _write_stop,
-    "top_k": _write_top_k,
-    "logit_bias": _write_bias,
-    "logprobs": _write_logprobs,
-}
-
 # -- all of them ----------------------------------------------------------------------------------
 
-SIMPLE: dict[str, type] = {
-    "temperature": float,
-    "top_p": float,
-    "top_k": float,
-    "min_p": float,
-    "frequency_penalty": float,
-    "presence_penalty": float,
-    "repetition_penalty": float,
-    "n": int,
-    "parallel_tool_calls": bool,
-    "stream": bool,
-}
-"""Options that the wire calls by the same name."""
-SPELLINGS: dict[str, tuple[type, str, str, str]] = {
-    "max_output_tokens": (int, "max_completion_tokens", "max_tokens", "max_tokens"),
-    "seed": (int, "seed", "random_seed", "seed"),
-    "user": (str, "safety_identifier", "user", "user"),
-}
-"""Options with two names, and the field of a `Host` that says which is its own."""
-KNOWN = frozenset(
-    {*SIMPLE, *(key for spelled in SPELLINGS.values() for key in spelled[1:3]), *READERS}
-    | {"top_logprobs", "tool_choice"}
-    | {"function_call", "response_format", "reasoning", "reasoning_effort", *SWITCHES}
-    | {"metadata", "tools", "functions", "model", "cache_control"}
-)
+
+@cache
+def _options(t: Tables) -> Table:
+    """The table for one host: which name of an option is its own, and which options it knows."""
+    named = [_named(t, attr) for attr in NAMES]
+    fields = [
+        *[plain(own, attr, NAMES[attr].kind) for own, attr in zip(named, NAMES, strict=True)],
+        *[plain(name, name, kind) for name, kind in NUMBERS.items()],
+        Field("top_k", ("top_k",), lambda given: {"top_k": want(given, float)}, _write_top_k),
+        strings("stop", "stop", alone=True),
+        _bias(t.float_bias),
+        together(("logprobs", "top_logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
+        _word("verbosity", t.words["verbosity"]),
+        _word("service_tier", t.words["service_tier"]),
+        _modalities(t.words["modalities"] or frozenset()),
+        _choice(t),
+        Field("response_format", ("response_format",), _read_format, _write_format),
+        plain("metadata", "metadata", dict, fits=_is_all_text),
+    ]
+    others = {own: _other(own, attr) for own, attr in zip(named, NAMES, strict=True)}
+    return Table(
+        Options,
+        *[field if field.attrs[0] in t.options else _unknown(field) for field in fields],
+        beside=("model", "messages", "tools", "functions", *_REASONING, *MARKS),
+        silent=("reasoning", "cache"),
+        also_named=lambda key: others.get(key, key),
+    )
 
 
-# Reading
+def _named(t: Tables, attr: str) -> str:
+    """The host's own name of an option; OpenAI's where the host has none."""
+    own: str | None = getattr(t.host, NAMES[attr].own)
+    return own or NAMES[attr].keys[0]
 
 
-def read_options(wire: Wire, t: Tables, note: Note, taken: set[str]) -> Options:
-    """Only the keys that are there cost anything."""
-    fields: dict[str, Any] = {}
-    for key, value in wire.items():
-        read = _BY_KEY.get(key)
-        if read is None or value is None:
+def _other(key: str, attr: str) -> str:
+    first, second = NAMES[attr].keys
+    return second if key == first else first
+
+
+def _is_all_text(given: Wire) -> bool:
+    return all(type(value) is str for value in given.values())
+
+
+def _unknown(field: Field) -> Field:
+    """An option that only other hosts know goes home, and nowhere else."""
+
+    def write(options: Any, recorder: LossRecorder) -> Any:
+        recorder.lost(options, field.attrs[0])
+        return {} if field.keys else None
+
+    return field._replace(write=write, kind=None)
+
+
+def read_options(wire: Wire, t: Tables, kept: Kept) -> Attrs:
+    attrs = _options(t).read(_once(wire, t, kept), kept)
+    if any(key in wire for key in _REASONING):
+        reasoning = _read_reasoning(wire, t, kept)
+        if reasoning is not None:
+            attrs["reasoning"] = reasoning
+    if any(key in wire for key in MARKS):
+        taken: set[str] = set()
+        cache = read_cache(wire, t, "body", kept.form, taken)
+        kept.add_others({key: wire[key] for key in MARKS if key in wire}, taken)
+        if cache is not None:
+            attrs["cache"] = cache
+    return attrs
+
+
+def _once(wire: Wire, t: Tables, kept: Kept) -> Wire:
+    """The body with one name for each option. Another that says the same, or null beside it, is
+    spelling (`$form.twice`); the host's own name counts where they differ."""
+    for attr in NAMES:
+        own = _named(t, attr)
+        other = _other(own, attr)
+        if own not in wire or other not in wire:
             continue
-        if read is _SIMPLE:
-            fields[key] = want(value, SIMPLE[key], f".{key}")
-            taken.add(key)
-        elif type(read) is tuple:
-            option, kind, other, usual = read
-            if type(value) is kind and wire.get(other) is None:
-                fields[option] = value  # said once, and rightly
-                taken.add(key)
-                if getattr(t.host, usual) != key:
-                    note.form[option] = [key]
-            elif option not in fields:
-                _read_spelled(wire, option, t, note, taken, fields)
+        said, again = wire[own], wire[other]
+        wire = {key: value for key, value in wire.items() if key != other}
+        if again is not None and said is None:
+            wire[own] = again
+            kept.form.setdefault("twice", {})[attr] = "null"
+        elif again is not None and said == again and type(said) is type(again):
+            kept.form.setdefault("twice", {})[attr] = "same"
         else:
-            read(wire, t, note, taken, fields)
-    if not fields.keys() <= t.options:
-        note.form["stood"] = sorted(field for field in fields if field not in t.options)
-    return Options(**fields)
-
-
-def _read_spelled(
-    wire: Wire, option: str, t: Tables, note: Note, taken: set[str], fields: Fields
-) -> None:
-    kind, first, second, usual = SPELLINGS[option]
-    given = [key for key in (first, second) if wire.get(key) is not None]
-    value: Any = want(wire[given[0]], kind, f".{given[0]}")
-    fields[option] = value
-    given = [key for key in given if wire[key] == value and type(wire[key]) is not bool]
-    taken.update(given)
-    if given != [getattr(t.host, usual)]:
-        note.form[option] = given
-
-
-def _read_metadata(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    metadata = want(wire["metadata"], dict, ".metadata")
-    if all(type(value) is str for value in metadata.values()):
-        taken.add("metadata")
-        fields["metadata"] = metadata
-
-
-def _read_format(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    found = read_format(wire["response_format"], note)
-    if found is not None:
-        taken.add("response_format")
-        fields["response_format"] = found
-
-
-def _read_choice(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    found = read_choice(wire["tool_choice"], t, note.form)
-    if found is not None:
-        taken.add("tool_choice")
-        fields["tool_choice"] = found
-
-
-def _read_legacy_choice(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    if "tool_choice" not in fields:
-        found = read_legacy_choice(wire["function_call"], note.form)
-        if found is not None:
-            taken.add("function_call")
-            fields["tool_choice"] = found
-
-
-def _read_cache(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    found = read_cache(wire, t, "body", note.form, taken)
-    if found is not None:
-        fields["cache"] = found
-
-
-def _read_reasoning(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    """Several keys may speak of it; the first one that is met reads them all."""
-    if "reasoning" not in fields:
-        found = read_reasoning(wire, t, note, taken)
-        if found is not None:
-            fields["reasoning"] = found
-
-
-def _read_choices(wire: Wire, t: Tables, note: Note, taken: set[str], fields: Fields) -> None:
-    """The newer key counts where both are there."""
-    if "tool_choice" not in fields and wire.get("tool_choice") is not None:
-        _read_choice(wire, t, note, taken, fields)
-    if "tool_choice" not in fields and wire.get("function_call") is not None:
-        _read_legacy_choice(wire, t, note, taken, fields)
-
-
-_SIMPLE = object()
-_BY_KEY: dict[str, Any] = {
-    **dict.fromkeys(SIMPLE, _SIMPLE),
-    **{one: (option, kind, two, own) for option, (kind, one, two, own) in SPELLINGS.items()},
-    **{two: (option, kind, one, own) for option, (kind, one, two, own) in SPELLINGS.items()},
-    **dict.fromkeys(("reasoning", "reasoning_effort", *SWITCHES), _read_reasoning),
-    **dict.fromkeys(MARKS, _read_cache),
-    **READERS,
-    "metadata": _read_metadata,
-    "response_format": _read_format,
-    "tool_choice": _read_choices,
-    "function_call": _read_choices,
-}
-"""Who reads a key of the body: nobody special, an option with several names, or a function."""
-
-
-# Writing
-
-
-def write_options(
-    options: Options, custom: frozenset[str], t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire:
-    """The options as keys of the body; `custom` are the names of tools that take free text."""
-    said = t.options.union(form["stood"]) if "stood" in form else t.options
-    wire: Wire = {}
-    for option in _OPTION_FIELDS:
-        value = getattr(options, option)
-        if value is None:
-            continue
-        if option not in said:
-            recorder.lost(options, option)
-        elif option in SIMPLE and option != "top_k":
-            wire[option] = value
-        elif option in SPELLINGS:
-            _write_spelled(options, option, value, t, recorder, form, wire)
-        elif option == "tool_choice":
-            wire.update(write_choice(options, custom, t, recorder, form))
-        else:
-            _WRITERS[option](options, t, recorder, form, wire)
-    if options.raw is not None:
-        recorder.unwritten_raw(options, options.raw)
+            kept.add(other, again)
     return wire
 
 
-_OPTION_FIELDS = tuple([field for field in Options.__struct_fields__ if field != "raw"])
-
-
-def _write_spelled(
-    options: Options,
-    option: str,
-    value: Any,
-    t: Tables,
-    recorder: LossRecorder,
-    form: Wire,
-    wire: Wire,
+def write_options(
+    options: Options, out: Wire, mine: Wire, t: Tables, recorder: LossRecorder
 ) -> None:
-    keys = form.get(option) or [getattr(t.host, SPELLINGS[option][3])]
-    if keys == [None]:
-        recorder.lost(options, option)
-    else:
-        wire.update(dict.fromkeys(keys, value))
-
-
-def _write_metadata(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    wire["metadata"] = options.metadata
-
-
-def _write_format(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    wire["response_format"] = write_format(options, recorder, form)
-
-
-def _write_cache(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
-    write_cache(wire, options, options.cache, t, recorder, "body", form)
-
-
-_WRITERS: dict[str, Writer] = {
-    **WRITERS,
-    "metadata": _write_metadata,
-    "response_format": _write_format,
-    "reasoning": write_reasoning,
-    "cache": _write_cache,
-}
+    form = form_in(mine)
+    _options(t).write(options, out, mine, recorder)
+    for attr, how in form.get("twice", NOTHING).items():
+        own = _named(t, attr)
+        if own in out:
+            out[_other(own, attr)] = out[own]
+            out[own] = None if how == "null" else out[own]
+    if t.host.user is None and options.user is not None:
+        own = _named(t, "user")
+        if own not in form.get("named", ()):
+            out.pop(own, None)
+            recorder.lost(options, "user")
+    if options.reasoning is not None:
+        _write_reasoning(options, t, recorder, form, out)
+    if options.cache is not None:
+        write_cache(out, options, options.cache, t, recorder, "body", form)

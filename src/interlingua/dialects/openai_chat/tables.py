@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
@@ -234,7 +237,7 @@ class CacheMark(NamedTuple):
     """Where it may stand: `part`, `tool`, `body`."""
 
 
-class Tables(NamedTuple):
+class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the functions of this dialect look up; a neighbour has its own."""
 
     name: str
@@ -280,7 +283,7 @@ class Tables(NamedTuple):
 
 def answering(t: Tables) -> Tables:
     """The tables for responses: no cache marks, and content is one string."""
-    return t._replace(answer=True, cache=t.cache._replace(places=frozenset()))
+    return replace(t, answer=True, cache=t.cache._replace(places=frozenset()))
 
 
 def at_host(t: Tables, host: Host) -> Tables:
@@ -288,11 +291,53 @@ def at_host(t: Tables, host: Host) -> Tables:
     parts = t.parts
     if host.thinking == "content":
         parts = {**parts, "assistant": parts["assistant"] | {"thinking"}}
-    return t._replace(host=host, parts=parts)
+    return replace(t, host=host, parts=parts)
 
 
 USER_PARTS = frozenset({"text", "image_url", "input_audio", "file"})
 TEXT_PARTS = frozenset({"text"})
+
+NUMBERS: dict[str, type] = {
+    "temperature": float,
+    "top_p": float,
+    "min_p": float,
+    "frequency_penalty": float,
+    "presence_penalty": float,
+    "repetition_penalty": float,
+    "n": int,
+    "parallel_tool_calls": bool,
+    "stream": bool,
+}
+"""Options that the wire calls by the same name."""
+
+
+class Names(NamedTuple):
+    """An option with two names; the field of a `Host` says which is its own."""
+
+    kind: type
+    keys: tuple[str, str]
+    own: str
+
+
+NAMES: dict[str, Names] = {
+    "max_output_tokens": Names(int, ("max_completion_tokens", "max_tokens"), "max_tokens"),
+    "seed": Names(int, ("seed", "random_seed"), "seed"),
+    "user": Names(str, ("safety_identifier", "user"), "user"),
+}
+
+CHOICES: TwoWay[str, str] = TwoWay(
+    {"auto": "auto", "none": "none", "required": "any", "any": "any"}
+)
+
+SWITCHES = ("thinking", "enable_thinking")
+"""DeepSeek and Z.ai have an object with a type, Alibaba's and SiliconFlow's models a flag (their
+API references, read 2026-11)."""
+SWITCHED: TwoWay[str, str] = TwoWay({"enabled": "on", "disabled": "off"})
+DEFAULT_EFFORT = "default"
+"""Groq's Qwen models think by default, and say so in place of an effort (console docs, 2026-11)."""
+
+MARKS = ("prompt_cache_breakpoint", "cache_control")
+"""Cache breakpoints: OpenAI's, and Anthropic's as others hand it on."""
 
 SAMPLING = frozenset(
     {

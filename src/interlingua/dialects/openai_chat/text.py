@@ -27,7 +27,7 @@ from interlingua.dialects.openai_chat.shape import (
     want,
     whole,
 )
-from interlingua.dialects.openai_chat.tables import CacheMark, Tables
+from interlingua.dialects.openai_chat.tables import MARKS, CacheMark, Tables
 from interlingua.model.base import Value
 from interlingua.model.blocks import (
     AudioBlock,
@@ -48,8 +48,6 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message
 
 # -- cache breakpoints ----------------------------------------------------------------------------
-
-MARKS = ("prompt_cache_breakpoint", "cache_control")
 
 
 def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -> Cache | None:

@@ -7,8 +7,8 @@ from typing import Any
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.shape import Note, form_in, maybe, mine_of, put_back, want
-from interlingua.dialects.openai_chat.tables import Tables
-from interlingua.dialects.openai_chat.text import MARKS, read_cache, write_cache
+from interlingua.dialects.openai_chat.tables import MARKS, Tables
+from interlingua.dialects.openai_chat.text import read_cache, write_cache
 from interlingua.model.tools import Grammar, ToolDefinition
 
 _FIELDS: dict[str, tuple[str, type]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from interlingua.dialects.base import Traits, TwoWay
 from interlingua.dialects.openai_chat.tables import (
     OPENAI_IDS,
@@ -23,7 +25,8 @@ STOPS: TwoWay[str, StopReason] = TwoWay(
     {**STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
 )
 
-ROUTED = TABLES._replace(
+ROUTED = replace(
+    TABLES,
     name=NAME,
     provider="openrouter",
     parts={
