@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.dialects.kernel.fields import Table, plain, together
+from interlingua.dialects.kernel.fields import QUIET, Field, Table, inside, plain, together
 from interlingua.dialects.kernel.kept import Kept, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.words import TwoWay, snake_case
 from interlingua.losses import Report
 from interlingua.pointer import difference
 from tests.dialects.kernel.toy import NAME, Thing, read, things, wires, write
@@ -259,3 +260,73 @@ def test_a_lenient_field_and_a_blank_table_refuse_nothing(wire: Any, count: Any,
     out: dict[str, Any] = {}
     LENIENT.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
     assert restore(out, mine_of(NAME, small.raw)) == wire
+
+
+# -- objects inside with two names for a key, and words that say more -----------------------------
+
+
+class _Run(msgspec.Struct):
+    id: str
+    failed: bool = False
+    output: str | None = None
+    raw: Any = None
+
+
+_OUTCOMES = TwoWay({"OK": False, "FAILED": True, "TIMED_OUT": True}, otherwise=False)
+_RUN = Table(
+    _Run,
+    inside(
+        "runResult",
+        Field(
+            "outCome",
+            ("failed",),
+            lambda given: {"failed": _OUTCOMES.read(given)},
+            lambda run, _: _OUTCOMES.write(run.failed),
+            fill=lambda _: "OK",
+            more=lambda given: True,
+        ),
+        plain("outPut", "output", str),
+        plain("id", "id", str),
+    ),
+    also_named=snake_case,
+)
+
+
+def _read_run(wire: Any) -> _Run:
+    kept = Kept()
+    return _Run(**_RUN.read(wire, kept), raw=kept.raw("toy"))
+
+
+def _write_run(run: _Run) -> Any:
+    out: dict[str, Any] = {}
+    mine = mine_of("toy", run.raw)
+    _RUN.write(run, out, mine, QUIET)
+    return restore(out, mine)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"outCome": "OK"},
+        {"outCome": "TIMED_OUT", "outPut": "x"},
+        {"outCome": "WHO_KNOWS"},
+        {"outPut": "x"},
+        {"outCome": None, "x": 1},
+        {"out_come": "FAILED", "out_put": None},
+        {"out_put": "x", "outPut": "y"},
+        {"out_come": "TIMED_OUT"},
+    ],
+)
+@pytest.mark.parametrize("key", ["runResult", "run_result"])
+def test_an_object_inside_goes_home_by_either_name(key: str, inner: Any) -> None:
+    wire = {key: {"id": "r1", **inner}}
+    assert _write_run(_read_run(wire)) == wire
+
+
+def test_a_word_that_says_more_is_content_until_the_field_says_otherwise() -> None:
+    for word, failed in (("TIMED_OUT", True), ("WHO_KNOWS", False)):
+        run = _read_run({"runResult": {"outCome": word, "id": "r1"}})
+        assert (run.failed, run.raw["toy"]["runResult"]) == (failed, {"outCome": word})
+        run.failed = not failed
+        said = {"outCome": "OK" if failed else "FAILED"}
+        assert _write_run(run) == {"runResult": {"id": "r1", **said}}

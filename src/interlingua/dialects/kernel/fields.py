@@ -27,6 +27,7 @@ What a key can say, and where it goes:
     -----------------------------------  --------------------------------  ------------------
     a value that the field reads         attributes                        what `write` says
     the same, spelled otherwise          attributes, and `$form.as`        spelled so
+    the same, in a word that says more   attributes and content            that word
     an object with more keys than that   attributes, content, `.part`      the sum of both
     a value no field can hold: NOT_OURS  content                           content
     null; what reads as no attributes    `$form.spelled`                   null, or that
@@ -48,7 +49,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from interlingua.dialects.kernel.errors import EXACT, ShapeError, want
-from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, form_in
+from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, form_in, mine_inside
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
@@ -103,6 +104,9 @@ class Field(NamedTuple):
     """Keys that hang together: `read` and `write` deal with an object of those that are there."""
     table: Table | None = None
     """For an object inside: what is in it."""
+    more: Callable[[Any], bool] | None = None
+    """Whether a spelling that is not the usual one says more than the attributes: it is content
+    then, and goes home while it says them."""
 
 
 # -- the usual fields -----------------------------------------------------------------------------
@@ -263,8 +267,8 @@ class _Slot(NamedTuple):
 class Table:
     """The keys of a wire object and the attributes of a value. `beside` are keys of the object that
     somebody else reads and writes; `silent` are attributes that somebody else accounts for.
-    `also_named` gives the other name of a key, where the wire takes two. In a `blank` one an empty
-    list or object under an unknown key is spelling, as null is everywhere."""
+    `also_named` gives the other name of a key, where the wire takes two, of those inside too. In a
+    `blank` one an empty list or object under an unknown key is spelling, as null is everywhere."""
 
     def __init__(
         self,
@@ -284,14 +288,17 @@ class Table:
         self._beside = frozenset(beside).union(*[keys for keys, _ in self._groups])
         self._plain = {f.key: (_kinds(f.kind), f.attrs[0], f.fits) for f in named if f.kind}
         self._due = [(f.key, f.missing) for f in named if f.missing is not None or f.fill]
-        self._filled = [(f.key, f.fill, f.missing) for f in named if f.fill]
+        self._filled = [(f, f.fill, f.missing) for f in named if f.fill]
         self._inside = [(field.key, field.table) for field in fields if field.table]
-        self._other_names = {also_named(key): key for key in self._fields} if also_named else {}
-        self._known = {*self._fields, *self._other_names} - self._beside
+        self._other_names: dict[str, str] = {}
+        self._known = self._fields.keys() - self._beside
         self._words: dict[tuple[str, Any], Attrs] = {}
         self._hollow = _HOLLOW if blank else frozenset()
-        for _, table in self._inside:
+        for table in (self, *[table for _, table in self._inside]):
             table._hollow = self._hollow
+            if also_named:
+                others = {also_named(key): key for key in table.keys | table._beside}
+                table._other_names = {name: key for name, key in others.items() if name != key}
         self._values: Attrs = dict.fromkeys(self.attrs)
         if cls is not None:
             self._lay_out(cls, frozenset({*silent, *_ASIDE}))
@@ -323,6 +330,8 @@ class Table:
     def read(self, wire: Wire, kept: Kept) -> Attrs:
         """The attributes that an object says; what no field holds of it is in `kept`."""
         attrs: Attrs = {}
+        if self._other_names:
+            wire = self.usual(wire, kept)
         plain, known, beside, rest = self._plain, self._known, self._beside, kept.rest
         for key, given in wire.items():
             direct = plain.get(key)
@@ -351,6 +360,23 @@ class Table:
                     kept.miss(key)
         return attrs
 
+    def usual(self, wire: Wire, kept: Kept) -> Wire:
+        """An object with the usual names of its keys, for those who read the keys beside. A name
+        whose usual one is there as well is no other name for it."""
+        others = self._other_names
+        if others.keys().isdisjoint(wire):
+            return wire
+        out: Wire = {}
+        for key, item in wire.items():
+            name = others.get(key, key)
+            if name != key:
+                if name in wire:
+                    name = key
+                else:
+                    kept.form.setdefault("named", {})[name] = key
+            out[name] = item
+        return out
+
     def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:
         field = self._fields.get(key)
         if field is not None and field.few and type(given) in _WORDS:
@@ -358,10 +384,6 @@ class Table:
             if known is not None:
                 attrs.update(known)
                 return
-        if field is None and key in self._other_names:
-            name = self._other_names[key]
-            kept.form.setdefault("named", {})[name] = key
-            key, field = name, self._fields[name]
         if field is None or given is None:
             kept.add(key, given)
             return
@@ -382,7 +404,7 @@ class Table:
                 if field.few and type(given) in _WORDS and len(self._words) < _MOST_WORDS:
                     self._words[key, given] = found  # type: ignore[assignment]  # attributes
             else:
-                _compare(key, given, again, kept)
+                _compare(key, given, again, kept, field.more)
         elif field.attrs or field.fill is None or not same(given, field.fill(None)):
             kept.spell(key, given)
 
@@ -408,7 +430,7 @@ class Table:
         again = field.write(self._stand_in(found), QUIET) if found else {}
         for key, item in given.items():
             if key in again:
-                _compare(key, item, again[key], kept)
+                _compare(key, item, again[key], kept, field.more)
             elif _is_blank(item):
                 kept.spell(key, item)
             elif field.read({other: given[other] for other in given if other != key}) == found:
@@ -463,15 +485,18 @@ class Table:
             return
         elif field.keys:
             out.update(self._write_together(field, value, spelled, recorder))
-        elif key in spelled.old and self._still_says(field, spelled.old[key], value):
-            out[key] = spelled.old[key]
+        elif (old := spelled.spelling(field, key)) is not None and self._still_says(
+            field, old, value
+        ):
+            out[key] = old
         elif (said := field.write(value, recorder)) is not None:
             out[key] = said
 
     def _write_together(
         self, field: Field, value: Any, spelled: _Spelled, recorder: LossRecorder
     ) -> Wire:
-        old = {key: spelled.old[key] for key in field.keys if key in spelled.old}
+        kept = [(key, spelled.spelling(field, key)) for key in field.keys]
+        old = {key: item for key, item in kept if item is not None}
         gone = spelled.left_out(field.keys)
         if old or gone:
             usual: Wire = field.write(value, QUIET)
@@ -492,12 +517,16 @@ class Table:
         return _says(value, {attr: found.get(attr, self._values[attr]) for attr in field.attrs})
 
     def _fill(self, value: Any, out: Wire, spelled: _Spelled) -> None:
-        for key, fill, missing in self._filled:
-            if key in out or (key in spelled.gone and (missing is None or _says(value, missing))):
+        for field, fill, missing in self._filled:
+            key = field.key
+            if key in out:
                 continue
-            filled = fill(value)
-            if filled is not None:
-                out[key] = filled
+            if field.more is not None and (old := spelled.spelling(field, key)) is not None:
+                out[key] = old if self._still_says(field, old, value) else fill(value)
+            elif key not in spelled.gone or not (missing is None or _says(value, missing)):
+                filled = fill(value)
+                if filled is not None:
+                    out[key] = filled
 
 
 class _StandIn:
@@ -525,6 +554,14 @@ class _Spelled:
         self.odd = {*self.gone, *self.old} if self.old else self.gone
         """Keys that need a second look before they are written."""
 
+    def spelling(self, field: Field, key: str) -> Any:
+        """How a key was spelled, if otherwise than usual."""
+        old = self.old.get(key)
+        if old is None and field.more is not None:
+            word = self._mine.get(key)
+            return word if word is not None and field.more(word) else None
+        return old
+
     def left_out(self, keys: tuple[str, ...]) -> list[str]:
         """Which of these keys the wire did without, or had with nothing in them."""
         form, parts = self._form, self._form.get("part", ())
@@ -539,10 +576,7 @@ class _Spelled:
             self._inside = {}
         found = self._inside.get(key)
         if found is None:
-            rest, form = self._mine.get(key), self._form.get("inside", NOTHING).get(key)
-            mine = rest if type(rest) is dict else NOTHING
-            found = _Spelled(mine if form is None else {**mine, FORM: form})
-            self._inside[key] = found
+            found = self._inside[key] = _Spelled(mine_inside(self._mine, key))
         return found
 
 
@@ -567,9 +601,15 @@ def _says(value: Any, attrs: Attrs) -> bool:
     return all(same(getattr(value, attr), item) for attr, item in attrs.items())
 
 
-def _compare(key: str, given: Any, again: Any, kept: Kept) -> None:
+def _compare(
+    key: str, given: Any, again: Any, kept: Kept, more: Callable[[Any], bool] | None = None
+) -> None:
     """Keep what a key says beyond what the writer would say in its place, or its spelling."""
     if same(given, again):
+        return
+    if more is not None and more(given):
+        kept.rest[key] = given
+        kept.form.setdefault("part", []).append(key)
         return
     beyond = None
     if type(given) is dict and type(again) is dict:

@@ -63,6 +63,15 @@ def form_of(dialect: str, raw: Raw | None) -> Wire:
     return form_in(mine_of(dialect, raw))
 
 
+def mine_inside(mine: Wire, key: str) -> Wire:
+    """What was kept of an object inside."""
+    if not mine:
+        return mine
+    rest, form = mine.get(key), form_in(mine).get("inside", NOTHING).get(key)
+    inner = rest if type(rest) is dict else NOTHING
+    return inner if form is None else {**inner, FORM: form}
+
+
 def did_without(mine: Wire, key: str) -> bool:
     """Whether the wire had no such key, or one that said nothing."""
     if not mine:
@@ -176,14 +185,19 @@ def restore(out: Wire, mine: Wire) -> Wire:
         return out
     form = form_in(mine)
     parts, wholes = form.get("part", ()), form.get("whole", ())
+    inside = form.get("inside", NOTHING)
     for key, item in mine.items():
         if key != FORM and not (key in out and key in wholes):
+            if key in inside and "part" in inside[key]:
+                item = _said_with(item, out.get(key), inside[key]["part"])
+                if not item:
+                    continue
             _put(out, key, item, key in parts)
     if not form:
         return out
     for key, item in form.get("spelled", NOTHING).items():
         _put(out, key, item, key in parts)
-    for key, inner in form.get("inside", NOTHING).items():
+    for key, inner in inside.items():
         said = out.get(key)
         if said is None or type(said) is dict:
             out[key] = restore(dict(said or NOTHING), {FORM: inner})
@@ -195,6 +209,14 @@ def restore(out: Wire, mine: Wire) -> Wire:
     if FORM in form:
         out[FORM] = form[FORM]
     return out
+
+
+def _said_with(kept: Any, said: Any, parts: list[str]) -> Any:
+    """What was kept of an object inside, without what completed keys that are not said now."""
+    if type(kept) is not dict:
+        return kept
+    there = said if type(said) is dict else NOTHING
+    return {key: item for key, item in kept.items() if key not in parts or key in there}
 
 
 def _put(out: Wire, key: str, item: Any, is_part: bool) -> None:

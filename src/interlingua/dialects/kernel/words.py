@@ -3,6 +3,7 @@ has no word for."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Generic, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -25,6 +26,18 @@ EARLIER = "[earlier turns are not shown]"
 
 NO_REASON = "stop_reason_missing"
 """The diagnostic of a message that ended without a word why."""
+
+
+class _Snake(dict[str, str]):
+    """Names in snake_case, each worked out once."""
+
+    def __missing__(self, name: str) -> str:
+        snake = self[name] = re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+        return snake
+
+
+snake_case = _Snake().__getitem__
+"""A name in camelCase as one in snake_case."""
 
 
 class TwoWay(Generic[W, V]):
