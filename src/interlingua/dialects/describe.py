@@ -94,6 +94,8 @@ def _table(value: Any) -> str | None:
         if value.otherwise is not None:
             rows.append(["anything else", _shown(value.otherwise)])
         return grid(["wire", "canonical"], rows)
+    if hasattr(value, "_fields"):
+        return None  # one row of a table
     if isinstance(value, dict):
         return grid(["key", "value"], [[_shown(key), _shown(item)] for key, item in value.items()])
     if isinstance(value, (frozenset, tuple, list)) and all(isinstance(each, str) for each in value):

@@ -46,7 +46,8 @@ _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
 class Way(Protocol):
-    """How the events of a stream become frames."""
+    """How the events of a stream become frames. One that numbers them has `resume`: it is told how
+    many went home before it takes over."""
 
     steps: Steps
 
@@ -218,17 +219,13 @@ class Home:
     first change on, when it is told all that came before. What it lost (`heard`) is a loss of the
     stream only then."""
 
-    def __init__(
-        self,
-        name: str,
-        others: Steps,
-        close_others: Callable[[], list[Frame]],
-        heard: Report,
-        report: Report,
-    ) -> None:
+    def __init__(self, name: str, others: Way, steps: Steps, heard: Report, report: Report) -> None:
         self._name = name
-        self._others = others
-        self._close_others = close_others
+        self._others = steps
+        self._close_others = others.close
+        self._resume: Callable[[int], None] | None = getattr(others, "resume", None)
+        self._count = 0
+        """The frames that went home."""
         self._heard = heard
         self._report = report
         self._past = _Past()
@@ -238,7 +235,7 @@ class Home:
         self._said = -1
         self._agreement = _Agreement()
         self._is_changed = False
-        self.steps: Steps = dict.fromkeys(others, self._step)
+        self.steps: Steps = dict.fromkeys(steps, self._step)
 
     def close(self) -> list[Frame]:
         frames = self._change() if self._held else []
@@ -259,6 +256,7 @@ class Home:
             self._said = self._number
         self._past.add(held)
         self._held = []
+        self._count += len(kept["frames"])
         return [Frame(*each) for each in kept["frames"]]
 
     def _belongs(self, mark: FrameMark | None) -> bool:
@@ -285,6 +283,8 @@ class Home:
         self._is_changed = True
         for event in self._past.events():
             self._follow(event)
+        if self._resume is not None:
+            self._resume(self._count)
         self._report.extend(self._heard)
         self._heard.losses = self._report.losses
         held, self._held = self._held, []

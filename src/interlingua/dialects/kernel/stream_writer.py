@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from interlingua.dialects.kernel import stream_home
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
@@ -78,7 +78,7 @@ class StreamWriter(ABC):
             heard = Report(self._name)
             others = self._abroad(heard, mark)
             steps = with_summaries(others.steps, self._keeps)
-            self._way = stream_home.Home(self._name, steps, others.close, heard, self.report)
+            self._way = stream_home.Home(self._name, others, steps, heard, self.report)
             self.steps = self._way.steps
         else:
             self._way = self._abroad(self.report, mark)
@@ -205,17 +205,30 @@ class InTurn(ABC):
     def _fail(self, event: StreamError) -> list[Frame]: ...
 
 
-class Spoken(Protocol):
-    """A block that is being said."""
+class OpenBlock:
+    """A block on its way: how its pieces begin, and how much was said of it."""
 
-    index: int
+    __slots__ = ("before", "head", "index", "kind", "length", "start")
+
+    def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
+        self.index = index
+        self.kind = kind
+        """Of blocks that are told in pieces: which pieces."""
+        self.before = before
+        """Stands before the first piece."""
+        self.head: str | None = None
+        """How a piece begins, once there was one."""
+        self.length = 0
+        self.start: ToolUseStart | None = None
+        """Of a call: what began it."""
 
 
-S = TypeVar("S", bound=Spoken)
+S = TypeVar("S", bound=OpenBlock)
 
 
 class InPieces(InTurn, Generic[S]):
-    """The same for wires that say a block by its start, its pieces and its end."""
+    """The same for wires that say a block by its start, its pieces and its end. Pieces go out at
+    once."""
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
@@ -248,14 +261,30 @@ class InPieces(InTurn, Generic[S]):
             case _:
                 return []
 
+    def _piece(self, event: Any) -> list[Frame]:
+        block, text = self._current, event.text
+        if block is None or block.index != event.index or block.head is None or event.choice:
+            return self._block(event)
+        if not text:
+            return []
+        block.length += len(text)
+        return [self._frame(block.head, text)]
+
+    def _say(self, said: S, text: str) -> list[Frame]:
+        if said.head is None or not text:
+            return []
+        said.length += len(text)
+        return [self._frame(said.head, text)]
+
+    @abstractmethod
+    def _frame(self, head: str, text: str) -> Frame:
+        """A piece: the frame that there are most of, so it is made the fastest way."""
+
     @abstractmethod
     def _open(self, index: int, block: Any) -> list[Frame]: ...
 
     @abstractmethod
     def _open_call(self, event: ToolUseStart) -> list[Frame]: ...
-
-    @abstractmethod
-    def _say(self, said: S, text: str) -> list[Frame]: ...
 
     @abstractmethod
     def _delta(self, said: S, event: BlockDelta) -> list[Frame]: ...
@@ -267,40 +296,12 @@ class InPieces(InTurn, Generic[S]):
     def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]: ...
 
 
-class OpenBlock:
-    """A block on its way: how its pieces begin, and how much was said of it."""
-
-    __slots__ = ("before", "head", "index", "kind", "length", "start")
-
-    def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
-        self.index = index
-        self.kind = kind
-        """Of blocks that are told in pieces: which pieces."""
-        self.before = before
-        """Stands before the first piece."""
-        self.head: str | None = None
-        """How a piece begins, once there was one."""
-        self.length = 0
-        self.start: ToolUseStart | None = None
-        """Of a call: what began it."""
-
-
 class PieceWriter(InPieces[OpenBlock]):
-    """The same with what all of them do: pieces that go out at once, and the end of a stream that
-    fails."""
+    """The same for wires whose errors stand alone: how a stream ends that fails."""
 
     def __init__(self, name: str, report: Report) -> None:
         self._name = name
         super().__init__(report)
-
-    def _piece(self, event: Any) -> list[Frame]:
-        block, text = self._current, event.text
-        if block is None or block.index != event.index or block.head is None or event.choice:
-            return self._block(event)
-        if not text:
-            return []
-        block.length += len(text)
-        return [self._frame(block.head, text)]
 
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is no loss; what still waited is, and so is a call that was
@@ -323,10 +324,6 @@ class PieceWriter(InPieces[OpenBlock]):
         """The blocks of which nothing was said."""
         block = self._current
         return {*self._waiting, *([block.index] if block is not None and not block.length else ())}
-
-    @abstractmethod
-    def _frame(self, head: str, text: str) -> Frame:
-        """A piece: the frame that there are most of, so it is made the fastest way."""
 
     @abstractmethod
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame: ...

@@ -331,3 +331,67 @@ ERROR_STATUSES: dict[int, ErrorKind] = {
     529: ErrorKind.SERVER_ERROR,
 }
 """Where the body repeats the HTTP status and has no other word for what went wrong."""
+
+# Streams -------------------------------------------------------------------------------------
+
+CREATED = "response.created"
+IN_PROGRESS = "response.in_progress"
+ITEM_ADDED = "response.output_item.added"
+ITEM_DONE = "response.output_item.done"
+PART_ADDED = "response.content_part.added"
+PART_DONE = "response.content_part.done"
+SUMMARY_ADDED = "response.reasoning_summary_part.added"
+SUMMARY_DONE = "response.reasoning_summary_part.done"
+ANNOTATION = "response.output_text.annotation.added"
+COMPLETED = "response.completed"
+INCOMPLETE = "response.incomplete"
+FAILED = "response.failed"
+ERROR = "error"
+ENDINGS: dict[object, str] = {
+    "incomplete": INCOMPLETE,
+    "cancelled": INCOMPLETE,
+    "failed": FAILED,
+}
+"""The last frame of a response with this status; any other ends with `response.completed`."""
+
+CONTENT_INDEX, SUMMARY_INDEX = "content_index", "summary_index"
+"""The keys that number the parts of an item."""
+
+
+class Piece(NamedTuple):
+    """How a part is told in pieces: the frame of a piece, the frame of all, the key of all there,
+    and the key of the part's number, where an item has several."""
+
+    delta: str
+    done: str
+    whole: str
+    key: str | None = None
+
+
+def _piece(name: str, whole: str, key: str | None = None) -> Piece:
+    return Piece(f"response.{name}.delta", f"response.{name}.done", whole, key)
+
+
+TEXT = _piece("output_text", "text", CONTENT_INDEX)
+REFUSAL = _piece("refusal", "refusal", CONTENT_INDEX)
+THOUGHT = _piece("reasoning_text", "text", CONTENT_INDEX)
+SUMMARIZED = _piece("reasoning_summary_text", "text", SUMMARY_INDEX)
+ARGUMENTS = _piece("function_call_arguments", "arguments")
+INPUT = _piece("custom_tool_call_input", "input")
+MCP = _piece("mcp_call_arguments", "arguments")
+CODE = _piece("code_interpreter_call_code", "code")
+
+CALL_PIECES: dict[object, Piece] = {
+    "function_call": ARGUMENTS,
+    "custom_tool_call": INPUT,
+    "mcp_call": MCP,
+    "code_interpreter_call": CODE,
+}
+"""How calls are told, by the type of the item."""
+PART_PIECES: dict[object, Piece] = {
+    "output_text": TEXT,
+    "refusal": REFUSAL,
+    "reasoning_text": THOUGHT,
+    "summary_text": SUMMARIZED,
+}
+"""How parts are told, by their type."""

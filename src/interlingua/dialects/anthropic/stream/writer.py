@@ -178,12 +178,6 @@ class Abroad(PieceWriter):
             )
         return _spell({"type": BLOCK_START, "index": index, "content_block": part})
 
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.head is None or not text:
-            return []
-        said.length += len(text)
-        return [self._frame(said.head, text)]
-
     def _frame(self, head: str, text: str) -> Frame:
         return tuple.__new__(Frame, (BLOCK_DELTA, f"{head}{_encode_text(text).decode()}}}}}"))
 

@@ -143,12 +143,6 @@ class Abroad(PieceWriter):
     def _frame(self, head: str, text: str) -> Frame:
         return tuple.__new__(Frame, (DELTA, f"{head}{_encode_text(text).decode()}{self._tail}"))
 
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.head is None or not text:
-            return []
-        said.length += len(text)
-        return [self._frame(said.head, text)]
-
     def _delta_frame(self, delta: Wire) -> Frame:
         self._begun = True
         return _spell(DELTA, {"contentBlockIndex": self._count, "delta": delta})

@@ -1,0 +1,584 @@
+"""An answer while a stream tells it. Its items are put together as the wire would have them whole,
+and read as such, so that both ways give the same value.
+
+The last frame of a stream says all of it again. What was told stands: clients have acted on it,
+and some values are made anew for each frame, as encrypted content is. The last frame fills gaps
+only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from interlingua.arguments import to_text
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.kept import form_of
+from interlingua.dialects.kernel.stream_reader import call_of, failed
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_responses.content import read_part
+from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.logprobs import without_tokens
+from interlingua.dialects.openai_responses.reading import ItemReader
+from interlingua.dialects.openai_responses.response import read_response
+from interlingua.dialects.openai_responses.tables import (
+    ARGUMENTS,
+    CALL_PIECES,
+    CALLS,
+    CODE,
+    CONTENT_INDEX,
+    INPUT,
+    MCP,
+    NAME,
+    PART_PIECES,
+    REFUSAL,
+    SUMMARIZED,
+    TEXT,
+    THOUGHT,
+    Piece,
+)
+from interlingua.errors import ReadError
+from interlingua.model.blocks import (
+    Block,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from interlingua.model.events import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseEnd,
+    ToolUseInputDelta,
+    ToolUseStart,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message
+
+ROOM = 64
+"""Indexes that an unfinished item keeps for its further blocks when another one begins."""
+PART_TYPES = {piece: word for word, piece in PART_PIECES.items()}
+_WHOLE = [
+    kind for kind, call in CALLS.items() if call.id_key == "call_id" and kind not in CALL_PIECES
+]
+_TOLD_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
+"""Items whose beginning does not tell what block they begin with; and calls that come whole, whose
+end may have another id than their beginning."""
+_EVENTS: dict[Piece, Callable[[int, str], Event]] = {
+    TEXT: TextDelta,
+    THOUGHT: ThinkingDelta,
+    SUMMARIZED: ThinkingDelta,
+    **dict.fromkeys((ARGUMENTS, INPUT, MCP), ToolUseInputDelta),
+    REFUSAL: lambda index, text: BlockDelta(index, "text", text),
+    CODE: lambda index, text: BlockDelta(index, "code", text),
+}
+_BLOCKS: dict[Piece | None, type[Block]] = {
+    TEXT: TextBlock,
+    THOUGHT: ThinkingBlock,
+    SUMMARIZED: ThinkingBlock,
+    REFUSAL: RefusalBlock,
+}
+
+
+def piece_of(block: Block) -> Piece | None:
+    """How a part that begins like this goes on."""
+    if type(block) is ThinkingBlock:
+        return THOUGHT if form_of(NAME, block.raw).get("list") == "content" else SUMMARIZED
+    return TEXT if type(block) is TextBlock else REFUSAL if type(block) is RefusalBlock else None
+
+
+# -- items and their parts ------------------------------------------------------------------------
+
+
+class Item:
+    """An item of the output: its place, how it began, its parts, and how it ended."""
+
+    __slots__ = ("at", "done", "id", "parts", "room", "wire")
+
+    def __init__(self, at: int, id: Any = None) -> None:
+        self.at = at
+        self.id = id
+        self.wire: Wire = {}
+        self.parts: dict[tuple[str | None, Any], Part] = {}
+        """By the key that numbers them, and their number; a call has neither."""
+        self.done: Wire | None = None
+        self.room: range | None = None
+        """Indexes kept for further blocks, once another item has begun."""
+
+    @property
+    def latest(self) -> Wire:
+        return self.wire if self.done is None else self.done
+
+    def as_told(self, wire: Any) -> Any:
+        """The item with the id that its call began with: whoever was told it answers to it."""
+        starts = [part.start for part in self.parts.values() if part.start is not None]
+        if not starts or type(wire) is not dict or wire.get("call_id") in (None, "", starts[0].id):
+            return wire
+        return {**wire, "call_id": starts[0].id}
+
+
+class Part:
+    """A block of an item: its place there, and what was told of it."""
+
+    __slots__ = (
+        *("event", "index", "is_over", "item", "logprobs", "notes"),
+        *("number", "piece", "pieces", "start", "wire"),
+    )
+
+    def __init__(self, index: int, item: Item, piece: Piece | None, number: Any) -> None:
+        self.index = index
+        self.item = item
+        self.piece = piece
+        self.event = _EVENTS.get(piece) if piece is not None else None
+        self.number = number
+        self.wire: Wire = {}
+        self.pieces: list[str] = []
+        self.notes: list[Wire] = []
+        self.logprobs: list[Any] = []
+        self.start: ToolUseStart | None = None
+        self.is_over = False
+
+    def tell(self, text: str) -> Event:
+        assert self.event is not None
+        self.pieces.append(text)
+        return self.event(self.index, text)
+
+    def text(self) -> str:
+        text = "".join(self.pieces)
+        self.pieces = [text]
+        return text
+
+    def whole(self) -> Wire:
+        """The part with all that was told of it."""
+        wire = dict(self.wire)
+        if self.piece is not None:
+            wire[self.piece.whole] = (wire.get(self.piece.whole) or "") + self.text()
+        for key, more in (("annotations", self.notes), ("logprobs", self.logprobs)):
+            if more:
+                before = wire.get(key)
+                wire[key] = [*(before if type(before) is list else ()), *more]
+        return wire
+
+    def so_far(self) -> Block:
+        """The block for itself, where its item does not say which it is."""
+        return call_of(self.start) if self.start is not None else read_part(self.whole(), True)
+
+    def fits(self, block: Block) -> bool:
+        """Whether it can end as this block."""
+        if self.start is not None or type(block) is ToolUseBlock:
+            return self.start is not None and type(block) is ToolUseBlock
+        return type(block) is _BLOCKS.get(self.piece, type(block))
+
+    def end(self, block: Block) -> list[Event]:
+        """The events of its end, and what no piece has told by then."""
+        self.is_over = True
+        if type(block) is ToolUseBlock:
+            return _end_call(block, self.index, "" if self.piece is CODE else self.text())
+        end = BlockEnd(self.index, without_tokens(block))
+        if self.piece is None or not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock):
+            return [end]
+        told = self.whole()[self.piece.whole]
+        is_more = len(block.text) > len(told) and block.text.startswith(told)
+        return [self.tell(block.text[len(told) :]), end] if is_more else [end]
+
+
+def start_of(block: ToolUseBlock, index: int) -> ToolUseStart:
+    return ToolUseStart(index, block.id, block.name, block.executor, block.call_type, raw=block.raw)
+
+
+def _end_call(block: ToolUseBlock, index: int, told: str) -> list[Event]:
+    end = ToolUseEnd(index, block.input, block.raw_arguments, block.signature, block.raw)
+    if block.call_type == "custom":
+        text = str(block.input.get("input", ""))
+    elif block.raw_arguments is not None:
+        text = block.raw_arguments
+    else:
+        text = to_text(block.input) if block.input else ""
+    is_more = len(text) > len(told) and text.startswith(told)
+    return [ToolUseInputDelta(index, text[len(told) :]), end] if is_more else [end]
+
+
+def _whole(block: Block, index: int) -> list[Event]:
+    """The events of a block that came in one piece."""
+    block = without_tokens(block)
+    if type(block) is ToolUseBlock:
+        return [start_of(block, index), *_end_call(block, index, "")]
+    start: Block = block
+    delta: list[Event] = []
+    if type(block) is TextBlock and block.text:
+        start = block.replace(text="", citations=())
+        delta = [TextDelta(index, block.text)]
+    elif type(block) is ThinkingBlock and block.text:
+        start = block.replace(text="", signature=None)
+        delta = [ThinkingDelta(index, block.text)]
+    return [BlockStart(index, start), *delta, BlockEnd(index, block)]
+
+
+# -- the answer -----------------------------------------------------------------------------------
+
+
+class Answer:
+    """The message of a stream, so far."""
+
+    def __init__(self, wire: Wire) -> None:
+        id = wire.get("id")
+        self.items: dict[Any, Item] = {}
+        self.item: Item | None = None
+        """The one that a frame is about which does not say it."""
+        self._next = 0
+        self._wire = wire
+        self._seed = id if type(id) is str else None
+        self._count = 0
+        self._read = ItemReader(all_made=True, seed=self._seed)
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def place(self, at: int | None, id: Any) -> int:
+        """The number of the item that a frame is about."""
+        if at is not None:
+            return at
+        for item in self.items.values():
+            if id is not None and item.id == id:
+                return item.at
+        return self._next if self.item is None else self.item.at
+
+    def _turn(self, at: int, id: Any) -> Item:
+        """Go on with an item, or begin it."""
+        item = self.items.get(at)
+        if item is None:
+            item = self.items[at] = Item(at, id)
+        self.item, self._next = item, at + 1
+        return item
+
+    def _is_another(self, at: int, wire: Wire) -> bool:
+        """Whether the item of a place is whole and not this one: there are servers that give all
+        items one number."""
+        item = self.items.get(at)
+        return item is not None and item.done is not None and item.done.get("id") != wire.get("id")
+
+    def _make_way(self, at: int, wire: Wire) -> None:
+        if self._is_another(at, wire):
+            self.items["before", len(self.items)] = self.items.pop(at)
+
+    def add(self, at: int | None, given: Wire) -> list[Event]:
+        """An item begins."""
+        at = self._next if at is None else at
+        if at in self.items and not self._is_another(at, given):
+            return []
+        self._make_room()
+        call = self._call(given, at)
+        self._make_way(at, given)
+        item = self._turn(at, given.get("id"))
+        item.wire = given
+        if call is None:
+            return []
+        part = self._add_part(item, CALL_PIECES.get(kind_of(given)), None, None)
+        part.start = start_of(call, part.index)
+        return [part.start]
+
+    def _call(self, given: Wire, at: int) -> ToolUseBlock | None:
+        """The call that an item begins with, where its beginning tells it."""
+        if kind_of(given) in _TOLD_LATER:
+            return None
+        try:
+            blocks = self._glimpse(given, at)
+        except ShapeError:
+            return None  # the end of the item will have it all
+        return blocks[0] if blocks and type(blocks[0]) is ToolUseBlock else None
+
+    def _make_room(self) -> None:
+        """Another item begins: what the last one may still have to say stands before it."""
+        item = self.item
+        if item is None or item.done is not None or item.room is not None:
+            return
+        kind = kind_of(item.wire)
+        if kind in ("message", "reasoning") or kind in HOLDS_RESULT:
+            item.room = range(self._count, self._count + ROOM)
+            self._count += ROOM
+
+    def end(self, at: int, given: Wire) -> list[Event]:
+        """The end of an item, which says all of it."""
+        self._make_way(at, given)
+        item = self._turn(at, given.get("id"))
+        events = self._end_item(item, given, at)
+        item.done = given
+        return events
+
+    def _end_item(self, item: Item, given: Any, at: int) -> list[Event]:
+        """Its blocks in order, as far as they are not closed."""
+        blocks = _read_item(self._read, item.as_told(given), at)
+        by_place = _places_of(item, given)
+        events: list[Event] = []
+        for place, block in enumerate(blocks):
+            part = by_place.get(place)
+            if part is None or not part.fits(block):
+                events += self._put(item, block)
+                continue
+            del by_place[place]
+            if not part.is_over:
+                events += part.end(block)
+        for part in by_place.values():
+            if not part.is_over:
+                events[:0] = part.end(self._state(part))
+        return events
+
+    def _put(self, item: Item, block: Block) -> list[Event]:
+        """A block that came in one piece."""
+        piece = piece_of(block)
+        key = None if type(block) is ToolUseBlock else CONTENT_INDEX if piece is None else piece.key
+        number = None if key is None else sum(each == key for each, _ in item.parts)
+        part = self._add_part(item, piece, key, number)
+        part.is_over = True
+        events = _whole(block, part.index)
+        if type(events[0]) is ToolUseStart:
+            part.start = events[0]
+        return events
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _add_part(self, item: Item, piece: Piece | None, key: str | None, number: Any) -> Part:
+        if item.room:
+            index, item.room = item.room[0], item.room[1:]
+        else:
+            index, self._count = self._count, self._count + 1
+        part = item.parts[key, number] = Part(index, item, piece, number)
+        return part
+
+    def open(
+        self, at: int, id: Any, piece: Piece | None, number: int | None, given: Wire
+    ) -> tuple[Part, list[Event]]:
+        """Begin a part, and end the one before it in the same item."""
+        item = self._turn(at, id)
+        events: list[Event] = []
+        for part in item.parts.values():
+            if not part.is_over:
+                events += part.end(self._state(part, "completed"))
+        begun = self._add_part(item, piece, piece.key if piece else CONTENT_INDEX, number)
+        begun.wire = given
+        return begun, [*events, BlockStart(begun.index, self._state(begun))]
+
+    def _state(self, part: Part, status: str | None = None) -> Block:
+        """A block that is not whole yet."""
+        wire = self._so_far(part.item, status)
+        blocks = self._glimpse(wire, part.item.at)
+        for place, each in _places_of(part.item, wire).items():
+            if each is part and place < len(blocks) and part.fits(blocks[place]):
+                return blocks[place]
+        return part.so_far()
+
+    def _so_far(self, item: Item, status: str | None = None) -> Wire:
+        """What there is of an item. The encrypted content of a beginning is none to rely on."""
+        if item.done is not None:
+            return item.done
+        parts = sorted(item.parts.values(), key=lambda part: part.index)
+        wire = {key: value for key, value in item.wire.items() if key != "encrypted_content"}
+        if not wire:
+            wire = _guess(parts)
+        if status is not None and "status" in wire:
+            wire["status"] = status
+        lists: dict[str, list[Wire]] = {}
+        for part in parts:
+            if part.start is None:
+                key = "summary" if part.piece is SUMMARIZED else "content"
+                lists.setdefault(key, []).append(part.whole())
+            elif part.piece is not None and (text := part.text()):
+                wire[part.piece.whole] = text
+        return {**wire, **lists}
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def _glimpse(self, wire: Wire, at: int) -> list[Block]:
+        """The blocks of an item that is not whole yet."""
+        reader = ItemReader(all_made=True, seed=self._seed)
+        reader.blocks = self._read.blocks[-1:]
+        return _read_item(reader, wire, at)
+
+    def _told(self) -> list[Item]:
+        return sorted(self.items.values(), key=lambda item: item.at)
+
+    def finish(self, given: Wire) -> tuple[Response, list[Event]]:
+        """The whole answer, where this is the last frame's; and what that says of items that were
+        not told to their end, or not at all."""
+        output = given.get("output")
+        items: list[Any] = []
+        events: list[Event] = []
+        for at, place in enumerate(places(self._told(), output if type(output) is list else ())):
+            item = place.item or Item(at)
+            wire = self._so_far(item) if place.number is None else place.wire()
+            items.append(wire)
+            if item.done is None or not item.parts:
+                try:
+                    events += self._end_item(item, wire, at)
+                except ShapeError as error:
+                    number = at if place.number is None else place.number
+                    raise error.inside(f".output[{number}]") from None
+        for item in self.items.values():
+            for part in item.parts.values():
+                if not part.is_over:
+                    events += part.end(self._state(part))
+        return self._response(given, items), events
+
+    def _begun(self) -> Wire:
+        return {key: self._wire[key] for key in ("id", "model") if type(self._wire.get(key)) is str}
+
+    def _response(self, wire: Wire, output: list[Any]) -> Response:
+        """Its id is the one it began with; another model may have taken over."""
+        begun = self._begun()
+        if type(wire.get("model")) is str:
+            begun.pop("model", None)
+        wire = {**wire, **begun}
+        return read_response({**wire, "output": output} if output else wire)
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        output = [wire for item in self._told() if self._is_sound(wire := self._so_far(item))]
+        message = read_response({"object": "response", **self._begun(), "output": output}).message
+        return failed(message, error)
+
+    def _is_sound(self, wire: Wire) -> bool:
+        """Whether what there is of an item can be read already."""
+        try:
+            return bool(self._glimpse(wire, 0))
+        except ShapeError:
+            return False
+
+
+def kind_of(wire: Wire) -> str:
+    """The type of an item or a part; empty where it has none."""
+    kind = wire.get("type")
+    return kind if type(kind) is str else ""
+
+
+def _read_item(reader: ItemReader, wire: Any, at: int) -> list[Block]:
+    before = len(reader.blocks)
+    try:
+        reader.read_made(wire, at)
+    except ReadError as odd:
+        error = ShapeError(odd.path[1:], odd.expected or "", None)
+        error.found = odd.found or ""
+        raise error from None
+    return reader.blocks[before:]
+
+
+def blank(piece: Piece) -> Wire:
+    """A part whose beginning was not told."""
+    wire: Wire = {"type": PART_TYPES[piece], piece.whole: ""}
+    return {**wire, "annotations": []} if piece is TEXT else wire
+
+
+def _guess(parts: list[Part]) -> Wire:
+    """An item whose beginning was not told."""
+    id = parts[0].item.id if parts else None
+    if any(part.piece in (SUMMARIZED, THOUGHT) for part in parts):
+        return {"type": "reasoning", "id": id, "summary": []}
+    return {"type": "message", "id": id, "role": "assistant", "content": []}
+
+
+def _places_of(item: Item, wire: Any) -> dict[int, Part]:
+    """Which of the blocks of an item each of its parts is, where this is the item."""
+    found: dict[int, Part] = {}
+    lists: dict[str, list[Part]] = {}
+    for part in item.parts.values():
+        if part.start is not None:
+            found[0] = part
+        else:
+            lists.setdefault("summary" if part.piece is SUMMARIZED else "content", []).append(part)
+    for key, told in lists.items():
+        is_second = key == "content" and wire.get("type") == "reasoning"
+        first = _length(wire.get("summary")) if is_second else 0
+        for number, part in _numbered(told, _length(wire.get(key))):
+            found[first + number] = part
+    return found
+
+
+def _numbered(parts: list[Part], length: int) -> list[tuple[int, Part]]:
+    """The parts of one list with their places in it. There are servers that go on counting over all
+    items (vLLM, gpt-oss on Bedrock; seen 2026-11): their parts stand in the order of their
+    numbers."""
+    numbers = [0 if part.number is None else part.number for part in parts]
+    if all(number in range(length) for number in numbers) and len({*numbers}) == len(numbers):
+        return list(zip(numbers, parts, strict=True))
+    return list(enumerate(sorted(parts, key=lambda part: part.index)))
+
+
+def _length(value: Any) -> int:
+    return len(value) if type(value) is list else 0
+
+
+# -- the last frame -------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """An item of the finished output: as it was told, and as the last frame has it."""
+
+    item: Item | None
+    given: Any = None
+    number: int | None = None
+    """Where it stands in the last frame, if it does."""
+
+    def wire(self) -> Any:
+        """What was told of it to its end stands."""
+        item = self.item
+        if item is None:
+            return self.given
+        return item.as_told(self.given if item.done is None else _filled(item.done, self.given))
+
+
+def places(told: Sequence[Item], given: Sequence[Any]) -> list[Place]:
+    """The items that were told, in their order, and then those that only the last frame has."""
+    by_id: dict[str, int] = {}
+    for number, wire in enumerate(given):
+        if type(wire) is dict and type(wire.get("id")) is str:
+            by_id.setdefault(wire["id"], number)
+    found: dict[int, int] = {}
+    left = set(range(len(given)))
+    for place, item in enumerate(told):
+        id = item.latest.get("id")
+        number = by_id.get(id, -1) if type(id) is str else -1
+        if number in left:
+            found[place] = number
+            left.remove(number)
+    for place, item in enumerate(told):
+        for number in (item.at, place):
+            if place not in found and number in left and _may_be(item, given[number]):
+                found[place] = number
+                left.remove(number)
+    return [
+        *(
+            Place(item, given[found[place]], found[place]) if place in found else Place(item)
+            for place, item in enumerate(told)
+        ),
+        *(Place(None, given[number], number) for number in sorted(left)),
+    ]
+
+
+def _may_be(item: Item, given: Any) -> bool:
+    """Whether an item may be the one that has another id in the last frame."""
+    told = item.latest
+    return type(given) is dict and (not told or kind_of(told) == kind_of(given))
+
+
+def _filled(told: Wire, given: Wire) -> Wire:
+    """An object as it was told, with what only the other says."""
+    wire = dict(told)
+    for key, value in given.items():
+        if key not in wire or (_is_empty(wire[key]) and not _is_empty(value)):
+            wire[key] = value
+        else:
+            wire[key] = _both(wire[key], value)
+    return wire
+
+
+def _both(told: Any, given: Any) -> Any:
+    if type(told) is dict and type(given) is dict:
+        return _filled(told, given) if told.get("type") == given.get("type") else told
+    if type(told) is list and type(given) is list and len(told) == len(given):
+        return [_both(*pair) for pair in zip(told, given, strict=True)]
+    return told
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value in ("", [], {})

@@ -1,0 +1,372 @@
+"""Reading a stream: frames in, events out.
+
+A frame is one event as a rule. Frames that say again what was told are none: their item's end
+and the last frame are believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import msgspec
+
+from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
+from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.dialects.openai_responses.citations import read_citation
+from interlingua.dialects.openai_responses.failures import is_failure, read_failure
+from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
+from interlingua.dialects.openai_responses.tables import (
+    ANNOTATION,
+    ARGUMENTS,
+    CALL_PIECES,
+    COMPLETED,
+    CONTENT_INDEX,
+    CREATED,
+    ERROR,
+    FAILED,
+    INCOMPLETE,
+    INPUT,
+    ITEM_ADDED,
+    ITEM_DONE,
+    MCP,
+    NAME,
+    PART_ADDED,
+    PART_PIECES,
+    SUMMARIZED,
+    SUMMARY_ADDED,
+    SUMMARY_INDEX,
+    TEXT,
+    THOUGHT,
+    Piece,
+)
+from interlingua.errors import DepthError, ReadError
+from interlingua.model import codec
+from interlingua.model.events import (
+    BlockDelta,
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+WHAT = f"{NAME} stream"
+UNSET = msgspec.UNSET
+_BY_DELTA = {piece.delta: piece for piece in (*CALL_PIECES.values(), *PART_PIECES.values())}
+
+
+# -- the frame that there are most of -------------------------------------------------------------
+
+
+class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True, gc=False):
+    """A piece with nothing unusual in it."""
+
+    item_id: str
+    output_index: int
+    delta: str
+    sequence_number: int | msgspec.UnsetType = UNSET
+    obfuscation: str | msgspec.UnsetType = UNSET
+
+
+class _Text(_Plain, tag=TEXT.delta):
+    number: int = msgspec.field(name=CONTENT_INDEX)
+    logprobs: list[Any] | msgspec.UnsetType = UNSET
+
+
+class _Thought(_Plain, tag=THOUGHT.delta):
+    number: int = msgspec.field(name=CONTENT_INDEX)
+    logprobs: ClassVar[None] = None
+
+
+class _Summary(_Plain, tag=SUMMARIZED.delta):
+    number: int = msgspec.field(name=SUMMARY_INDEX)
+    logprobs: ClassVar[None] = None
+
+
+class _PlainCall(_Plain):
+    number: ClassVar[None] = None
+    logprobs: ClassVar[None] = None
+
+
+class _Arguments(_PlainCall, tag=ARGUMENTS.delta):
+    pass
+
+
+class _Input(_PlainCall, tag=INPUT.delta):
+    pass
+
+
+class _Mcp(_PlainCall, tag=MCP.delta):
+    pass
+
+
+_DECODERS: dict[Piece | None, Callable[[str], Any]] = {
+    TEXT: msgspec.json.Decoder(_Text).decode,
+    THOUGHT: msgspec.json.Decoder(_Thought).decode,
+    SUMMARIZED: msgspec.json.Decoder(_Summary).decode,
+    ARGUMENTS: msgspec.json.Decoder(_Arguments).decode,
+    INPUT: msgspec.json.Decoder(_Input).decode,
+    MCP: msgspec.json.Decoder(_Mcp).decode,
+}
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+
+# -- the stream -----------------------------------------------------------------------------------
+
+
+class StreamReader:
+    """One stream of the Responses API. Several responses may follow each other in it.
+
+    An `error` may be followed by the response that failed: it waits for the next frame or the
+    end."""
+
+    def __init__(self) -> None:
+        self.waits = False
+        """OpenAI names its frames, and its last frame is the last. Servers that name none may send
+        `[DONE]` after it."""
+        self._answer: Answer | None = None
+        self._is_over = False
+        self._failure: StreamError | None = None
+        """An `error`, while the response may follow that failed."""
+        self._after: Any = 0
+        """The number of the next frame; not set where they have none."""
+        self._numbered: dict[int, int] = {}
+        """Digests of the frames that came, but for those of single pieces, by their numbers."""
+        self._live: Part | None = None
+        """The part whose piece came last, and how its plain pieces are read."""
+        self._decode: Callable[[str], Any] | None = None
+
+    def feed(self, frame: Frame) -> list[Event]:
+        part, decode = self._live, self._decode
+        if part is None or decode is None:
+            return self._feed(frame)
+        try:
+            wire = decode(frame.data)
+        except _UNREADABLE:
+            return self._feed(frame)
+        if (
+            wire.sequence_number != self._after
+            or wire.output_index != part.item.at
+            or wire.number != part.number
+            or wire.logprobs
+        ):
+            return self._feed(frame)
+        text = wire.delta
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
+        if self._after is not UNSET:
+            self._after += 1
+        return [part.event(part.index, text)]  # type: ignore[misc]  # what has a decoder has one
+
+    def close(self) -> list[Event]:
+        """The stream has ended; a response that has not is broken off."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            return [failure]
+        if self._is_over:
+            return []
+        self._is_over, self._live = True, None
+        return [self._broken(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
+
+    def _broken(self, error: ProviderError) -> StreamError:
+        return StreamError(error, None if self._answer is None else self._answer.partial(error))
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        self._live = None
+        wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
+        kind = wire.get("type") if type(wire) is dict else None
+        events: list[Event] = []
+        if self._is_over:
+            if not (kind == CREATED or (kind == FAILED and self._failure and self._answer)):
+                return []
+            events = self._reopen(kind == CREATED)
+        if type(wire) is not dict or self._is_repeated(wire, frame.data):
+            return [*events, Other()]
+        events += self._tell(wire, kind)
+        if type(events[-1]) is MessageComplete or type(events[-1]) is StreamError:
+            self._answer, self._is_over, self.waits = None, True, frame.event is None
+        return events if self._failure is None else []
+
+    def _reopen(self, is_another: bool) -> list[Event]:
+        """Another response begins, or that one follows its error which failed."""
+        events: list[Event] = []
+        if is_another:
+            events, self._answer = self.close(), None
+            self._numbered.clear()
+        self._failure, self._is_over, self.waits = None, False, False
+        return events
+
+    def _is_repeated(self, wire: Wire, data: str) -> bool:
+        """Whether a frame was delivered before: frames are numbered, so that it can be known. Some
+        servers begin again with each item, others number nothing, or all with 0."""
+        number, kind = wire.get("sequence_number"), wire.get("type")
+        if type(number) is not int or number <= 0:
+            return False
+        if type(kind) is str and kind.endswith(".delta"):
+            return type(self._after) is int and number < self._after
+        before, digest = self._numbered.get(number), hash(data)
+        self._numbered[number] = digest
+        return before == digest
+
+    def _tell(self, wire: Wire, kind: Any) -> list[Event]:
+        step = _STEPS.get(kind) if type(kind) is str else None
+        if kind is None and is_failure(wire):
+            step = StreamReader._error
+        try:
+            events = step(self, wire) if step is not None else None
+        except ShapeError as error:
+            raise error.error(WHAT) from None
+        except ReadError as odd:
+            raise ReadError(WHAT, odd.path, odd.expected, odd.found) from None
+        except RecursionError:
+            raise DepthError(WHAT, codec.STORED_DEPTH) from None
+        number = wire.get("sequence_number", UNSET)
+        self._after = number + 1 if type(number) is int else UNSET
+        return events or [Other()]
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, wire: Wire) -> list[Event]:
+        return [] if self._answer is not None else self._begun(take(wire, "response", dict))[1]
+
+    def _begun(self, given: Wire) -> tuple[Answer, list[Event]]:
+        """The answer, also if it began without saying so."""
+        if self._answer is not None:
+            return self._answer, []
+        self._answer = Answer(given)
+        id, model = given.get("id"), given.get("model")
+        start = MessageStart(model if type(model) is str else None, id if type(id) is str else None)
+        return self._answer, [start]
+
+    def _ended(self, wire: Wire) -> list[Event]:
+        given = take(wire, "response", dict)
+        answer, events = self._begun(given)
+        try:
+            response, more = answer.finish(given)
+        except ShapeError as error:
+            raise error.inside(".response") from None
+        except ReadError as odd:
+            raise ReadError(WHAT, f"$.response{odd.path[1:]}", odd.expected, odd.found) from None
+        events += more
+        told = response.message.metadata
+        if told.stop_reason is not None:
+            events.append(Stop(told.stop_reason, told.raw_stop_reason))
+        if told.usage is not None:
+            events.append(UsageUpdate(told.usage))
+        if kind_of(wire) == FAILED or response.error is not None:
+            failure = response.error or ProviderError(ErrorKind.OTHER, "")
+            return [*events, StreamError(failure, response.message)]
+        return [*events, MessageComplete(response)]
+
+    def _error(self, wire: Wire) -> list[Event]:
+        body = {key: item for key, item in wire.items() if key not in ("type", "sequence_number")}
+        error = read_failure(body).error if is_failure(body) else None
+        self._failure = self._broken(error or ProviderError(ErrorKind.OTHER, ""))
+        self._is_over = True
+        return []
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def _item_added(self, wire: Wire) -> list[Event]:
+        given, at = take(wire, "item", dict), _number(wire, "output_index")
+        answer, events = self._begun({})
+        return events + answer.add(at, given)
+
+    def _item_done(self, wire: Wire) -> list[Event]:
+        given, at = take(wire, "item", dict), _number(wire, "output_index")
+        answer, events = self._begun({})
+        try:
+            return events + answer.end(answer.place(at, given.get("id")), given)
+        except ShapeError as error:
+            raise error.inside(".item") from None
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _part(self, wire: Wire, key: str | None) -> Part | None:
+        """The part that a frame is about."""
+        at, number = _number(wire, "output_index"), _number(wire, key)
+        answer = self._answer
+        if answer is None:
+            return None
+        item = answer.items.get(answer.place(at, wire.get("item_id")))
+        return None if item is None else item.parts.get((key, number))
+
+    def _part_added(self, wire: Wire) -> list[Event]:
+        given = take(wire, "part", dict)
+        key = SUMMARY_INDEX if kind_of(wire) == SUMMARY_ADDED else CONTENT_INDEX
+        if self._part(wire, key) is not None:
+            take(
+                wire, key, int
+            )  # Of an item with one part there are servers that do not number it.
+            return []
+        piece = PART_PIECES.get(kind_of(given))
+        if piece is not None and given.get(piece.whole) is not None:
+            want(given[piece.whole], str, f".part.{piece.whole}")
+        return self._open(wire, piece, given)[1]
+
+    def _open(self, wire: Wire, piece: Piece | None, given: Wire) -> tuple[Part, list[Event]]:
+        answer, events = self._begun({})
+        id = wire.get("item_id")
+        at = answer.place(_number(wire, "output_index"), id)
+        number = _number(wire, CONTENT_INDEX if piece is None else piece.key)
+        part, more = answer.open(at, id, piece, number, given)
+        return part, events + more
+
+    def _delta(self, wire: Wire) -> list[Event]:
+        piece, text = _BY_DELTA[wire["type"]], take(wire, "delta", str)
+        part = self._part(wire, piece.key)
+        events: list[Event] = []
+        if part is None:
+            if piece.key is None or not text:
+                return []
+            part, events = self._open(wire, piece, blank(piece))
+        elif part.is_over or part.piece is not piece:
+            return []
+        self._go_on_with(part)
+        logprobs = wire.get("logprobs")
+        if piece is TEXT and type(logprobs) is list:
+            part.logprobs += logprobs
+        return [*events, part.tell(text)]
+
+    def _go_on_with(self, part: Part) -> None:
+        self._live, self._decode = part, _DECODERS.get(part.piece)
+        if self._answer is not None:
+            self._answer.item = part.item
+
+    def _annotation(self, wire: Wire) -> list[Event]:
+        part = self._part(wire, CONTENT_INDEX)
+        if part is None or part.piece is not TEXT or part.is_over:
+            return []
+        note = take(wire, "annotation", dict)
+        part.notes.append(note)
+        self._go_on_with(part)
+        return [BlockDelta(part.index, "citations", read_citation(note))]
+
+
+def _number(wire: Wire, key: str | None) -> int | None:
+    value = wire.get(key) if key is not None else None
+    return None if value is None else want(value, int, f".{key}")
+
+
+_STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {
+    CREATED: StreamReader._start,
+    ITEM_ADDED: StreamReader._item_added,
+    ITEM_DONE: StreamReader._item_done,
+    PART_ADDED: StreamReader._part_added,
+    SUMMARY_ADDED: StreamReader._part_added,
+    **dict.fromkeys(_BY_DELTA, StreamReader._delta),
+    ANNOTATION: StreamReader._annotation,
+    **dict.fromkeys((COMPLETED, INCOMPLETE, FAILED), StreamReader._ended),
+    ERROR: StreamReader._error,
+}
+"""By the type of the frame; no event for one that said nothing."""

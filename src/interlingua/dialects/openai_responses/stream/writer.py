@@ -1,0 +1,555 @@
+"""Writing a stream that came from elsewhere: as this wire wants it, one item after the other.
+
+An item is announced when its first block begins, and closed when a block begins that is none of
+its own, since more text joins the message before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua.arguments import recover
+from interlingua.dialects.kernel import stream_writer
+from interlingua.dialects.kernel.kept import form_of
+from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.stream_reader import call_of
+from interlingua.dialects.kernel.stream_writer import FAILED as FAILED_MESSAGE
+from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.openai_responses.citations import write_citation
+from interlingua.dialects.openai_responses.content import write_part
+from interlingua.dialects.openai_responses.failures import is_failure, read_failure
+from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.response import write_response
+from interlingua.dialects.openai_responses.spelling import put_back
+from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
+from interlingua.dialects.openai_responses.tables import (
+    ANNOTATION,
+    ARGUMENTS,
+    CALL_PIECES,
+    CALLS,
+    COMPLETED,
+    CREATED,
+    ENDINGS,
+    ERROR,
+    FAILED,
+    IN_PROGRESS,
+    INPUT,
+    ITEM_ADDED,
+    ITEM_DONE,
+    NAME,
+    PART_ADDED,
+    PART_DONE,
+    SUMMARIZED,
+    SUMMARY_ADDED,
+    SUMMARY_DONE,
+    TEXT,
+    Piece,
+)
+from interlingua.dialects.openai_responses.thinking import group
+from interlingua.dialects.openai_responses.writing import ItemWriter
+from interlingua.losses import Report
+from interlingua.model.base import same
+from interlingua.model.blocks import (
+    Block,
+    Citation,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.events import (
+    BlockDelta,
+    FrameMark,
+    MessageComplete,
+    MessageStart,
+    StreamError,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from interlingua.model.exchange import ProviderError, Response
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+_QUIET = Quiet(NAME, None, Report(NAME))
+"""Keeps no account: the losses of a stream are counted once, when all of it is known."""
+_BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
+_EMPTY: Wire = {"text": "", "citations": (), "signature": None}
+_LATER = frozenset({"encrypted_content", "content", "summary"})
+"""What an item does not say when it begins."""
+_LISTS = {"message": "content", "reasoning": "summary"}
+"""But for the list that its parts come into."""
+_PAIRED = ("function_call", "custom_tool_call")
+_VENDORS = frozenset({*CALLS, "mcp_call"})
+_TOO_LATE = "a stream says it at its start, when it was not known"
+_encode_text = msgspec.json.Encoder().encode
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the Responses API."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+
+    def _keeps(self, block: CompactionBlock) -> bool:
+        return block.data is not None and not block.text
+
+    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
+        return Abroad(report)
+
+
+class OpenPart(OpenBlock):
+    """A block on its way: how it is told in pieces, if it is, and what was said of it."""
+
+    __slots__ = ("block", "notes", "number", "piece", "pieces", "tail")
+
+    def __init__(self, index: int, piece: Piece | None = None, block: Any = None) -> None:
+        super().__init__(index)
+        self.piece = piece
+        self.block: Any = block
+        self.number = 0
+        self.pieces: list[str] = []
+        self.notes = 0
+        self.tail = ',"logprobs":[]}' if piece is TEXT else "}"
+
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class OpenItem:
+    """An item that is announced and not closed."""
+
+    __slots__ = ("at", "blocks", "counts", "id", "kind", "wire")
+
+    def __init__(self, at: int, wire: Wire) -> None:
+        self.at = at
+        self.wire = wire
+        self.kind = wire.get("type") or ("message" if "role" in wire else None)
+        self.id = wire.get("id")
+        self.blocks: list[Block] = []
+        self.counts: dict[str | None, int] = {}
+
+    def count(self, piece: Piece) -> int:
+        """The number of its next part."""
+        number = self.counts.get(piece.key, 0)
+        self.counts[piece.key] = number + 1
+        return number
+
+    def place(self, piece: Piece, number: int) -> Wire:
+        place: Wire = {"item_id": self.id, "output_index": self.at}
+        return place if piece.key is None else {**place, piece.key: number}
+
+    def takes(self, block: Block) -> bool:
+        """Whether a block belongs to it."""
+        last = self.blocks[-1] if self.blocks else None
+        if type(block) is ThinkingBlock:
+            return type(last) is ThinkingBlock and len(group((last, block), 0)) == 2
+        if type(block) is ToolResultBlock:
+            is_holding = type(last) is ToolUseBlock and last.call_type in HOLDS_RESULT
+            return is_holding and last.id == block.tool_use_id  # type: ignore[union-attr]  # a call
+        spelling = form_of(NAME, block.raw)
+        return self.kind == "message" and "item" not in spelling and "apart" not in spelling
+
+
+class Abroad(InPieces[OpenPart]):
+    """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
+    and stop reason are said at the end, and losses are counted there."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self._number = 0
+        self._is_resumed = False
+
+    def resume(self, count: int) -> None:
+        """A stream that was changed on its way home goes on with higher numbers: whoever reads it
+        takes a lower one for that of a frame which came twice. An item without an open block was
+        closed by its own frame."""
+        if self._current is None:
+            self._close_item()
+        self._number = max(self._number, count)
+        self._is_resumed = True
+
+    def _begin_anew(self, id: str | None = None) -> None:
+        super()._begin_anew()
+        self._begun: Wire | None = None
+        self._item: OpenItem | None = None
+        self._writer = ItemWriter(_QUIET, whole=True, seed=id)
+        self._calls: dict[Any, Wire] = {}
+        """Calls as they were said, by what their results call them."""
+
+    def _spell(self, wire: Wire) -> Frame:
+        wire["sequence_number"] = self._number
+        self._number += 1
+        return Frame(wire["type"], encode(wire).decode())
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, event: MessageStart) -> list[Frame]:
+        if event.choice or self._begun is not None or self._failed:
+            return []
+        self._begin_anew(event.response_id)
+        told = _BEGUN.replace(response_model=event.model, response_id=event.response_id)
+        self._begun = write_response(Response(Message(Role.ASSISTANT, metadata=told)), _QUIET)
+        kinds = (CREATED, IN_PROGRESS)
+        return [self._spell({"type": kind, "response": self._begun}) for kind in kinds]
+
+    def _start_of(self, response: Response) -> list[Frame]:
+        told = response.message.metadata
+        return self._start(MessageStart(told.response_model, told.response_id))
+
+    def _complete(self, event: MessageComplete) -> list[Frame]:
+        if self._failed:
+            return []
+        response = event.response
+        frames = self._start_of(response)
+        while self._current is not None:
+            frames += [*self._cut(self._current), *self._go_on()]
+        frames += self._close_item()
+        recorder = LossRecorder(NAME, response, self._report)
+        wire = self._as_begun(write_response(response, recorder), response, recorder)
+        wire = self._agreed(wire)
+        kind = ENDINGS.get(wire.get("status"), COMPLETED)
+        frames.append(self._spell({"type": kind, "response": wire}))
+        self._begin_anew()
+        self._number = 0
+        return frames
+
+    def _as_begun(self, wire: Wire, response: Response, recorder: LossRecorder) -> Wire:
+        """A response keeps the id that it began with."""
+        if self._begun is not None and wire.get("id") != self._begun["id"]:
+            if response.message.metadata.response_id is not None:
+                recorder.lost(response.message, "metadata.response_id", _TOO_LATE)
+            wire["id"] = self._begun["id"]
+        return wire
+
+    def _agreed(self, wire: Wire) -> Wire:
+        """The whole response, where calls have the ids and arguments that they had in the stream.
+        What was told as two items, because it was not known yet that they are one, stays two."""
+        calls, told, output = self._calls, self._writer.items, wire.get("output") or []
+        is_cut = [item.get("type") for item in output] != [item.get("type") for item in told]
+        if is_cut and len(told) > len(output):
+            return {**wire, "output": list(told)}
+        if not calls:
+            return wire
+        agreed = [
+            {**item, **calls[item["call_id"]]}
+            if item.get("type") in _PAIRED and item.get("call_id") in calls
+            else item
+            for item in output
+        ]
+        return {**wire, "output": agreed}
+
+    def _fail(self, event: StreamError) -> list[Frame]:
+        """What was said before the end is said again with it, and what still waited as well; but
+        not where a stream breaks off on its way home, which has said it all."""
+        if self._failed:
+            return []
+        partial = None if self._is_resumed and event.frame is None else event.partial
+        response = Response(partial or FAILED_MESSAGE, error=event.error)
+        recorder = LossRecorder(NAME, response, self._report)
+        wire = write_response(response, recorder)
+        if is_failure(wire):
+            frames = [self._spell(_error_frame(event.error, wire))]
+        else:
+            frames = self._start_of(response)
+            wire = self._as_begun(wire, response, recorder)
+            frames.append(self._spell({"type": FAILED, "response": wire}))
+        self._failed, self._current = True, None
+        return frames
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def _announce(self, block: Block) -> tuple[OpenItem | None, list[Frame]]:
+        """Begin the item of a block; None where the block has no place."""
+        writer = ItemWriter(_QUIET, whole=True, seed=self._writer.seed)
+        frames = self._close_item()
+        writer.items = [{}] * len(self._writer.items)
+        written = _write_items(writer, (block,))
+        if not written:
+            return None, frames
+        wire = {key: value for key, value in written[0].items() if key not in _LATER}
+        piece = CALL_PIECES.get(kind_of(wire))
+        if kind_of(wire) in _LISTS:
+            wire[_LISTS[kind_of(wire)]] = []
+        elif piece is not None:
+            wire[piece.whole] = ""
+        if "status" in wire:
+            wire["status"] = "in_progress"
+        item = self._item = OpenItem(len(self._writer.items), wire)
+        added = {"type": ITEM_ADDED, "output_index": item.at, "item": wire}
+        return item, [*frames, self._spell(added)]
+
+    def _close_item(self) -> list[Frame]:
+        """The end of the item that is open."""
+        item = self._item
+        if item is None:
+            return []
+        wire, *others = self._written(item)
+        return [self._item_done(item, wire), *self._items(others, item.at + 1)]
+
+    def _written(self, item: OpenItem) -> list[Wire]:
+        """The item as it is in the whole response; more than one where not all of its blocks are
+        its own after all. It keeps the id that it was announced with, but for thinking whose own
+        id came later: the signature belongs to that one."""
+        wires = _write_items(self._writer, tuple(item.blocks))
+        if not wires:
+            self._writer.items.append(item.wire)
+            wires = [item.wire]
+        first = item.blocks[0] if item.blocks else None
+        if item.id is not None and not (type(first) is ThinkingBlock and first.id is not None):
+            wires[0]["id"] = item.id
+        return wires
+
+    def _item_done(self, item: OpenItem, wire: Wire) -> Frame:
+        self._item = None
+        return self._spell({"type": ITEM_DONE, "output_index": item.at, "item": wire})
+
+    def _items(self, wires: list[Wire], at: int) -> list[Frame]:
+        """Items that come whole."""
+        return [
+            self._spell({"type": kind, "output_index": place, "item": wire})
+            for place, wire in enumerate(wires, at)
+            for kind in (ITEM_ADDED, ITEM_DONE)
+        ]
+
+    def _put(self, block: Block) -> list[Frame]:
+        """A block that comes whole, as an item."""
+        frames = self._close_item()
+        at = len(self._writer.items)
+        return [*frames, *self._items(_write_items(self._writer, (block,)), at)]
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _open(self, index: int, block: Any) -> list[Frame]:
+        """A block that is no call begins; what is told in pieces opens its part."""
+        piece = piece_of(block)
+        said = self._current = OpenPart(index, block=block)
+        if piece is None or "string" in form_of(NAME, block.raw):
+            return []
+        empty = {name: item for name, item in _EMPTY.items() if name in block.__struct_fields__}
+        begun = block.replace(**empty)
+        frames: list[Frame] = []
+        item = self._item
+        if item is None or not item.takes(begun):
+            item, frames = self._announce(begun)
+            if item is None:
+                return frames
+        said = self._current = OpenPart(index, piece, begun)
+        if type(block) is not ThinkingBlock:
+            frames.append(self._open_part(said, item, piece))
+        return [*frames, *self._say(said, block.text)]
+
+    def _open_part(self, said: OpenPart, item: OpenItem, piece: Piece) -> Frame:
+        said.number = item.count(piece)
+        self._prepare(said, item, piece)
+        kind = SUMMARY_ADDED if piece is SUMMARIZED else PART_ADDED
+        part = _part_of(said.block, piece)
+        return self._spell({"type": kind, **item.place(piece, said.number), "part": part})
+
+    def _prepare(self, said: OpenPart, item: OpenItem, piece: Piece) -> None:
+        place = "" if piece.key is None else f'"{piece.key}":{said.number},'
+        said.head = (
+            f'{{"type":"{piece.delta}","item_id":{_encode_text(item.id).decode()},'
+            f'"output_index":{item.at},{place}"delta":'
+        )
+
+    def _frame(self, head: str, text: str) -> Frame:
+        said: Any = self._current
+        pieces = said.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
+        number = self._number
+        self._number = number + 1
+        data = f'{head}{_encode_text(text).decode()},"sequence_number":{number}{said.tail}'
+        return tuple.__new__(Frame, (said.piece.delta, data))
+
+    def _say(self, said: OpenPart, text: str) -> list[Frame]:
+        """Thinking opens its part when there is something to say."""
+        item, piece = self._item, said.piece
+        frames: list[Frame] = []
+        is_thinking = type(said.block) is ThinkingBlock
+        if is_thinking and said.head is None and text and piece is not None and item is not None:
+            frames = [self._open_part(said, item, piece)]
+        return [*frames, *super()._say(said, text)]
+
+    def _delta(self, said: OpenPart, event: BlockDelta) -> list[Frame]:
+        """A signature is said at the end of its item, whenever it came."""
+        if event.field == "text" and type(event.value) is str:
+            return self._say(said, event.value)
+        if event.field != "citations" or said.piece is not TEXT:
+            return []
+        # One that was stored with its event is plain JSON.
+        note = write_citation(msgspec.convert(event.value, Citation), _QUIET)
+        return [] if note is None else self._cite(said, [note])
+
+    def _cite(self, said: OpenPart, notes: list[Wire]) -> list[Frame]:
+        item = self._item
+        if item is None:
+            return []
+        place = {"type": ANNOTATION, **item.place(TEXT, said.number)}
+        first, said.notes = said.notes, said.notes + len(notes)
+        return [
+            self._spell({**place, "annotation_index": number, "annotation": note})
+            for number, note in enumerate(notes, first)
+        ]
+
+    def _end(self, said: OpenPart, block: Any) -> list[Frame]:
+        """What was not said in pieces, and the end."""
+        item = self._item
+        if said.start is not None:
+            return self._cut(said)
+        if said.piece is None or item is None or piece_of(block) is None:
+            self._current = None
+            return self._end_whole(block)
+        frames = self._say(said, block.text[said.length :])
+        self._current = None
+        item.blocks.append(block)
+        if said.head is None:
+            return frames
+        part = _part_of(block, said.piece) or {}
+        if said.piece is TEXT:
+            frames += self._cite(said, (part.get("annotations") or [])[said.notes :])
+        return [*frames, *self._part_done(said, item, said.piece, part)]
+
+    def _part_done(self, said: OpenPart, item: OpenItem, piece: Piece, part: Wire) -> list[Frame]:
+        place = item.place(piece, said.number)
+        whole = {"type": piece.done, **place, piece.whole: part.get(piece.whole)}
+        if piece is TEXT:
+            whole["logprobs"] = []
+        kind = SUMMARY_DONE if piece is SUMMARIZED else PART_DONE
+        return [self._spell(whole), self._spell({"type": kind, **place, "part": part})]
+
+    def _end_whole(self, block: Block) -> list[Frame]:
+        item = self._item
+        if type(block) is ToolResultBlock and item is not None and item.takes(block):
+            item.blocks.append(block)
+            return []
+        if not _is_part(block):
+            return self._put(block)
+        part = _part_of(block, None)
+        if part is None:
+            return []
+        frames: list[Frame] = []
+        if item is None or item.kind != "message" or "item" in form_of(NAME, block.raw):
+            item, frames = self._announce(block)
+            if item is None:
+                return frames
+        place = item.place(TEXT, item.count(TEXT))
+        item.blocks.append(block)
+        return [
+            *frames,
+            *(
+                self._spell({"type": kind, **place, "part": part})
+                for kind in (PART_ADDED, PART_DONE)
+            ),
+        ]
+
+    def _cut(self, said: OpenPart) -> list[Frame]:
+        """A block that has no end is what was said of it."""
+        if said.start is not None:
+            text = said.text()
+            return self._end_call(said, ToolUseEnd(said.index, recover(text).input, text))
+        if said.piece is not None:
+            return self._end(said, said.block.replace(text=said.text()))
+        self._current = None
+        return []
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+        """Free text is said in one piece, when it is known for such; calls of the vendor's tools
+        come whole."""
+        said = self._current = OpenPart(event.index)
+        said.start = event
+        is_free = event.call_type == "custom"
+        if event.call_type in _VENDORS or not (is_free or event.executor == "client"):
+            return []
+        item, frames = self._announce(call_of(event))
+        if item is not None:
+            said.piece = INPUT if is_free else ARGUMENTS
+            if not is_free:
+                self._prepare(said, item, ARGUMENTS)
+        return frames
+
+    def _end_call(self, said: OpenPart, event: ToolUseEnd) -> list[Frame]:
+        if said.start is None:
+            return self._cut(said)
+        block, item = call_of(said.start, event), self._item
+        if said.piece is None or item is None:
+            self._current = None
+            return self._end_hosted(block)
+        item.blocks.append(block)
+        wire, *_ = self._written(item)
+        frames = self._end_arguments(said, item, said.piece, wire)
+        self._current = None
+        return [*frames, self._item_done(item, wire)]
+
+    def _end_arguments(
+        self, said: OpenPart, item: OpenItem, piece: Piece, wire: Wire
+    ) -> list[Frame]:
+        """The rest of what a call is given, and all of it again."""
+        text, told = wire.get(piece.whole), said.text()
+        if type(text) is not str:
+            return []
+        frames: list[Frame] = []
+        if text.startswith(told):
+            self._prepare(said, item, piece)
+            frames = self._say(said, text[len(told) :])
+        elif same(recover(told).input, recover(text).input):
+            wire[piece.whole] = text = told
+        if type(wire.get("call_id")) is str:
+            self._calls[wire["call_id"]] = {"id": item.id, piece.whole: text}
+        place = item.place(piece, 0)
+        return [*frames, self._spell({"type": piece.done, **place, piece.whole: text})]
+
+    def _end_hosted(self, block: ToolUseBlock) -> list[Frame]:
+        """A result may be part of its call's item: it is waited for."""
+        if block.call_type not in HOLDS_RESULT:
+            return self._put(block)
+        item, frames = self._announce(block)
+        if item is not None:
+            item.blocks.append(block)
+        return frames
+
+
+def _error_frame(error: ProviderError, body: Wire) -> Wire:
+    """The frame of an error that stands in place of a response. What its code does not tell is
+    said by the error object of a body."""
+    if error.raw is not None and NAME in error.raw:
+        return {"type": ERROR, **body}
+    wire: Wire = {"type": ERROR, "code": error.code, "message": error.message, "param": None}
+    again = read_failure(wire).error
+    return wire if again is not None and again.kind is error.kind else wire | body
+
+
+def _part_of(block: Block, piece: Piece | None) -> Wire | None:
+    """The block as a part of an item."""
+    if type(block) is ThinkingBlock and piece is not None:
+        return put_back({"type": PART_TYPES[piece], "text": block.text}, block.raw)
+    return write_part(block, _QUIET, made=True)
+
+
+def _is_part(block: Block) -> bool:
+    """Whether a block that is not told in pieces is a part of a message."""
+    if type(block) is UnknownBlock:
+        return NAME in block.raw and "part" in form_of(NAME, block.raw)
+    if type(block) is ImageBlock or type(block) is DocumentBlock:
+        return "type" in form_of(NAME, block.raw)
+    return False
+
+
+def _write_items(writer: ItemWriter, blocks: tuple[Block, ...]) -> list[Wire]:
+    """The items of these blocks, which nothing before them belongs to."""
+    before, index = len(writer.items), 0
+    writer.parts = None
+    while index < len(blocks):
+        index += writer.block(blocks, index)
+    writer.parts = None
+    return writer.items[before:]
