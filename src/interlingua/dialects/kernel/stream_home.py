@@ -24,6 +24,7 @@ from interlingua.model.events import (
     Event,
     FrameMark,
     MessageComplete,
+    MessageStart,
     Other,
     Stop,
     StreamError,
@@ -163,9 +164,10 @@ def _is_silent(events: list[Event]) -> bool:
 
 class _Agreement:
     """What events told stands: an end that says otherwise is made to agree with it, so that whoever
-    changes a piece, a reason or the usage need not change the end as well."""
+    changes a piece, a name, a reason or the usage need not change the end as well."""
 
     def __init__(self) -> None:
+        self.start: MessageStart | None = None
         self._pieces: dict[tuple[int, int], list[str]] = {}
         self._stops: dict[int, Stop] = {}
         self._usage: Usage | None = None
@@ -185,6 +187,8 @@ class _Agreement:
             self._stops[event.choice] = event
         elif kind is UsageUpdate:
             self._usage = event.usage
+        elif kind is MessageStart and not event.choice:
+            self.start = event
         elif kind is MessageComplete:
             return event.replace(response=self._agreed_response(event.response))
         return event
@@ -201,7 +205,9 @@ class _Agreement:
             self._agreed_message(message, self._stops.get(choice))
             for choice, message in enumerate((response.message, *response.alternatives))
         ]
-        self._stops, self._usage = {}, None
+        if self.start is not None:
+            messages[0] = _named(messages[0], self.start)
+        self._stops, self._usage, self.start = {}, None, None
         return response.replace(message=messages[0], alternatives=tuple(messages[1:]))
 
     def _agreed_message(self, message: Message, stop: Stop | None) -> Message:
@@ -212,6 +218,15 @@ class _Agreement:
         if None not in (self._usage, metadata.usage) and self._usage != metadata.usage:
             changes["usage"] = self._usage
         return message.replace(metadata=metadata.replace(**changes)) if changes else message
+
+
+def _named(message: Message, start: MessageStart) -> Message:
+    """The message under the names that its start has for it."""
+    metadata = message.metadata
+    model, id = start.model or metadata.response_model, start.response_id or metadata.response_id
+    if model == metadata.response_model and id == metadata.response_id:
+        return message
+    return message.replace(metadata=metadata.replace(response_model=model, response_id=id))
 
 
 class Home:
@@ -283,6 +298,7 @@ class Home:
         self._is_changed = True
         for event in self._past.events():
             self._follow(event)
+        self._agreement.start = None  # it went home as it was, and an end may name another model
         if self._resume is not None:
             self._resume(self._count)
         self._report.extend(self._heard)

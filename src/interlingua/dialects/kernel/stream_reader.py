@@ -1,12 +1,26 @@
-"""What readers of streams share: calls told by events, and messages that do not end well."""
+"""What readers of streams share: calls told by events, pieces that are spelled alike, and messages
+that do not end well."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+import msgspec
+
 from interlingua import arguments
 from interlingua.dialects.kernel.calls import recovery
+from interlingua.dialects.kernel.wire import Wire, decode_quickly
 from interlingua.dialects.kernel.words import NO_REASON
 from interlingua.model.blocks import Block, ToolUseBlock
-from interlingua.model.events import BlockStart, Event, FrameMark, ToolUseEnd, ToolUseStart
+from interlingua.model.events import (
+    BlockEnd,
+    BlockStart,
+    Event,
+    FrameMark,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from interlingua.model.exchange import ProviderError
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
@@ -45,11 +59,22 @@ def finish_call(block: ToolUseBlock, pieces: list[str]) -> tuple[ToolUseBlock, D
     return block.replace(input=given, raw_arguments=text), recovery(mode, block.id)
 
 
-def start_of_block(index: int, block: Block, mark: FrameMark | None = None) -> Event:
+def start_of_block(
+    index: int, block: Block, mark: FrameMark | None = None, choice: int = 0
+) -> Event:
     """The event that opens a block; a call has one of its own."""
     if type(block) is not ToolUseBlock:
-        return BlockStart(index, block, frame=mark)
-    return ToolUseStart(index, block.id, block.name, block.executor, raw=block.raw, frame=mark)
+        return BlockStart(index, block, choice=choice, frame=mark)
+    told = (block.id, block.name, block.executor, block.call_type, block.raw)
+    return ToolUseStart(index, *told, choice=choice, frame=mark)
+
+
+def end_of_block(index: int, block: Block, choice: int = 0) -> Event:
+    """The event that closes it."""
+    if type(block) is not ToolUseBlock:
+        return BlockEnd(index, block, choice=choice)
+    told = (block.input, block.raw_arguments, block.signature, block.raw)
+    return ToolUseEnd(index, *told, choice=choice)
 
 
 def failed(message: Message, error: ProviderError) -> Message:
@@ -66,3 +91,80 @@ def without_reason(metadata: MessageMetadata) -> MessageMetadata:
     return metadata.replace(
         stop_reason=StopReason.OTHER, diagnostics=(*metadata.diagnostics, found)
     )
+
+
+# -- pieces that are spelled alike ----------------------------------------------------------------
+
+Spot = tuple[Wire, str]
+"""Where a text stands in the JSON of a frame: the object, and the key."""
+UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+_MARK = "\ufffc a piece \ufffc"
+_STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+class Pattern:
+    """How the pieces of a block are spelled: all that is the same in each of their frames, to the
+    letter. A frame that fits is the same JSON with another text in it, so that nothing else of it
+    has to be read."""
+
+    __slots__ = ("_after", "_before", "_between", "_ends", "_has_pad", "_starts")
+
+    def __init__(self, literals: Sequence[str], has_pad: bool) -> None:
+        self._before, *self._between, self._after = literals
+        self._starts, self._ends = len(self._before), -len(self._after)
+        self._has_pad = has_pad
+
+    def find(self, data: str) -> str | None:
+        """The piece in a frame; None where it does not fit."""
+        if not (data.startswith(self._before) and data.endswith(self._after)):
+            return None
+        try:
+            if self._between:
+                return self._find_all(data)
+            return _decode_text(data[self._starts : self._ends])
+        except UNREADABLE:
+            return None
+
+    def _find_all(self, data: str) -> str | None:
+        at, found = self._starts, []
+        for literal in self._between:
+            end = data.find(literal, at)
+            if end < 0:
+                return None
+            found.append(data[at:end])
+            at = end + len(literal)
+        found.append(data[at : self._ends])
+        if self._has_pad:
+            _decode_text(found.pop())
+        return _decode_text(found[0]) if found.count(found[0]) == len(found) else None
+
+
+def pattern_of(
+    data: str, wire: Wire, spots: Sequence[Spot], pad: str | None = None
+) -> Pattern | None:
+    """The pattern of a frame of this JSON, whose piece stands in these places, and behind it a
+    `pad` that says nothing. It is right if the frame with another text in the places that were
+    found is the same JSON with that text there."""
+    spots = [*spots, (wire, pad)] if pad is not None else spots
+    found = [re.search(f'"{re.escape(key)}"{_STRING}', data) for _, key in spots]
+    spans = [match.span(1) for match in found if match is not None]
+    ordered = sorted(set(spans))
+    if len(ordered) < len(spots) or (pad is not None and spans[-1] != ordered[-1]):
+        return None
+    starts, ends = [0, *(end for _, end in ordered)], [*(start for start, _ in ordered), len(data)]
+    literals = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+    return Pattern(literals, pad is not None) if _is_same(literals, wire, spots) else None
+
+
+def _is_same(literals: Sequence[str], wire: Wire, spots: Sequence[Spot]) -> bool:
+    texts = [holder[key] for holder, key in spots]
+    for holder, key in spots:
+        holder[key] = _MARK
+    try:
+        return bool(decode_quickly(f'"{_MARK}"'.join(literals)) == wire)
+    except UNREADABLE:
+        return False
+    finally:
+        for (holder, key), text in zip(spots, texts, strict=True):
+            holder[key] = text
