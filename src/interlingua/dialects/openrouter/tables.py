@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from interlingua.dialects.base import Traits, TwoWay
+from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.openai_chat.tables import (
     OPENAI_IDS,
     SAMPLING,
@@ -16,6 +16,7 @@ from interlingua.dialects.openai_chat.tables import (
     Host,
     answering,
 )
+from interlingua.dialects.record import Traits
 from interlingua.model.metadata import StopReason
 
 NAME = "openrouter"

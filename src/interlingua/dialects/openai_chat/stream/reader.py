@@ -1,0 +1,202 @@
+"""Reading a stream: frames in, events out.
+
+The wire has no starts and ends: a block begins with its first real content and ends when another
+one begins, when its choice has a reason to end, or with the stream. A `finish_reason` for every
+choice is the end; a `[DONE]` that does not follow is noted, but for hosts that repeat the whole
+message with every chunk, which send none. A `[DONE]` before it is an end for which nobody gave a
+reason, and no answer at all if nothing was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, Pattern, Spot, pattern_of
+from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.dialects.openai_chat.errors import is_failure, read_failure
+from interlingua.dialects.openai_chat.stream.answer import GROQ, PADS, TOLD, Answer, Choice, Part
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, DONE, Tables
+from interlingua.dialects.openai_chat.usage import read_usage
+from interlingua.errors import DepthError
+from interlingua.model import codec
+from interlingua.model.events import (
+    Event,
+    MessageComplete,
+    MessageStart,
+    Other,
+    Stop,
+    StreamError,
+    UsageUpdate,
+)
+from interlingua.model.exchange import ErrorKind, ProviderError
+from interlingua.model.metadata import StopReason
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
+
+NOTHING_SAID = "the stream ended without an answer"
+
+_TRIES = 64
+"""So many patterns are looked for; in a stream whose frames are never alike that costs little."""
+
+
+class StreamReader:
+    """One stream of Chat Completions. Pieces that are spelled like those before them are read by
+    comparing texts, without parsing the whole chunk."""
+
+    tables: Tables = ANSWER_TABLES
+
+    def __init__(self) -> None:
+        self.waits = False
+        """Whether a `[DONE]` may follow the error of a stream."""
+        self._answer = Answer(self.tables)
+        self._live: list[tuple[Part, Pattern]] = []
+        self._tries = _TRIES
+        self._is_over = False
+
+    def feed(self, frame: Frame) -> list[Event]:
+        for part, pattern in self._live:
+            text = pattern.find(frame.data)
+            if text:
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
+                return [part.event(part.index, text, choice=part.choice)]
+        return self._feed(frame)
+
+    def close(self) -> list[Event]:
+        """The stream has ended; a message that has not is broken off."""
+        if self._is_over:
+            return []
+        self._end()
+        if self._answer.has_stopped():
+            self._answer.begin()
+            self._finish(self._answer.is_whole())
+            return self._answer.events
+        error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
+        return [StreamError(error, self._answer.partial(error))]
+
+    def _end(self) -> None:
+        self._is_over, self._live = True, []
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        if self._is_over:
+            return []
+        name = f"{self.tables.name} stream"
+        self._answer.begin()
+        try:
+            if frame.data.strip() == DONE:
+                self._finish(has_done=True)
+                self._end()
+            elif type(wire := parse(frame.data, name)) is dict:
+                self._read(wire)
+                self._learn(frame.data, wire)
+        except ShapeError as error:
+            raise error.error(name) from None
+        except RecursionError:
+            raise DepthError(name, codec.STORED_DEPTH) from None
+        return self._answer.events or [Other()]
+
+    def _learn(self, data: str, wire: Wire) -> None:
+        """How the pieces of a part are spelled, so that the next ones are read by it. Whatever is
+        no plain piece may change to what the next ones belong."""
+        piece = self._answer.piece
+        if piece is None or not _is_plain(wire, piece[1]) or len(self._answer.events) > 1:
+            self._live = []
+        elif self._tries:
+            self._tries -= 1
+            pad = next((key for key in PADS if type(wire.get(key)) is str), None)
+            pattern = pattern_of(data, wire, piece[1], pad)
+            self._live = [each for each in self._live if each[0] is not piece[0]]
+            if pattern is not None:
+                self._live.append((piece[0], pattern))
+
+    # -- chunks -----------------------------------------------------------------------------------
+
+    def _read(self, wire: Wire) -> None:
+        choices = wire.get("choices")
+        error = self._error(wire) if is_failure(wire) else None
+        if error is None or type(choices) is list:
+            self._answer.merge(wire)
+            if choices is not None:
+                self._read_choices(want(choices, list, ".choices"), wire)
+            place, path = _place_of_usage(wire)
+            if place.get("usage") is not None:
+                self._read_usage(want(place["usage"], dict, f"{path}.usage"), wire)
+        if error is not None:
+            self._end()
+            self.waits = choices is not None
+            self._answer.events.append(StreamError(error, self._answer.partial(error)))
+
+    def _read_choices(self, choices: list[Any], wire: Wire) -> None:
+        for position, choice in enumerate(choices):
+            try:
+                index = want(choice, dict).get("index")
+                number = index if type(index) is int else position
+                self._begin(number, wire).read(choice)
+            except ShapeError as error:
+                raise error.inside(f".choices[{position}]") from None
+
+    def _begin(self, number: int, wire: Wire) -> Choice:
+        choice = self._answer.choices.get(number)
+        if choice is not None:
+            return choice
+        model, id = (
+            value if type(value := wire.get(key)) is str and value else None
+            for key in ("model", "id")
+        )
+        self._answer.events.append(MessageStart(model, id, choice=number))
+        return self._answer.choice(number)
+
+    def _read_usage(self, counts: Wire, wire: Wire) -> None:
+        if not self._answer.choices:
+            self._begin(0, wire)
+        self._answer.usage = counts
+        usage, _ = read_usage(counts, self.tables)
+        self._answer.events.append(UsageUpdate(usage, choice=min(self._answer.choices)))
+
+    def _finish(self, has_done: bool) -> None:
+        """The end of all choices, and of the message."""
+        answer = self._answer
+        if answer.is_void():
+            error = ProviderError(ErrorKind.SERVER_ERROR, NOTHING_SAID)
+            answer.events.append(StreamError(error, answer.partial(error)))
+            return
+        for choice in answer.choices.values():
+            choice.finish()
+            if choice.word is None:
+                answer.events.append(Stop(StopReason.OTHER, choice=choice.number))
+        answer.events.append(MessageComplete(answer.ended(has_done)))
+
+    def _error(self, wire: Wire) -> ProviderError | None:
+        """An error, which may stand in a chunk that says more."""
+        told = {key: item for key, item in wire.items() if key not in ("choices", "usage")}
+        return read_failure(told, self.tables).error
+
+
+def _is_plain(wire: Wire, spots: Sequence[Spot]) -> bool:
+    """Whether a chunk with such a piece adds nothing but the piece, and does so again if it comes
+    again: what it says of blocks stands in these places, and there is nothing that grows."""
+    choices = wire["choices"]
+    choice = choices[0] if len(choices) == 1 else {}
+    delta = choice.get("delta")
+    if type(delta) is not dict or delta.get("annotations") or type(choice.get("logprobs")) is dict:
+        return False
+    told = [value for key, value in delta.items() if value and key in TOLD]
+    is_one = all(type(value) is not list or len(value) == 1 for value in told)
+    return is_one and len(told) == len(spots) and not any(each.get("name") for each, _ in spots)
+
+
+def _place_of_usage(wire: Wire) -> tuple[Wire, str]:
+    """The object of a chunk that has the counts, and its path: the chunk itself, or what a host
+    puts them into."""
+    if wire.get("usage") is None:
+        choices = wire.get("choices")
+        only = choices[0] if type(choices) is list and len(choices) == 1 else None
+        for inner, path in ((wire.get(GROQ), f".{GROQ}"), (only, ".choices[0]")):
+            if type(inner) is dict and type(inner.get("usage")) is dict:
+                return inner, path
+    return wire, ""
