@@ -7,25 +7,35 @@ detail    {"detail": "…"} or a list of problems             (FastAPI)"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from interlingua.dialects.kernel.errors import failed_answer
+from interlingua.dialects.kernel.fields import Attrs, Table, together
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    fill,
+    form_in,
+    mine_of,
+    put_back,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.shape import NOTHING, Note, form_in, mine_of, put_back
 from interlingua.dialects.openai_chat.tables import (
     AUTH_SIGNS,
     ERROR_STATUS,
     ERROR_WORDS,
     ERRORS,
     OVERFLOW_SIGNS,
+    STATUS_KEYS,
     STATUS_OF,
     Tables,
 )
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
-from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
-STATUS_KEYS = ("raw_status_code", "status_code", "status")
+_VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
 
 
 def is_failure(wire: Wire) -> bool:
@@ -37,115 +47,14 @@ def is_failure(wire: Wire) -> bool:
     return "detail" in wire or type(wire.get("message")) is str or "error" in wire
 
 
-# Reading
-
-
-def read_failure(wire: Wire, t: Tables) -> Response:
-    around, note = Note(), Note()
-    error = wire.get("error")
-    if type(error) is dict:
-        around.leave(wire, ("error",), ())
-        failure = _read_object(error, t, note)
-    elif type(error) is str:
-        note.form["shape"] = "string"
-        around.leave(wire, ("error",), ())
-        failure = _made(error, None, None, None, note, t)
-    elif "detail" in wire:
-        note.form["shape"] = "detail"
-        around.leave(wire, ("detail",), ())
-        failure = _read_detail(wire["detail"], t, note)
-    else:
-        note.form["shape"] = "top"
-        failure = _read_object(wire, t, note)
-    metadata = MessageMetadata(
-        protocol=t.name,
-        stop_reason=StopReason.ERROR,
-        status=MessageStatus.ERROR,
-        error_message=failure.message,
-    )
-    return Response(
-        Message(Role.ASSISTANT, metadata=metadata), error=failure, raw=around.raw(t.name)
-    )
-
-
-def _read_object(error: Wire, t: Tables, note: Note) -> ProviderError:
-    message, code, word = error.get("message"), error.get("code"), error.get("type")
-    taken: set[str] = set()
-    if type(message) is str:
-        taken.add("message")
-    else:
-        note.form["no_message"] = True
-    status = _read_status(error, t, note, taken)
-    if type(code) is str:
-        taken.add("code")
-        if t.status_codes:
-            note.form["code"] = "code"
-    else:
-        code = _read_inner_code(error, t, note, taken)
-    if type(word) is str and word:
-        taken.add("type")
-        note.form["type"] = word
-    note.leave(error, taken, ("message", "type", "param", "code"))
-    note.absent(error, ("type", "param", "code"))
-    text = message if type(message) is str else ""
-    return _made(text, code, status, word if type(word) is str else None, note, t)
-
-
-def _read_inner_code(error: Wire, t: Tables, note: Note, taken: set[str]) -> str | None:
-    """The code where `code` is a number: OpenRouter's `metadata.error_type`."""
-    inner = error.get("metadata")
-    if not t.status_codes or type(inner) is not dict or type(inner.get("error_type")) is not str:
-        return None
-    taken.add("metadata")
-    note.leave_inner(error, "metadata", ("error_type",))
-    code: str = inner["error_type"]
-    return code
-
-
-def _read_status(error: Wire, t: Tables, note: Note, taken: set[str]) -> int | None:
-    """The HTTP status, where a body repeats it: as a number for a code, or beside it."""
-    for key in ("code", *STATUS_KEYS):
-        value = error.get(key)
-        if type(value) is int and 100 <= value < 600:
-            taken.add(key)
-            if not (t.status_codes and key == "code"):
-                note.form["status"] = key
-            return value
-    return None
-
-
-def _read_detail(detail: Any, t: Tables, note: Note) -> ProviderError:
-    if type(detail) is not str:
-        note.rest["detail"] = detail
-        note.form["list"] = True
-    return _made(_detail_text(detail), None, None, None, note, t)
-
-
-def _detail_text(detail: Any) -> str:
-    """The problems of a validation error in one line."""
-    if type(detail) is str:
-        return detail
-    problems = detail if type(detail) is list else [detail]
-    texts = [each.get("msg") or each.get("message") for each in problems if type(each) is dict]
-    return "; ".join([text for text in texts if type(text) is str])
-
-
-def _made(
-    message: str, code: str | None, status: int | None, word: str | None, note: Note, t: Tables
-) -> ProviderError:
-    kind = kind_of(message, code, status, word)
-    return ProviderError(kind, message, code, status, note.raw(t.name))
-
-
 def kind_of(message: str, code: str | None, status: int | None, word: str | None) -> ErrorKind:
     """What went wrong: by the words of the body, then by the status, then by what it speaks of."""
     said = [ERROR_WORDS[each] for each in (word, code) if each in ERROR_WORDS]
     numbers = [int(each) for each in (code, word) if each and each.isdecimal() and len(each) == 3]
     said += [_status_kind(number) for number in (status, *numbers) if number is not None]
+    found = next((k for k in said if k not in _VAGUE), said[0] if said else ErrorKind.OTHER)
     speaks = message.lower()
-    vague = {ErrorKind.INVALID_REQUEST, ErrorKind.OTHER}
-    found = next((kind for kind in said if kind not in vague), said[0] if said else ErrorKind.OTHER)
-    if found in vague and any(sign in speaks for sign in OVERFLOW_SIGNS):
+    if found in _VAGUE and any(sign in speaks for sign in OVERFLOW_SIGNS):
         return ErrorKind.CONTEXT_OVERFLOW
     if not said and any(sign in speaks for sign in AUTH_SIGNS):
         return ErrorKind.AUTH
@@ -160,112 +69,149 @@ def _status_kind(status: int) -> ErrorKind:
     return ErrorKind.INVALID_REQUEST if status >= 400 else ErrorKind.OTHER
 
 
-# Writing
+# -- the object -----------------------------------------------------------------------------------
+
+
+@cache
+def _error(t: Tables) -> Table:
+    def read(given: Wire) -> Attrs:
+        return _read_words(given, t)
+
+    def write(error: Any, recorder: LossRecorder) -> Wire:
+        return _write_words(error, t, recorder)
+
+    keys = ("message", "type", "code", *STATUS_KEYS, *(("metadata",) if t.status_codes else ()))
+    return Table(ProviderError, together(keys, ("kind", "message", "code", "status"), read, write))
+
+
+def _read_words(given: Wire, t: Tables) -> Attrs:
+    message, code, word = given.get("message", ""), given.get("code"), given.get("type")
+    word = word if type(word) is str and word else None
+    status = next(
+        (given[key] for key in ("code", *STATUS_KEYS) if _is_status(given.get(key))), None
+    )
+    if type(code) is not str:
+        inner = given.get("metadata") if t.status_codes else None
+        code = inner.get("error_type") if type(inner) is dict else None
+        code = code if type(code) is str else None
+    kind = kind_of(message, code, status, word)
+    return {"kind": kind, "message": message, "code": code, "status": status}
+
+
+def _is_status(value: Any) -> bool:
+    """Whether this is an HTTP status, which some bodies repeat."""
+    return type(value) is int and 100 <= value < 600
+
+
+def _write_words(error: ProviderError, t: Tables, recorder: LossRecorder) -> Wire:
+    out: Wire = {"message": error.message}
+    if t.status_codes:
+        if error.code is not None:
+            out["metadata"] = {"error_type": error.code}
+        out["code"] = STATUS_OF[error.kind] if error.status is None else error.status
+    elif error.code is not None:
+        out["code"] = error.code
+    if error.status is not None and not t.status_codes:
+        recorder.lost(error, "status", severity="info")
+    if not t.status_codes or _read_words(out, t)["kind"] is not error.kind:
+        out["type"] = ERRORS[error.kind]
+    if _read_words(out, t)["kind"] is not error.kind:
+        recorder.lost(error, "kind", "its code or status says otherwise", "approximated")
+    return out
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_failure(wire: Wire, t: Tables) -> Response:
+    around, error = Kept(), wire.get("error")
+    if type(error) is dict:
+        around.add_others(wire, ("error",))
+        failure = _read_object(error, t, Kept())
+    elif type(error) is str:
+        around.add_others(wire, ("error",))
+        failure = _plain(error, t, Kept(form={"shape": "string"}))
+    elif "detail" in wire:
+        around.add_others(wire, ("detail",))
+        failure = _read_detail(wire["detail"], t)
+    else:
+        failure = _read_object(wire, t, Kept(form={"shape": "top"}))
+    return failed_answer(t.name, failure).replace(raw=around.raw(t.name))
+
+
+def _read_object(error: Wire, t: Tables, kept: Kept) -> ProviderError:
+    kept.miss_any(error, ("param", "code"))
+    if type(error.get("message", "")) not in (str, type(None)):
+        kept.hold("message", error["message"])
+        error = {key: value for key, value in error.items() if key != "message"}
+    attrs = _error(t).read(error, kept)
+    if not attrs:  # not even a word
+        attrs = _read_words({}, t)
+        kept.miss_any(error, _error(t).keys)
+    return ProviderError(**attrs, raw=kept.raw(t.name))
+
+
+def _read_detail(detail: Any, t: Tables) -> ProviderError:
+    kept = Kept(form={"shape": "detail"})
+    if type(detail) is not str:
+        kept.hold("detail", detail)
+    return _plain(_detail_text(detail), t, kept)
+
+
+def _detail_text(detail: Any) -> str:
+    """The problems of a validation error in one line."""
+    if type(detail) is str:
+        return detail
+    problems = detail if type(detail) is list else [detail]
+    texts = [each.get("msg") or each.get("message") for each in problems if type(each) is dict]
+    return "; ".join([text for text in texts if type(text) is str])
+
+
+def _plain(message: str, t: Tables, kept: Kept) -> ProviderError:
+    """An error that is only its message."""
+    return ProviderError(kind_of(message, None, None, None), message, raw=kept.raw(t.name))
+
+
+# -- writing --------------------------------------------------------------------------------------
 
 
 def write_failure(
     response: Response, error: ProviderError, t: Tables, recorder: LossRecorder
 ) -> Wire:
     mine = mine_of(t.name, error.raw)
-    form = form_in(mine)
-    shape = form.get("shape", "error")
-    recorder.unwritten(error, _SAID)
+    shape = form_in(mine).get("shape")
+    bare = error.code is None and kind_of(error.message, None, None, None) is error.kind
     _account(response, error, recorder)
-    _account_kind(error, t, recorder, form)
-    if shape == "string" and error.code is None and _is_kind(error, None):
-        wire: Wire = {"error": error.message}
-    elif shape == "detail" and error.code is None and _is_kind(error, None):
-        detail = mine.get("detail")
-        kept = form.get("list") and _detail_text(detail) == error.message
-        wire = {"detail": detail if kept else error.message}
-    elif shape == "top":
-        wire = _write_object(error, t, recorder, mine, form)
+    if shape in ("string", "detail") and bare:
+        recorder.unwritten(error, frozenset({"kind", "message", "code"}))
+        detail = mine.get("detail", error.message)
+        same = shape == "detail" and _detail_text(detail) == error.message
+        wire: Wire = {"error" if shape == "string" else shape: detail if same else error.message}
     else:
-        own = mine if shape == "error" else NOTHING
-        wire = {"error": _write_object(error, t, recorder, own, form_in(own))}
-    if response.raw is not None:
-        recorder.unwritten_raw(response, response.raw)
-    return put_back(wire, mine_of(t.name, response.raw))
+        own = mine if shape in (None, "top") else NOTHING
+        wire = _write_object(error, own, t, recorder)
+        wire = wire if shape == "top" else {"error": wire}
+    return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
 
 
-def _account_kind(error: ProviderError, t: Tables, recorder: LossRecorder, form: Wire) -> None:
-    """Words and numbers that contradict the kind are read as another."""
-    seen = error if t.status_codes or "status" in form else error.replace(status=None)
-    if not _is_kind(seen, _word(error, t, form)):
-        recorder.lost(error, "kind", "its code or status says otherwise", "approximated")
-
-
-def _is_kind(error: ProviderError, word: str | None) -> bool:
-    return kind_of(error.message, error.code, error.status, word) is error.kind
-
-
-def _write_object(
-    error: ProviderError, t: Tables, recorder: LossRecorder, mine: Wire, form: Wire
-) -> Wire:
-    wire: Wire = {"message": error.message}
-    if not error.message and form.get("no_message"):
-        del wire["message"]
-    word = _word(error, t, form)
-    if word is not None:
-        wire["type"] = word
-    if t.status_codes and form.get("code") != "code":
-        fillers = _write_number(error, wire, form)
-    else:
-        fillers = _write_code(error, wire, recorder, form)
-    if word is not None and form.get("type") is None and _is_kind(error, None):
-        fillers["type"] = word
-    return put_back(wire, mine, fillers)
-
-
-def _word(error: ProviderError, t: Tables, form: Wire) -> str | None:
-    """The body's own word while it still means this kind; else the kind's."""
-    own: str | None = form.get("type")
-    if own is not None and _is_kind(error, own):
-        return own
-    return None if t.status_codes and _is_kind(error, None) else ERRORS[error.kind]
-
-
-def _write_code(error: ProviderError, wire: Wire, recorder: LossRecorder, form: Wire) -> Wire:
-    """A word for the code; the status only where the body repeated it. Gives the fillers."""
-    spelled = form.get("status")
-    if error.status is not None and spelled is not None and (spelled != "code" or not error.code):
-        wire[spelled] = error.status
-    elif error.status is not None:
-        recorder.lost(error, "status", severity="info")
-    fillers: Wire = {"param": None}
-    if error.code is not None:
-        wire["code"] = error.code
-    elif "code" not in wire:
-        fillers["code"] = None
-    wire.update(fillers)
-    return fillers
-
-
-def _write_number(error: ProviderError, wire: Wire, form: Wire) -> Wire:
-    """The status for the code, and the code inside. Gives the fillers."""
-    if error.code is not None:
-        wire["metadata"] = {"error_type": error.code}
-    if error.status is not None:
-        wire[form.get("status", "code")] = error.status
-        return {}
-    wire["code"] = STATUS_OF[error.kind]
-    return {"code": wire["code"]}
+def _write_object(error: ProviderError, mine: Wire, t: Tables, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    _error(t).write(error, out, mine, recorder)
+    if not t.status_codes:
+        fill(out, mine, {"param": None, "code": None})
+    if error.raw is not None:
+        recorder.unwritten_raw(error, error.raw)
+    return restore(out, mine)
 
 
 def _account(response: Response, error: ProviderError, recorder: LossRecorder) -> None:
     """An error body has no place for a message."""
-    message = response.message
-    for block in message.content:
-        recorder.dropped(block, "an error has no message")
-    for each in response.alternatives:
+    message, metadata = response.message, response.message.metadata
+    for each in (message, *response.alternatives):
         for block in each.content:
             recorder.dropped(block, "an error has no message")
-    metadata = message.metadata
     for field in ("usage", "response_id", "response_model"):
         if getattr(metadata, field) is not None:
             recorder.lost(message, f"metadata.{field}", "an error has no message", severity="info")
     if metadata.error_message not in (None, error.message):
         recorder.lost(message, "metadata.error_message", "the error has a message of its own")
-
-
-_SAID = frozenset({"kind", "message", "code", "status"})

@@ -224,6 +224,9 @@ STATUS_OF: dict[ErrorKind, int] = {
 }
 """The status that is written where a code must be one and none is known."""
 
+STATUS_KEYS = ("raw_status_code", "status_code", "status")
+"""Where bodies repeat the HTTP status, if `code` is none."""
+
 OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
 AUTH_SIGNS = ("api key", "unauthorized", "authentication")
 """What messages speak of, in lower case, where no word and no number says it."""

@@ -82,8 +82,8 @@ def read_tool(wire: Any, t: Tables) -> ToolDefinition:
     inner = wire.get(kind) if kind == "function" or kind == "custom" else None
     if len(wire) == 2 and "type" in wire and type(inner) is dict and len(inner) == 3:
         name, text, schema = inner.get("name"), inner.get("description"), inner.get("parameters")
-        usual = type(name) is str and type(text) is str and type(schema) is dict
-        if usual and wire["type"] == "function":
+        said = type(text) is str and type(schema) is dict
+        if said and type(name) is str and wire["type"] == "function":
             return ToolDefinition(name, text, schema)  # as most tools are
     if kind == "function" or kind == "custom":
         want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
