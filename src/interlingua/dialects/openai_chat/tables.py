@@ -158,6 +158,19 @@ FORMATS: dict[str, str] = {
 SIGNING_FAMILY: dict[str, str] = {"bedrock": "anthropic"}
 """Protocols whose signatures another one issues."""
 
+PROMPT, COMPLETION, TOTAL = "prompt_tokens", "completion_tokens", "total_tokens"
+INPUT_DETAILS, OUTPUT_DETAILS = "prompt_tokens_details", "completion_tokens_details"
+REPEATED_COUNTS: dict[str, str] = {
+    "cached_tokens": "cached_input_tokens",
+    "num_cached_tokens": "cached_input_tokens",
+    "prompt_cache_hit_tokens": "cached_input_tokens",
+    "cache_read_input_tokens": "cached_input_tokens",
+    "prompt_cache_miss_tokens": "input_tokens",
+    "cache_creation_input_tokens": "cache_creation_input_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+}
+"""Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
+
 ERROR_WORDS: dict[str, ErrorKind] = {
     "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
     "rate_limit_error": ErrorKind.RATE_LIMIT,
