@@ -565,6 +565,40 @@ def test_edits_of_pieces_are_in_every_frame_that_repeats_them() -> None:
     assert difference(expected, wires) is None
 
 
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+def test_a_stream_that_is_edited_goes_on_where_it_was(told: list[Any]) -> None:
+    wires = talk(*told)
+    events = read(wires)
+    for place, event in enumerate(events):
+        if isinstance(event, TextDelta | ThinkingDelta):
+            edited = event.replace(text=event.text + "!")
+            out, report = write([*events[:place], edited, *events[place + 1 :]])
+            assert list(report) == []
+            assert event.frame is not None
+            number = event.frame.number
+            assert difference(wires[:number], out[:number]) is None
+            assert [wire["sequence_number"] for wire in out] == list(range(len(wires)))
+            assert [wire["type"] for wire in out] == [wire["type"] for wire in wires]
+            again = [each.text for each in read(out) if isinstance(each, type(event))]
+            pieces = [each.text for each in events if isinstance(each, type(event))]
+            assert "".join(again) != "".join(pieces)
+            assert "".join(again).replace("!", "", 1) == "".join(pieces)
+
+
+def test_a_stream_that_is_edited_is_numbered_upwards() -> None:
+    """A reader takes a number that goes back for a frame that came twice."""
+    waiting = [{"type": "keepalive"}] * 9
+    wires = numbered([*HELLO[:5], *waiting, *HELLO[5:]])
+    events = [
+        event.replace(text="p") if event == TextDelta(0, "lo", frame=event.frame) else event
+        for event in read(wires)
+    ]
+    out, _ = write(events)
+    numbers = [wire["sequence_number"] for wire in out]
+    assert numbers == sorted({*numbers})
+    assert [event.text for event in read(out) if isinstance(event, TextDelta)] == ["Hel", "p"]
+
+
 # -- the end --------------------------------------------------------------------------------------
 
 

@@ -168,10 +168,12 @@ class Abroad(InPieces[OpenPart]):
 
     def resume(self, count: int) -> None:
         """A stream that was changed on its way home goes on with higher numbers: whoever reads it
-        takes a lower one for that of a frame which came twice. An item without an open block was
-        closed by its own frame."""
+        takes a lower one for that of a frame which came twice. What the frames have opened and
+        closed is so without being said again."""
         if self._current is None:
             self._close_item()
+        else:
+            self._open_late(self._current)
         self._number = max(self._number, count)
         self._is_resumed = True
 
@@ -371,13 +373,14 @@ class Abroad(InPieces[OpenPart]):
         return tuple.__new__(Frame, (said.piece.delta, data))
 
     def _say(self, said: OpenPart, text: str) -> list[Frame]:
+        opened = self._open_late(said) if text else []
+        return [*opened, *super()._say(said, text)]
+
+    def _open_late(self, said: OpenPart) -> list[Frame]:
         """Thinking opens its part when there is something to say."""
         item, piece = self._item, said.piece
-        frames: list[Frame] = []
-        is_thinking = type(said.block) is ThinkingBlock
-        if is_thinking and said.head is None and text and piece is not None and item is not None:
-            frames = [self._open_part(said, item, piece)]
-        return [*frames, *super()._say(said, text)]
+        is_open = said.head is not None or type(said.block) is not ThinkingBlock
+        return [] if is_open or not item or not piece else [self._open_part(said, item, piece)]
 
     def _delta(self, said: OpenPart, event: BlockDelta) -> list[Frame]:
         """A signature is said at the end of its item, whenever it came."""
