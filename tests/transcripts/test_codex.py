@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.dialects.openai_responses.reading import ItemReader
+from interlingua.dialects.openai_responses.messages import ItemReader
 from interlingua.model.message import Message
 from interlingua.transcripts.codex import quick
 
@@ -28,7 +28,7 @@ THOUGHT = {
 
 def by_the_dialect(item: dict[str, Any]) -> list[Message]:
     reader = ItemReader()
-    reader.read([item], "$.input")
+    reader.read([item], ".input")
     reader.flush()
     return reader.messages
 

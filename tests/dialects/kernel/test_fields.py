@@ -330,3 +330,12 @@ def test_a_word_that_says_more_is_content_until_the_field_says_otherwise() -> No
         run.failed = not failed
         said = {"outCome": "OK" if failed else "FAILED"}
         assert _write_run(run) == {"runResult": {"id": "r1", **said}}
+
+
+def test_an_empty_object_inside_goes_home_though_its_keys_are_filled() -> None:
+    table = Table(Small, inside("of", plain("count", "count", int, fill=lambda _: 0)))
+    kept = Kept()
+    small = Small(**table.read({"of": {}}, kept), raw=kept.raw(NAME))
+    out: dict[str, Any] = {}
+    table.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
+    assert restore(out, mine_of(NAME, small.raw)) == {"of": {}}

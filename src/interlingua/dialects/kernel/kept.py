@@ -201,7 +201,7 @@ def restore(out: Wire, mine: Wire) -> Wire:
         said = out.get(key)
         if said is None or type(said) is dict:
             out[key] = restore(dict(said or NOTHING), {FORM: inner})
-            if not out[key]:
+            if not out[key] and key not in form.get("spelled", NOTHING):
                 del out[key]
     for key, name in form.get("named", NOTHING).items():
         if key in out:

@@ -1,22 +1,35 @@
-"""Items that hold a call of a hosted tool and its result: read as two blocks, written as one item;
-and generated images, which are read as what they are."""
+"""Results of the vendor's tools: as items of their own (text, a screenshot, what a shell wrote,
+tools that were found), and inside the item of their call, which is read as two blocks and written
+as one item; and generated images, which are read as what they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_responses.media import source_of_url, write_source
-from interlingua.dialects.openai_responses.outputs import kept_text, tell_error, text_of
-from interlingua.dialects.openai_responses.spelling import (
+from interlingua.dialects.kernel.fields import Table, constant, plain
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ERROR_MARK
+from interlingua.dialects.openai_responses.media import read_source, write_source
+from interlingua.dialects.openai_responses.tables import (
+    DEMANDED,
+    IMAGE_FORMATS,
+    NAME,
+    OutputKind,
+)
+from interlingua.dialects.openai_responses.text import (
+    add,
     form,
+    is_kept,
+    is_plain,
     own,
-    put_back,
+    put_item_back,
     raw_of,
     spare,
+    written,
 )
-from interlingua.dialects.openai_responses.tables import IMAGE_FORMATS, NAME
 from interlingua.model.blocks import (
     ImageBlock,
     ResultBlock,
@@ -26,6 +39,210 @@ from interlingua.model.blocks import (
     UnknownBlock,
 )
 
+Content = tuple[ResultBlock, ...]
+MIXED = ("function_call_output", "custom_tool_call_output")
+"""Outputs that are a text or parts, as in messages."""
+_OPTIONAL = ("apply_patch_call_output", "mcp_approval_response")
+"""Outputs that may do without their text."""
+_TEXT = frozenset({"text"})
+_WHERE = ("source", "media_type")
+_STDOUT = Table(TextBlock, plain("stdout", "text", str), blank=True)
+_PASSAGE = Table(TextBlock, plain("text", "text", str), blank=True)
+_LOGS = Table(TextBlock, plain("logs", "text", str), constant("type", "logs"), blank=True)
+_PICTURE = Table(ImageBlock, constant("type", "image"), silent=_WHERE, blank=True)
+_SCREENSHOT = Table(ImageBlock, constant("type", "computer_screenshot"), silent=_WHERE, blank=True)
+
+
+def _texts(given: Any, key: str, table: Table) -> Content | None:
+    """The text of each object of a list, its other keys beside it; None where one has none."""
+    if type(given) is not list or not all(
+        type(wire) is dict and type(wire.get(key)) is str for wire in given
+    ):
+        return None
+    return tuple([_read_text(wire, table) for wire in given])
+
+
+def _read_text(wire: Wire, table: Table) -> TextBlock:
+    kept = Kept()
+    return TextBlock(**table.read(wire, kept), raw=kept.raw(NAME))
+
+
+def _write_texts(block: ToolResultBlock, table: Table, recorder: LossRecorder) -> list[Wire]:
+    found: list[Wire] = []
+    for part in block.content:
+        if type(part) is TextBlock:
+            found.append(written(table, None, part, recorder))
+        else:
+            recorder.dropped(part)
+    return found
+
+
+def _read_image(wire: Wire, table: Table, *keys: str) -> ImageBlock | None:
+    where = read_source(wire, *keys)
+    if where is None:
+        return None
+    key, source, media_type = where
+    kept = Kept()
+    attrs = table.read(wire, kept)
+    del kept.rest[key]
+    return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+
+
+def _write_image(block: ImageBlock, table: Table, key: str, recorder: LossRecorder) -> Wire | None:
+    where = write_source(block, recorder, key, key)
+    return None if where is None else written(table, None, block, recorder, where)
+
+
+def text_of(block: ToolResultBlock, recorder: LossRecorder) -> str:
+    """The content as one text, where the wire has no more."""
+    texts: list[str] = []
+    for part in block.content:
+        if type(part) is TextBlock:
+            texts.append(part.text)
+            if not is_plain(part):
+                recorder.unwritten(part, _TEXT)
+        else:
+            recorder.dropped(part)
+    if len(texts) > 1:
+        recorder.lost(block, "content", "said as one text", kind="approximated")
+    return "".join(texts)
+
+
+def unmarked(text: str, spelling: Wire) -> tuple[str, bool]:
+    """A text without the mark of a failed result, which is no loss where the wire had it."""
+    if text.startswith(ERROR_MARK):
+        spelling["mark"] = True
+        return text[len(ERROR_MARK) :], True
+    return text, False
+
+
+def tell_marked(block: ToolResultBlock, spelling: Wire, recorder: LossRecorder) -> None:
+    if "mark" not in spelling:
+        reason = "the wire has no flag for it; the text says it"
+        recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
+
+
+def _tell_error(block: ToolResultBlock, recorder: LossRecorder) -> None:
+    if block.is_error:
+        recorder.lost(block, "is_error")
+
+
+# -- items of their own ---------------------------------------------------------------------------
+
+
+def read_output(
+    item: Wire, word: str, kind: OutputKind, spelling: Wire, known: set[str]
+) -> tuple[Content, bool]:
+    """The content, and whether the call failed; keys that they hold are added to `known`."""
+    if DEMANDED[word] not in item:
+        spelling["absent"] = [DEMANDED[word]]
+    if word == "tool_search_output":
+        return (), False
+    output = item.get("output")
+    found: Content | None = None
+    if word == "computer_call_output":
+        shot = type(output) is dict and _read_image(output, _SCREENSHOT, "image_url", "file_id")
+        found = (shot,) if shot else None
+    elif word == "shell_call_output":
+        found = _texts(output, "stdout", _STDOUT)
+    else:
+        return _read_one_text(item, word, kind, spelling, known)
+    if found is not None:
+        known.add("output")
+    return found or (), False
+
+
+def _read_one_text(
+    item: Wire, word: str, kind: OutputKind, spelling: Wire, known: set[str]
+) -> tuple[Content, bool]:
+    """Outputs that are one text, and how they say that the call failed."""
+    text = item.get(kind.content_key)
+    is_error = False
+    if type(text) is str and (text or word not in _OPTIONAL):
+        known.add(kind.content_key)
+    else:
+        text = ""
+    if word == "apply_patch_call_output" and item.get("status") in ("completed", "failed"):
+        is_error = item["status"] == "failed"
+        known.add("status")
+    elif word == "mcp_approval_response" and type(item.get("approve")) is bool:
+        is_error = not item["approve"]
+        known.add("approve")
+    elif word == "local_shell_call_output":
+        text, is_error = unmarked(text, spelling)
+    return ((TextBlock(text),) if text else ()), is_error
+
+
+def write_output(
+    item: Wire,
+    block: ToolResultBlock,
+    word: str,
+    kind: OutputKind,
+    spelling: Wire,
+    recorder: LossRecorder,
+) -> None:
+    if word == "computer_call_output":
+        _write_screenshot(item, block, recorder)
+    elif word == "shell_call_output":
+        _write_chunks(item, block, recorder)
+    elif word == "tool_search_output":
+        _tell_error(block, recorder)
+        for part in block.content:
+            recorder.dropped(part)
+        if not is_kept(block.raw, "tools"):
+            item["tools"] = []
+    else:
+        _write_one_text(item, block, word, kind, spelling, recorder)
+
+
+def _write_one_text(
+    item: Wire,
+    block: ToolResultBlock,
+    word: str,
+    kind: OutputKind,
+    spelling: Wire,
+    recorder: LossRecorder,
+) -> None:
+    text = text_of(block, recorder)
+    said = block.is_error or not is_kept(block.raw, DEMANDED[word])
+    if word == "apply_patch_call_output":
+        item |= {"status": "failed" if block.is_error else "completed"} if said else {}
+    elif word == "mcp_approval_response":
+        item |= {"approve": not block.is_error} if said else {}
+    elif word != "local_shell_call_output":
+        _tell_error(block, recorder)
+    elif block.is_error:
+        tell_marked(block, spelling, recorder)
+        text = ERROR_MARK + text
+    if text or not (word in _OPTIONAL or is_kept(block.raw, kind.content_key)):
+        item[kind.content_key] = text
+
+
+def _write_screenshot(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    _tell_error(block, recorder)
+    shot = None
+    for part in block.content:
+        if type(part) is ImageBlock and shot is None:
+            shot = _write_image(part, _SCREENSHOT, "image_url", recorder)
+        else:
+            recorder.dropped(part)
+    if shot is not None or not is_kept(block.raw, "output"):
+        item["output"] = shot or {"type": "computer_screenshot"}
+
+
+def _write_chunks(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    _tell_error(block, recorder)
+    ended = {"type": "exit", "exit_code": 1 if block.is_error else 0}
+    chunks = _write_texts(block, _STDOUT, recorder)
+    for chunk in chunks:
+        if chunk.keys() == {"stdout"}:
+            chunk |= {"stderr": "", "outcome": ended}
+    if chunks or not is_kept(block.raw, "output"):
+        item["output"] = chunks
+
+
+# -- inside the item of their call ----------------------------------------------------------------
+
 _SAID = frozenset({"tool_use_id", "content", "is_error"})
 _OWN_KEYS = frozenset({"$form", "error", "tools"})
 """Keys of a result's `raw` that its writer looks at."""
@@ -34,23 +251,27 @@ Found = tuple[ToolResultBlock, tuple[str, ...]]
 """A result that is yet to be given the id of its call, and the keys of the item it was in."""
 
 
-# Reading -------------------------------------------------------------------------------------
-
-
-def read_inside(item: Wire, word: str) -> Found | None:
+def read_inside(item: Wire) -> Found | None:
     """The result that a call's item holds, if it holds one."""
-    reader = _READERS.get(word)
-    return reader(item) if reader is not None else None
+    ways = _INSIDE.get(item["type"])
+    return ways[0](item) if ways is not None else None
+
+
+def write_inside(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    """Put a result into the item of its call."""
+    recorder.unwritten(block, _SAID)
+    _INSIDE[item["type"]][1](item, block, recorder)
+    add(item, {key: each for key, each in own(block.raw).items() if key not in _OWN_KEYS})
 
 
 def _read_file_search(item: Wire) -> Found | None:
-    results = item.get("results")
-    if type(results) is not list or not all(
-        type(each) is dict and type(each.get("text")) is str for each in results
-    ):
-        return None
-    content = tuple([kept_text(each, "text") for each in results])
-    return ToolResultBlock("", content), ("results",)
+    content = _texts(item.get("results"), "text", _PASSAGE)
+    return None if content is None else (ToolResultBlock("", content), ("results",))
+
+
+def _write_file_search(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    _tell_error(block, recorder)
+    item["results"] = _write_texts(block, _PASSAGE, recorder)
 
 
 def _read_code(item: Wire) -> Found | None:
@@ -61,32 +282,51 @@ def _read_code(item: Wire) -> Found | None:
 
 
 def _read_code_output(output: Wire) -> ResultBlock:
-    if output.get("type") == "logs" and type(output.get("logs")) is str:
-        rest, spelled = spare(output, ("type", "logs"))
-        return TextBlock(output["logs"], raw=_part_raw(rest, spelled))
-    if output.get("type") == "image" and type(output.get("url")) is str:
-        rest, spelled = spare(output, ("type", "url"))
-        source, media_type = source_of_url(output["url"])
-        return ImageBlock(source, media_type, raw=_part_raw(rest, spelled))
-    return UnknownBlock({NAME: output})
+    kind = output.get("type")
+    if kind == "logs" and type(output.get("logs")) is str:
+        return _read_text(output, _LOGS)
+    image = _read_image(output, _PICTURE, "url") if kind == "image" else None
+    return UnknownBlock({NAME: output}) if image is None else image
+
+
+def _write_code(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    _tell_error(block, recorder)
+    outputs: list[Any] = []
+    for part in block.content:
+        out: Any = None
+        if type(part) is UnknownBlock and NAME in part.raw:
+            out = part.raw[NAME]
+        elif type(part) is ImageBlock:
+            out = _write_image(part, _PICTURE, "url", recorder)
+        elif type(part) is TextBlock:
+            out = written(_LOGS, None, part, recorder)
+        else:
+            recorder.dropped(part)
+        outputs += [] if out is None else [out]
+    item["outputs"] = outputs
 
 
 def _read_mcp(item: Wire) -> Found | None:
     output, error = item.get("output"), item.get("error")
-    if type(output) is not str and error is None:
-        return None
-    keys: tuple[str, ...] = ()
-    content: tuple[ResultBlock, ...] = ()
-    spelling: Wire = {"inside": True}
-    if type(output) is str:
-        content = (TextBlock(output),) if output else ()
-        keys = ("output",)
-    else:
-        spelling["output"] = False
+    if type(output) is not str:
+        if error is None:
+            return None
+        raw = raw_of({"error": error}, {"inside": True, "output": False})
+        return ToolResultBlock("", (), True, raw=raw), ("error",)
+    content = (TextBlock(output),) if output else ()
     if error is None:
-        return ToolResultBlock("", content), keys
-    raw = raw_of({"error": error}, spelling)
-    return ToolResultBlock("", content, True, raw=raw), (*keys, "error")
+        return ToolResultBlock("", content), ("output",)
+    raw = raw_of({"error": error}, {"inside": True})
+    return ToolResultBlock("", content, True, raw=raw), ("output", "error")
+
+
+def _write_mcp(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    text = text_of(block, recorder)
+    if text or form(block.raw).get("output") is not False:
+        item["output"] = text
+    if block.is_error:
+        usual = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
+        item["error"] = own(block.raw).get("error", usual)
 
 
 def _read_mcp_tools(item: Wire) -> Found | None:
@@ -100,122 +340,54 @@ def _read_mcp_tools(item: Wire) -> Found | None:
     return ToolResultBlock("", raw=raw), ("tools",)
 
 
-_READERS: dict[str, Callable[[Wire], Found | None]] = {
-    "file_search_call": _read_file_search,
-    "code_interpreter_call": _read_code,
-    "mcp_call": _read_mcp,
-    "mcp_list_tools": _read_mcp_tools,
-}
-
-
-def _part_raw(rest: Wire, spelled: Wire) -> Wire | None:
-    return raw_of(rest, {"spelled": spelled} if spelled else None)
-
-
-def read_generated(item: Wire) -> ImageBlock:
-    """A generated image; the item's result is text."""
-    media_type = None
-    known: set[str] = {"type", "result"}
-    word = item.get("output_format")
-    if type(word) is str and (media_type := IMAGE_FORMATS.read(word)) is not None:
-        known.add("output_format")
-    rest, spelled = spare(item, known)
-    for key in ("id", "status"):
-        if key in rest:
-            spelled[key] = rest.pop(key)
-    spelling: Wire = {"item": spelled}
-    if gone := [key for key in ("id", "status") if key not in item]:
-        spelling["gone"] = gone
-    raw = raw_of(rest, spelling)
-    return ImageBlock(Source("base64", item["result"]), media_type, raw=raw)
-
-
-# Writing -------------------------------------------------------------------------------------
-
-
-def write_inside(item: Wire, word: str, block: ToolResultBlock, scribe: Scribe) -> None:
-    """Put a result into the item of its call."""
-    scribe.unsaid(block, _SAID)
-    _WRITERS[word](item, block, scribe)
-    for key, value in own(block.raw).items():
-        if key not in _OWN_KEYS:
-            item.setdefault(key, value)
-
-
-def _write_file_search(item: Wire, block: ToolResultBlock, scribe: Scribe) -> None:
-    tell_error(block, scribe)
-    item["results"] = _each_text(block, "text", {}, scribe)
-
-
-def _write_code(item: Wire, block: ToolResultBlock, scribe: Scribe) -> None:
-    tell_error(block, scribe)
-    outputs: list[Any] = []
-    for part in block.content:
-        if type(part) is UnknownBlock and NAME in part.raw:
-            outputs.append(part.raw[NAME])
-        elif type(part) is ImageBlock:
-            where = write_source(part, scribe, "url", "url", "image/png")
-            if where is not None:
-                said = {"source", "media_type"} if part.source.kind == "base64" else {"source"}
-                scribe.unsaid(part, frozenset(said))
-                outputs.append(put_back({"type": "image", **where}, part.raw))
-        elif type(part) is TextBlock:
-            scribe.unsaid(part, frozenset({"text"}))
-            outputs.append(put_back({"type": "logs", "logs": part.text}, part.raw))
-        else:
-            scribe.dropped(part)
-    item["outputs"] = outputs
-
-
-def _write_mcp(item: Wire, block: ToolResultBlock, scribe: Scribe) -> None:
-    text = text_of(block, scribe)
-    if text or form(block.raw).get("output") is not False:
-        item["output"] = text
-    if block.is_error:
-        plain = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
-        item["error"] = own(block.raw).get("error", plain)
-
-
-def _write_mcp_tools(item: Wire, block: ToolResultBlock, scribe: Scribe) -> None:
-    text = text_of(block, scribe)
+def _write_mcp_tools(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    text = text_of(block, recorder)
     item["tools"] = own(block.raw).get("tools", [])
     if block.is_error:
         item["error"] = text
     elif text:
-        scribe.lost(block, "content")
+        recorder.lost(block, "content")
 
 
-_WRITERS: dict[str, Callable[[Wire, ToolResultBlock, Scribe], None]] = {
-    "file_search_call": _write_file_search,
-    "code_interpreter_call": _write_code,
-    "mcp_call": _write_mcp,
-    "mcp_list_tools": _write_mcp_tools,
+_INSIDE: dict[
+    str,
+    tuple[Callable[[Wire], Found | None], Callable[[Wire, ToolResultBlock, LossRecorder], None]],
+] = {
+    "file_search_call": (_read_file_search, _write_file_search),
+    "code_interpreter_call": (_read_code, _write_code),
+    "mcp_call": (_read_mcp, _write_mcp),
+    "mcp_list_tools": (_read_mcp_tools, _write_mcp_tools),
 }
-HOLDS_RESULT = frozenset(_WRITERS)
+HOLDS_RESULT = frozenset(_INSIDE)
 
 
-def _each_text(block: ToolResultBlock, key: str, more: Wire, scribe: Scribe) -> list[Wire]:
-    found: list[Wire] = []
-    for part in block.content:
-        if type(part) is TextBlock:
-            scribe.unsaid(part, frozenset({"text"}))
-            found.append(put_back({key: part.text, **more}, part.raw))
-        else:
-            scribe.dropped(part)
-    return found
+# -- generated images -----------------------------------------------------------------------------
 
 
-def write_generated(block: ImageBlock, scribe: Scribe) -> Wire | None:
+def read_generated(item: Wire) -> ImageBlock:
+    """A generated image; the item's result is text."""
+    known = {"type", "result"}
+    word = item.get("output_format")
+    media_type = IMAGE_FORMATS.read(word) if type(word) is str else None
+    if media_type is not None:
+        known.add("output_format")
+    rest, spelled = spare(item, known, ("id", "status"))
+    spelling: Wire = {"item": spelled}
+    if gone := [key for key in ("id", "status") if key not in item]:
+        spelling["gone"] = gone
+    return ImageBlock(Source("base64", item["result"]), media_type, raw=raw_of(rest, spelling))
+
+
+def write_generated(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
     """An image that a model made."""
     if block.source.kind != "base64":
-        scribe.dropped(block, "a generated image is sent with its data only")
+        recorder.dropped(block, "a generated image is sent with its data only")
         return None
     item: Wire = {"type": "image_generation_call", "result": block.source.data or ""}
     said = {"source"}
-    if block.media_type is not None:
-        word = IMAGE_FORMATS.write(block.media_type)
-        if word is not None:
-            item["output_format"] = word
-            said.add("media_type")
-    scribe.unsaid(block, frozenset(said))
-    return put_back(item, block.raw, "item")
+    word = IMAGE_FORMATS.write(block.media_type) if block.media_type is not None else None
+    if word is not None:
+        item["output_format"] = word
+        said.add("media_type")
+    recorder.unwritten(block, frozenset(said))
+    return put_item_back(item, block.raw)

@@ -1,20 +1,17 @@
-"""Images and files: where they come from, as parts and back."""
+"""Images and files, and lists of parts of any kind, in messages and in results."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.openai_responses.spelling import (
-    form,
-    is_kept,
-    put_back,
-    raw_of,
-    spare,
-)
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, plain
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.dialects.openai_responses.tables import (
-    CACHE_TTLS,
     DETAILS,
     FILE_NAME,
     FILE_NAMES,
@@ -22,76 +19,79 @@ from interlingua.dialects.openai_responses.tables import (
     FOREIGN_FILES,
     NAME,
 )
+from interlingua.dialects.openai_responses.text import (
+    CACHE,
+    form,
+    is_kept,
+    put_back,
+    read_refusal,
+    read_text,
+    write_refusal,
+    write_text,
+    written,
+)
 from interlingua.model.blocks import (
-    Cache,
+    Block,
+    CompactionBlock,
     DocumentBlock,
     ImageBlock,
+    RefusalBlock,
     Source,
     TextBlock,
     UnknownBlock,
 )
 
-_BREAKPOINT = "prompt_cache_breakpoint"
-_SAID = frozenset({"source", "cache", "detail", "name"})
-_SAID_INLINE = _SAID | {"media_type"}
+# -- parts of any kind ----------------------------------------------------------------------------
 
 
-# Reading -------------------------------------------------------------------------------------
+def read_parts(parts: list[Any], made: bool, place: str) -> list[Block]:
+    """`made` parts are a model's."""
+    blocks: list[Block] = []
+    try:
+        for part in parts:
+            blocks.append(read_part(part, made))
+    except ShapeError as error:
+        raise error.inside(f"{place}[{len(blocks)}]") from None
+    return blocks
 
 
-def read_image(part: Wire, made: bool) -> ImageBlock | UnknownBlock:
-    known = {"type"}
-    if type(part.get("image_url")) is str:
-        known.add("image_url")
-        source, media_type = source_of_url(part["image_url"])
-    elif type(part.get("file_id")) is str:
-        known.add("file_id")
-        source, media_type = Source("file_id", part["file_id"], provider=FILE_PROVIDER), None
-    else:
-        return UnknownBlock({NAME: part})
-    spelling: Wire = {"type": "input_image"} if made else {}
-    detail = _detail(part, known)
-    if "detail" not in part:
-        spelling["absent"] = ["detail"]
-    cache = read_cache(part, known)
-    return ImageBlock(source, media_type, None, detail, cache, part_raw(part, known, spelling))
+def read_part(part: Any, made: bool = False) -> Block:
+    kind = want(part, dict).get("type")
+    if kind == "input_text" or kind == "output_text":
+        return read_text(part, made)
+    if kind == "input_image":
+        return _read_image(part, made) or UnknownBlock({NAME: part})
+    if kind == "input_file":
+        return _read_file(part, made) or UnknownBlock({NAME: part})
+    if kind == "refusal":
+        return read_refusal(part)
+    return UnknownBlock({NAME: {**part, "$form": {"part": True}}} if made else {NAME: part})
 
 
-def read_file(part: Wire, made: bool) -> DocumentBlock | UnknownBlock:
-    spelling: Wire = {"type": "input_file"} if made else {}
-    known = {"type"}
-    media_type = None
-    if type(part.get("file_data")) is str:
-        known.add("file_data")
-        source, media_type = source_of_url(part["file_data"])
-        if source.kind == "url":  # base64 alone, as some servers take it
-            source = Source("base64", part["file_data"])
-            spelling["bare"] = True
-    elif type(part.get("file_url")) is str:
-        known.add("file_url")
-        source = Source("url", part["file_url"])
-    elif type(part.get("file_id")) is str:
-        known.add("file_id")
-        source = Source("file_id", part["file_id"], provider=FILE_PROVIDER)
-    else:
-        return UnknownBlock({NAME: part})
-    name = part.get("filename")
-    if type(name) is str:
-        known.add("filename")
-    else:
-        name = None
-        if source.kind == "base64" and "filename" not in part:
-            spelling["absent"] = ["filename"]
-    cache = read_cache(part, known)
-    return DocumentBlock(source, media_type, name, cache=cache, raw=part_raw(part, known, spelling))
-
-
-def _detail(part: Wire, known: set[str]) -> str | None:
-    detail = part.get("detail")
-    if type(detail) is str and detail in DETAILS:
-        known.add("detail")
-        return detail
+def write_part(block: Block, recorder: LossRecorder, made: bool = False) -> Wire | None:
+    """None where the block has no place in a message or result; the report says so."""
+    match block:
+        case TextBlock():
+            return write_text(block, recorder, made)
+        case ImageBlock() if not made or form(block.raw).get("type"):
+            return _write_image(block, recorder)
+        case DocumentBlock() if not made or form(block.raw).get("type"):
+            return _write_file(block, recorder)
+        case RefusalBlock() if made:
+            return write_refusal(block, recorder)
+        case CompactionBlock():
+            text = compaction_as_text(block, recorder)
+            return None if text is None else write_text(text, recorder, made)
+        case UnknownBlock() if NAME in block.raw:
+            return put_back({}, block.raw)
+        case UnknownBlock():
+            recorder.dropped(block, "only the dialect that read it can write it")
+        case _:
+            recorder.dropped(block)
     return None
+
+
+# -- where the data is ----------------------------------------------------------------------------
 
 
 def source_of_url(url: str) -> tuple[Source, str | None]:
@@ -103,75 +103,125 @@ def source_of_url(url: str) -> tuple[Source, str | None]:
     return Source("url", url), None
 
 
-# Writing -------------------------------------------------------------------------------------
-
-
-def write_image(block: ImageBlock, scribe: Scribe) -> Wire | None:
-    where = write_source(block, scribe, "image_url", "image_url", "image/png")
-    if where is None:
-        return None
-    part: Wire = {"type": "input_image", **where}
-    if block.detail in DETAILS:
-        part["detail"] = block.detail
-    elif not is_kept(block.raw, "detail"):
-        part["detail"] = "auto"  # typed as required in messages
-    if block.detail is not None and block.detail not in DETAILS:
-        scribe.lost(block, "detail")
-    if block.name is not None:
-        scribe.lost(block, "name")
-    scribe.unsaid(block, _SAID_INLINE if block.source.kind == "base64" else _SAID)
-    write_cache(part, block, scribe)
-    return put_back(part, block.raw)
-
-
-def write_file(block: DocumentBlock, scribe: Scribe) -> Wire | None:
-    spelling = form(block.raw)
-    kind = block.source.kind
-    if spelling.get("bare") and kind == "base64" and block.media_type is None:
-        where: Wire | None = {"file_data": block.source.data or ""}
-    elif kind == "text" or kind == "blocks":
-        where = _text_as_file(block, scribe)
-    else:
-        where = write_source(block, scribe, "file_data", "file_url", "application/pdf")
-    if where is None:
-        return None
-    part: Wire = {"type": "input_file", **where}
-    if block.name is not None:
-        part["filename"] = block.name
-    elif "file_data" in part and not is_kept(block.raw, "filename"):
-        part["filename"] = name = FILE_NAMES.get(block.media_type, FILE_NAME)
-        scribe.filled(block, "name", name)
-    scribe.unsaid(block, _SAID_INLINE if "file_data" in part else _SAID)
-    write_cache(part, block, scribe)
-    return put_back(part, block.raw)
-
-
-def write_source(
-    block: ImageBlock | DocumentBlock, scribe: Scribe, data_key: str, url_key: str, default: str
-) -> Wire | None:
-    """Where the data is, in the wire's keys."""
-    source = block.source
-    data = source.data or ""
-    match source.kind:
-        case "base64":
-            return {data_key: f"data:{block.media_type or default};base64,{data}"}
-        case "url":
-            return {url_key: data}
-        case "file_id" if source.provider not in FOREIGN_FILES:
-            if source.provider not in (None, FILE_PROVIDER):
-                reason = "the wire does not say whose file it is"
-                scribe.lost(block, "source.provider", reason, "approximated", "info")
-            return {"file_id": data}
-        case "file_id":
-            scribe.dropped(block, f"the file is known to {source.provider} alone")
-        case "file_ref":
-            scribe.dropped(block, "a path in the workspace means nothing to the provider")
-        case _:
-            scribe.dropped(block)
+def read_source(wire: Wire, *keys: str) -> tuple[str, Source, str | None] | None:
+    """The first of these keys that says where the data is, and what it says."""
+    for key in keys:
+        given = wire.get(key)
+        if type(given) is str:
+            if key == "file_id":
+                return key, Source("file_id", given, provider=FILE_PROVIDER), None
+            return key, *source_of_url(given)
     return None
 
 
-def _text_as_file(block: DocumentBlock, scribe: Scribe) -> Wire | None:
+def write_source(
+    block: ImageBlock | DocumentBlock,
+    recorder: LossRecorder,
+    data_key: str,
+    url_key: str,
+    default: str = "image/png",
+) -> Wire | None:
+    """Where the data is, in the wire's keys; None where the block was left out."""
+    source = block.source
+    data = source.data or ""
+    if source.kind == "base64":
+        return {data_key: f"data:{block.media_type or default};base64,{data}"}
+    if source.kind == "url":
+        key = url_key
+    elif source.kind == "file_id" and source.provider not in FOREIGN_FILES:
+        key = "file_id"
+        if source.provider not in (None, FILE_PROVIDER):
+            reason = "the wire does not say whose file it is"
+            recorder.lost(block, "source.provider", reason, "approximated", "info")
+    else:
+        recorder.dropped(block, _NO_SOURCE.get(source.kind, "").format(source.provider) or None)
+        return None
+    if block.media_type is not None:
+        recorder.lost(block, "media_type")
+    return {key: data}
+
+
+_NO_SOURCE = {
+    "file_id": "the file is known to {} alone",
+    "file_ref": "a path in the workspace means nothing to the provider",
+}
+
+
+# -- images and files -----------------------------------------------------------------------------
+
+
+def _write_detail(block: Any, recorder: LossRecorder) -> str | None:
+    if block.detail in DETAILS:
+        return str(block.detail)
+    recorder.lost(block, "detail")
+    return None
+
+
+_WHERE = ("source", "media_type")
+_DETAIL = Field(
+    "detail",
+    ("detail",),
+    lambda given: {"detail": given} if type(given) is str and given in DETAILS else NOT_OURS,
+    _write_detail,
+    fill=lambda _: "auto",  # typed as required in messages
+)
+_IMAGE = Table(ImageBlock, _DETAIL, CACHE, beside=("type",), silent=_WHERE, blank=True)
+_NAME = plain("filename", "name", str, lenient=True)
+_FILE = Table(DocumentBlock, _NAME, CACHE, beside=("type",), silent=_WHERE, blank=True)
+
+
+def _read_image(part: Wire, made: bool) -> ImageBlock | None:
+    where = read_source(part, "image_url", "file_id")
+    if where is None:
+        return None
+    key, source, media_type = where
+    kept = Kept(form={"type": "input_image"} if made else {})
+    attrs = _IMAGE.read(part, kept)
+    del kept.rest[key]
+    return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+
+
+def _write_image(block: ImageBlock, recorder: LossRecorder) -> Wire | None:
+    where = write_source(block, recorder, "image_url", "image_url")
+    return None if where is None else written(_IMAGE, "input_image", block, recorder, where)
+
+
+def _read_file(part: Wire, made: bool) -> DocumentBlock | None:
+    where = read_source(part, "file_data", "file_url", "file_id")
+    if where is None:
+        return None
+    key, source, media_type = where
+    kept = Kept(form={"type": "input_file"} if made else {})
+    attrs = _FILE.read(part, kept)
+    del kept.rest[key]
+    if key == "file_url":
+        source, media_type = Source("url", part[key]), None
+    elif key == "file_data" and source.kind == "url":  # base64 alone, as some servers take it
+        source = Source("base64", part[key])
+        kept.form["bare"] = True
+    if source.kind == "base64" and "filename" not in part:
+        kept.miss("filename")
+    return DocumentBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+
+
+def _write_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
+    kind = block.source.kind
+    if kind == "base64" and block.media_type is None and form(block.raw).get("bare"):
+        where: Wire | None = {"file_data": block.source.data or ""}
+    elif kind == "text" or kind == "blocks":
+        where = _text_as_file(block, recorder)
+    else:
+        where = write_source(block, recorder, "file_data", "file_url", "application/pdf")
+    if where is None:
+        return None
+    out = written(_FILE, "input_file", block, recorder, where)
+    if "file_data" in where and "filename" not in out and not is_kept(block.raw, "filename"):
+        out["filename"] = name = FILE_NAMES.get(block.media_type, FILE_NAME)
+        recorder.filled(block, "name", name)
+    return out
+
+
+def _text_as_file(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
     """A document of text, as an inline file."""
     inner = block.source.content or ()
     if block.source.kind == "text":
@@ -179,54 +229,11 @@ def _text_as_file(block: DocumentBlock, scribe: Scribe) -> Wire | None:
     elif all(type(each) is TextBlock for each in inner):
         text = "\n".join([each.text for each in inner if type(each) is TextBlock])
     else:
-        scribe.dropped(block, "a document of other blocks than text has no place")
+        recorder.dropped(block, "a document of other blocks than text has no place")
         return None
     reason = "said as a plain text file"
-    scribe.lost(block, "source", reason, kind="approximated", severity="info")
+    recorder.lost(block, "source", reason, kind="approximated", severity="info")
     if block.media_type not in (None, "text/plain"):
-        scribe.lost(block, "media_type")
+        recorder.lost(block, "media_type")
     data = b64encode(text.encode("utf-8", "surrogatepass")).decode()
     return {"file_data": f"data:text/plain;base64,{data}"}
-
-
-# Cache breakpoints, which any part may carry --------------------------------------------------
-
-
-def read_cache(part: Wire, known: set[str]) -> Cache | None:
-    """A breakpoint, if it is one of those that a field can hold."""
-    mark = part.get(_BREAKPOINT)
-    if type(mark) is not dict or mark.get("mode") != "explicit":
-        return None
-    if len(mark) == 1:
-        known.add(_BREAKPOINT)
-        return Cache()
-    ttl = mark.get("ttl")
-    if len(mark) == 2 and type(ttl) is str and ttl in CACHE_TTLS:
-        known.add(_BREAKPOINT)
-        return Cache(ttl)
-    return None
-
-
-def write_cache(part: Wire, block: Any, scribe: Scribe) -> None:
-    if block.cache is not None:
-        part[_BREAKPOINT] = breakpoint_of(block, scribe)
-
-
-def breakpoint_of(block: Any, scribe: Scribe) -> Wire:
-    ttl = block.cache.ttl
-    if ttl is None:
-        return {"mode": "explicit"}
-    if ttl not in CACHE_TTLS:
-        reason = f"lifetimes here are {' and '.join(sorted(CACHE_TTLS))}; its own default is used"
-        scribe.lost(block, "cache", reason, kind="approximated")
-        return {"mode": "explicit"}
-    return {"mode": "explicit", "ttl": ttl}
-
-
-def part_raw(part: Wire, known: set[str], spelling: Wire) -> Wire | None:
-    if len(part) > len(known):
-        rest, spelled = spare(part, known)
-        if spelled:
-            spelling["spelled"] = spelled
-        return raw_of(rest, spelling)
-    return raw_of(None, spelling)

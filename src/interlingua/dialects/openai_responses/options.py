@@ -2,199 +2,277 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, count, expect
-from interlingua.dialects.openai_responses.formats import (
-    Body,
-    read_reasoning_options,
-    read_text,
-    write_reasoning_options,
-    write_text,
-    write_word,
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    inside,
+    plain,
+    together,
 )
-from interlingua.dialects.openai_responses.tables import EXTENSIONS, LOGPROBS, NAME, SERVICE_TIERS
-from interlingua.errors import ReadError, found
-from interlingua.model.exchange import Continues, Options
-
-_PLAIN: dict[str, type] = {
-    "max_output_tokens": int,
-    "temperature": float,
-    "top_p": float,
-    "parallel_tool_calls": bool,
-    "stream": bool,
-}
-_SAID = frozenset(
-    {*_PLAIN, "logprobs", "verbosity", "tool_choice", "response_format", "reasoning"}
-    | {"service_tier", "user", "metadata"}
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_responses.tables import (
+    EXTENSIONS,
+    FORMAT_NAME,
+    FORMATS,
+    LOGPROBS,
+    NAME,
+    SERVICE_TIERS,
+    SUMMARIES,
+    SUMMARY,
+    VERBOSITIES,
 )
+from interlingua.dialects.openai_responses.text import says_nothing
+from interlingua.losses import LossKind
+from interlingua.model.exchange import EFFORTS, Continues, Options, Reasoning, ResponseFormat
+
+# -- words, and what not every server has ---------------------------------------------------------
 
 
-# Reading -------------------------------------------------------------------------------------
+def _word(key: str, words: frozenset[str], lenient: bool = False) -> Field:
+    """A word of a closed set; another only where it was read here."""
+
+    def write(options: Any, recorder: LossRecorder) -> str | None:
+        word: str = getattr(options, key)
+        if word in words:
+            return word
+        recorder.lost(options, key, f"{NAME} has no such word")
+        return None
+
+    return plain(key, key, str, lenient=lenient)._replace(write=write, kind=None, few=True)
 
 
-def _read_plain(body: Body, key: str, value: Any) -> None:
-    kind = _PLAIN[key]
-    if kind is int and count(value) is not None:
-        value = count(value)
-    expect(value, kind, NAME, f"$.{key}")
-    body.options[key] = number(value, f"$.{key}") if kind is float else value
+def _extension(key: str, kind: type) -> Field:
+    """Written only where it was read."""
+
+    def write(options: Any, recorder: LossRecorder) -> None:
+        recorder.lost(options, key)
+
+    return plain(key, key, kind, lenient=True)._replace(write=write, kind=None)
 
 
-def number(value: Any, place: str) -> float:
-    """A number as the float that a field holds."""
-    try:
-        if float(value) == value:
-            return float(value)
-    except OverflowError:
-        pass
-    raise ReadError(NAME, place, "a number that fits", found(value))
+def _read_metadata(given: Any) -> Reading:
+    is_ours = type(given) is dict and all(type(each) is str for each in given.values())
+    return {"metadata": given} if is_ours else NOT_OURS
 
 
-def _read_extension(body: Body, key: str, value: Any) -> None:
-    kind = EXTENSIONS[key]
-    if type(value) is kind or (kind is float and type(value) is int):
-        body.options[key] = number(value, f"$.{key}") if kind is float else value
-        body.form.setdefault("extensions", []).append(key)
-    else:
-        body.rest[key] = value
-
-
-def _read_word(body: Body, key: str, value: Any) -> None:
-    """A service tier; words that are not known go home with their spelling."""
-    body.options[key] = expect(value, str, NAME, f"$.{key}")
-    if value not in SERVICE_TIERS:
-        body.form[key] = value
-
-
-def _read_include(body: Body, key: str, value: Any) -> None:
-    if type(value) is not list or value.count(LOGPROBS) != 1:
-        body.rest[key] = value
-        return
-    others = [each for each in value if each != LOGPROBS]
-    if value[-1] != LOGPROBS:
-        body.form["logprobs_at"] = value.index(LOGPROBS)
-    if others:
-        body.rest[key] = others
-    body.options.setdefault("logprobs", 0)
-
-
-def _read_top_logprobs(body: Body, key: str, value: Any) -> None:
-    body.options["logprobs"] = expect(value, int, NAME, "$.top_logprobs")
-    if value == 0:
-        body.form["top_logprobs"] = 0
-
-
-def _read_user(body: Body, key: str, value: Any) -> None:
+def _read_user(given: Wire) -> Reading:
     """`user` is the old name."""
-    expect(value, str, NAME, f"$.{key}")
-    if key == "safety_identifier":
-        if "user" in body.options:
-            body.rest["user"] = body.options["user"]
-            body.form.pop("user", None)
-        body.options["user"] = value
-    elif "user" in body.options:
-        body.rest["user"] = value
-    else:
-        body.options["user"] = value
-        body.form["user"] = "user"
+    for key in given:
+        want(given[key], str, f".{key}")
+    found = given.get("safety_identifier", given.get("user"))
+    return {} if found is None else {"user": found}
 
 
-def _read_metadata(body: Body, key: str, value: Any) -> None:
-    if type(value) is dict and all(type(each) is str for each in value.values()):
-        body.options[key] = value
-    else:
-        body.rest[key] = value
+# -- `text` and `reasoning` -----------------------------------------------------------------------
+
+_SCHEMA: dict[str, type] = {"name": str, "schema": dict, "strict": bool, "description": str}
 
 
-def _read_previous(body: Body, key: str, value: Any) -> None:
-    body.continues["response_id"] = expect(value, str, NAME, f"$.{key}")
+def _read_format(given: Any) -> Reading:
+    word = given.get("type") if type(given) is dict else None
+    kind: Any = FORMATS.read(word) if type(word) is str else None
+    if kind is None:
+        return NOT_OURS
+    names = _SCHEMA if kind == "json_schema" else NOTHING
+    fields = {name: given[name] for name in names if type(given.get(name)) is names[name]}
+    return {"response_format": ResponseFormat(kind, **fields)}
 
 
-def _read_conversation(body: Body, key: str, value: Any) -> None:
-    if type(value) is str:
-        body.continues["conversation_id"] = value
-    elif type(value) is dict and type(value.get("id")) is str:
-        body.continues["conversation_id"] = value["id"]
-        body.form["conversation"] = {each: value[each] for each in value if each != "id"}
-    else:
-        raise ReadError(NAME, "$.conversation", "a string or an object with an id", found(value))
+def _write_format(options: Any, recorder: LossRecorder) -> Wire:
+    wanted: ResponseFormat = options.response_format
+    if wanted.kind not in FORMATS.words.values():
+        recorder.lost(wanted, "kind")
+    if wanted.kind != "json_schema":
+        recorder.unwritten(wanted, frozenset({"kind"}))
+        return {"type": FORMATS.write(wanted.kind) or "text"}
+    for key, filler in _FILLERS.items():
+        if getattr(wanted, key) is None:
+            recorder.filled(wanted, key, str(filler))
+    return format_of(wanted)
 
 
-def _read_prompt(body: Body, key: str, value: Any) -> None:
-    body.continues["prompt"] = expect(value, dict, NAME, "$.prompt")
+_FILLERS: Wire = {"name": FORMAT_NAME, "schema": {}}
+"""What a schema demands."""
 
 
-READERS: dict[str, Callable[[Body, str, Any], None]] = {
-    **dict.fromkeys(_PLAIN, _read_plain),
-    **dict.fromkeys(EXTENSIONS, _read_extension),
-    "service_tier": _read_word,
-    "text": read_text,
-    "reasoning": read_reasoning_options,
-    "include": _read_include,
-    "top_logprobs": _read_top_logprobs,
-    "user": _read_user,
-    "safety_identifier": _read_user,
-    "metadata": _read_metadata,
-    "previous_response_id": _read_previous,
-    "conversation": _read_conversation,
-    "prompt": _read_prompt,
-}
+def format_of(wanted: ResponseFormat) -> Wire:
+    given = {name: getattr(wanted, name) for name in _SCHEMA}
+    said = {name: value for name, value in given.items() if value is not None}
+    if wanted.kind == "json_schema":
+        said = {**_FILLERS, **said}
+    return {"type": FORMATS.write(wanted.kind), **said}
 
 
-def finish(body: Body, wire: Wire) -> None:
-    """What only the whole body tells."""
-    if "logprobs" in body.options:
-        include = wire.get("include")
-        if type(include) is not list or include.count(LOGPROBS) != 1:
-            body.form["logprobs_at"] = None
+def _read_reasoning(given: Any) -> Reading:
+    effort, visible = want(given, dict).get("effort"), None
+    effort = effort if type(effort) is str and effort in EFFORTS else None
+    summary = given.get("summary", "")
+    if summary is None:
+        visible = False
+    elif type(summary) is str and summary in SUMMARIES:
+        visible = True
+    if effort is None and visible is None:
+        return NOT_OURS if any(not says_nothing(each) for each in given.values()) else {}
+    return {"reasoning": Reasoning(effort, None, visible)}
 
 
-# Writing -------------------------------------------------------------------------------------
+def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire | None:
+    reasoning: Reasoning = options.reasoning
+    out: Wire = {}
+    off = reasoning.mode == "off"
+    if off:
+        out["effort"] = "none"
+    elif reasoning.effort in EFFORTS:
+        out["effort"] = reasoning.effort
+    if reasoning.visible is not None:
+        out["summary"] = SUMMARY if reasoning.visible else None
+    if not out:
+        recorder.lost(reasoning, None, "thinking is asked for by an effort only")
+        return None
+    if reasoning.effort is not None and (off or "effort" not in out):
+        recorder.lost(reasoning, "effort", "thinking is off" if off else None)
+    if reasoning.budget_tokens is not None:
+        recorder.lost(reasoning, "budget_tokens")
+    if reasoning.mode is not None and not off:
+        kind: LossKind = "dropped" if reasoning.effort is None else "approximated"
+        recorder.lost(reasoning, "mode", "thinking is asked for by an effort only", kind=kind)
+    return out
 
 
-def write_options(options: Options, wire: Wire, rest: Wire, form: Wire, scribe: Scribe) -> None:
-    """`rest` and `form` are what the body kept; keys taken from `rest` are removed."""
-    said = _SAID | set(form.get("extensions", ()))
-    scribe.unsaid(options, said)
-    for key in _PLAIN:
-        value = getattr(options, key)
-        if value is not None:
-            wire[key] = value
-    for key in form.get("extensions", ()):
-        value = getattr(options, key)
-        if value is not None:
-            wire[key] = value
-    if options.service_tier is not None:
-        write_word(wire, "service_tier", options, SERVICE_TIERS, form, scribe)
-    if options.user is not None:
-        wire[form.get("user", "safety_identifier")] = options.user
-    if options.metadata is not None:
-        wire["metadata"] = options.metadata
-    if options.logprobs is not None:
-        _write_logprobs(options.logprobs, wire, rest, form)
-    write_text(options, wire, rest, form, scribe)
-    write_reasoning_options(options.reasoning, wire, rest, form, scribe)
+OPTIONS = Table(
+    Options,
+    plain("max_output_tokens", "max_output_tokens", int),
+    plain("temperature", "temperature", float),
+    plain("top_p", "top_p", float),
+    plain("parallel_tool_calls", "parallel_tool_calls", bool),
+    plain("stream", "stream", bool),
+    _word("service_tier", SERVICE_TIERS),
+    inside(
+        "text",
+        Field("format", ("response_format",), _read_format, _write_format),
+        _word("verbosity", VERBOSITIES, lenient=True),
+    ),
+    Field("reasoning", ("reasoning",), _read_reasoning, _write_reasoning),
+    together(
+        ("safety_identifier", "user"),
+        ("user",),
+        _read_user,
+        lambda options, _: {"safety_identifier": options.user},
+    ),
+    Field("metadata", ("metadata",), _read_metadata, lambda options, _: options.metadata),
+    *[_extension(key, kind) for key, kind in EXTENSIONS.items()],
+    beside=(
+        *("model", "input", "instructions", "tools", "tool_choice", "include", "top_logprobs"),
+        *("previous_response_id", "conversation", "prompt"),
+    ),
+    silent=("tool_choice", "logprobs"),
+    blank=True,
+)
 
 
-def _write_logprobs(logprobs: int, wire: Wire, rest: Wire, form: Wire) -> None:
-    if logprobs or "top_logprobs" in form:
-        wire["top_logprobs"] = logprobs
-    at = form.get("logprobs_at", -1)
-    if at is not None or not (logprobs or "top_logprobs" in form):
-        include = list(rest.pop("include", ()))
+def read_options(wire: Wire, kept: Kept) -> Attrs:
+    attrs = OPTIONS.read(wire, kept)
+    if "as" in kept.form:
+        _keep_more(wire, "reasoning", ("effort", "summary"), kept.form["as"], kept.rest)
+    if "text" in kept.form.get("inside", NOTHING):
+        spelled = kept.form["inside"]["text"].get("as", NOTHING)
+        more: Wire = {}
+        _keep_more(wire["text"], "format", ("type", *_SCHEMA), spelled, more)
+        if more:
+            kept.rest["text"] = {**kept.rest.get("text", NOTHING), **more}
+    if "include" in wire or "top_logprobs" in wire:
+        _read_logprobs(wire, attrs, kept)
+    return attrs
+
+
+def _keep_more(wire: Wire, key: str, known: tuple[str, ...], spelled: Wire, rest: Wire) -> None:
+    """Of an object that is spelled otherwise as a whole, what no field says is content as well."""
+    if key in spelled:
+        more = {name: each for name, each in wire[key].items() if name not in known}
+        if more := {name: each for name, each in more.items() if not says_nothing(each)}:
+            rest[key] = more
+
+
+# -- log probabilities ----------------------------------------------------------------------------
+
+
+def _read_logprobs(wire: Wire, attrs: Attrs, kept: Kept) -> None:
+    """They are asked for by a word in a list of others, or by a number, or by both
+    (`$form.logprobs_at` is where the word stood, None for nowhere)."""
+    include: Any = wire.get("include")
+    number = wire.get("top_logprobs")
+    asks = type(include) is list and include.count(LOGPROBS) == 1
+    if number is not None:
+        attrs["logprobs"] = want(number, int, ".top_logprobs")
+        if number == 0:
+            kept.form["top_logprobs"] = 0
+    elif "top_logprobs" in wire:
+        kept.spell("top_logprobs", None)
+    if asks:
+        if include[-1] != LOGPROBS:
+            kept.form["logprobs_at"] = include.index(LOGPROBS)
+        include = [each for each in include if each != LOGPROBS]
+        attrs.setdefault("logprobs", 0)
+    elif "logprobs" in attrs:
+        kept.form["logprobs_at"] = None
+    if include:
+        kept.rest["include"] = include
+    elif "include" in wire and not asks:
+        kept.spell("include", include)
+
+
+def _write_logprobs(logprobs: int, out: Wire, mine: Wire) -> None:
+    spelling = form_in(mine)
+    numbered = bool(logprobs) or "top_logprobs" in spelling
+    if numbered:
+        out["top_logprobs"] = logprobs
+    at = spelling.get("logprobs_at", -1)
+    if at is not None or not numbered:
+        include = list(mine.get("include", ()))
         include.insert(len(include) if at is None or at < 0 else at, LOGPROBS)
-        wire["include"] = include
+        out["include"] = include
 
 
-def write_continues(continues: Continues, wire: Wire, form: Wire, scribe: Scribe) -> None:
-    scribe.unsaid(continues, frozenset({"response_id", "conversation_id", "prompt", "items"}))
-    if continues.response_id is not None:
-        wire["previous_response_id"] = continues.response_id
-    if continues.conversation_id is not None:
-        wire["conversation"] = continues.conversation_id
-        if "conversation" in form:
-            wire["conversation"] = {"id": continues.conversation_id, **form["conversation"]}
-    if continues.prompt is not None:
-        wire["prompt"] = continues.prompt
+def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    """Beside the choice of tools; `mine` is what the body kept."""
+    OPTIONS.write(options, out, mine, recorder)
+    if options.logprobs is not None:
+        _write_logprobs(options.logprobs, out, mine)
+
+
+# -- what the provider keeps ----------------------------------------------------------------------
+
+
+def _read_conversation(given: Any) -> Reading:
+    id = given.get("id") if type(given) is dict else given
+    if type(id) is not str:
+        raise ShapeError("", "a string or an object with an id", given)
+    return {"conversation_id": id}
+
+
+CONTINUES = Table(
+    Continues,
+    plain("previous_response_id", "response_id", str),
+    Field(
+        "conversation",
+        ("conversation_id",),
+        _read_conversation,
+        lambda continues, _: continues.conversation_id,
+    ),
+    plain("prompt", "prompt", dict),
+    silent=("items",),
+)
+
+
+def read_continues(wire: Wire, kept: Kept) -> Attrs:
+    if CONTINUES.keys.isdisjoint(wire):
+        return {}
+    return CONTINUES.read({key: wire[key] for key in CONTINUES.keys & wire.keys()}, kept)

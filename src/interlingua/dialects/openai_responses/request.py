@@ -4,222 +4,164 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, expect
-from interlingua.dialects.openai_responses.content import is_plain
-from interlingua.dialects.openai_responses.formats import Body
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.kept import NOTHING, Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_responses.messages import ItemReader, ItemWriter
 from interlingua.dialects.openai_responses.options import (
-    READERS,
-    finish,
-    write_continues,
+    CONTINUES,
+    read_continues,
+    read_options,
     write_options,
 )
-from interlingua.dialects.openai_responses.reading import ItemReader
-from interlingua.dialects.openai_responses.spelling import (
-    RESERVED,
-    about,
-    form,
-    own,
-    says_nothing,
-)
 from interlingua.dialects.openai_responses.tables import NAME, REQUEST
+from interlingua.dialects.openai_responses.text import form, is_plain, is_string, own, put_back
 from interlingua.dialects.openai_responses.tools import (
     plain_choice,
     read_choice,
     read_tools,
     write_choice,
-    write_tool,
+    write_tools,
 )
-from interlingua.dialects.openai_responses.writing import ItemWriter
-from interlingua.errors import ReadError, found
 from interlingua.model.base import same
 from interlingua.model.blocks import TextBlock
 from interlingua.model.exchange import Continues, Options, Request
 from interlingua.model.message import Message, Role
-from interlingua.model.tools import ToolDefinition
 
-_APART = frozenset({"model", "input", "instructions", "tools", "tool_choice"})
 _NO_OPTIONS = Request().options
+
+# -- reading --------------------------------------------------------------------------------------
 
 
 def read_request(wire: Any, model: str | None = None, stream: bool | None = None) -> Request:
-    try:
-        return _read(wire)
-    except ReadError as odd:
-        raise about(odd, REQUEST) from None
+    return read_whole(REQUEST, _read, wire)
 
 
-def _read(wire: Any) -> Request:
-    if type(wire) is not dict:
-        raise ReadError(NAME, "$", "an object", found(wire))
-    body = Body()
-    spelled: Wire = {}
-    for key, value in wire.items():
-        if key in _APART:
-            continue
-        reader = READERS.get(key)
-        if value is None or (reader is None and says_nothing(value)):
-            spelled[key] = value
-        elif reader is not None:
-            reader(body, key, value)
-        else:
-            body.rest[key] = value
-    finish(body, wire)
-    items = ItemReader()
-    _read_messages(wire, items, body, spelled)
-    tools = _read_tools(wire, items, body, spelled)
+def _read(wire: Wire) -> Request:
+    kept, items = Kept(), ItemReader()
+    attrs = read_options(wire, kept)
+    continues = read_continues(wire, kept)
+    _read_messages(wire, items, kept)
+    given = kept.take(wire, "tools", list) if wire.get("tools") is not None else None
+    tools = (*(read_tools(given) if given else ()), *items.added)
+    for key in ("model", "tools", "tool_choice", "input", "instructions"):
+        if key in wire and wire[key] is None:
+            kept.spell(key, None)
     if wire.get("tool_choice") is not None:
-        _read_tool_choice(wire["tool_choice"], tools, body)
-    elif "tool_choice" in wire:
-        spelled["tool_choice"] = None
-    return _request(wire, items, tools, body, spelled)
-
-
-def _request(
-    wire: Wire, items: ItemReader, tools: tuple[ToolDefinition, ...], body: Body, spelled: Wire
-) -> Request:
+        _read_choice(wire["tool_choice"], tools, attrs, kept)
     model = wire.get("model")
-    if model is None:
-        if "model" in wire:
-            spelled["model"] = None
-    else:
-        expect(model, str, NAME, "$.model")
-    if items.lead[0]:
-        body.form["asides"] = items.lead[0]
-    if spelled:
-        body.form["spelled"] = spelled
-    mine: Wire = body.rest
-    if items.lead[1]:
-        mine = {**mine, "$asides": items.lead[1]}
+    if model is not None:
+        want(model, str, ".model")
+    asides, content = items.lead
+    if asides:
+        kept.form["asides"] = asides
+    if content:
+        kept.rest["$asides"] = content
     if items.references:
-        body.continues["items"] = tuple(items.references)
-        body.form["references"] = len(items.references)
-    if body.form:
-        mine = {**mine, "$form": body.form}
-    return Request(
-        tuple(items.messages),
-        model,
-        tools,
-        Options(**body.options) if body.options else _NO_OPTIONS,
-        Continues(**body.continues) if body.continues else None,
-        {NAME: mine} if mine else None,
-    )
+        continues["items"] = tuple(items.references)
+        kept.form["references"] = len(items.references)
+    options = Options(**attrs) if attrs else _NO_OPTIONS
+    goes_on = Continues(**continues) if continues else None
+    return Request(tuple(items.messages), model, tools, options, goes_on, kept.raw(NAME))
 
 
-def _read_messages(wire: Wire, items: ItemReader, body: Body, spelled: Wire) -> None:
-    instructions = wire.get("instructions")
+def _read_messages(wire: Wire, items: ItemReader, kept: Kept) -> None:
+    """That the input was no list no message can tell (`$form.input`)."""
+    instructions, given = wire.get("instructions"), wire.get("input")
     if instructions:
-        expect(instructions, str, NAME, "$.instructions")
-        items.messages.append(Message(Role.SYSTEM, (TextBlock(instructions),)))
-    elif "instructions" in wire:
-        if instructions != "" and instructions is not None:
-            raise ReadError(NAME, "$.instructions", "a string", found(instructions))
-        spelled["instructions"] = instructions
-    given = wire.get("input")
+        text = TextBlock(want(instructions, str, ".instructions"))
+        items.messages.append(Message(Role.SYSTEM, (text,)))
+    elif instructions is not None:
+        kept.spell("instructions", want(instructions, str, ".instructions"))
     if type(given) is list:
-        items.read(given, "$.input")
+        items.read(given, ".input")
         items.flush()
         if not given:
-            spelled["input"] = []
+            kept.spell("input", [])
     elif type(given) is str:
-        body.form["input"] = "string"
+        kept.form["input"] = "string"
         if given:
             items.messages.append(Message(Role.USER, (TextBlock(given),)))
     elif given is not None:
-        raise ReadError(NAME, "$.input", "a string or a list", found(given))
-    elif "input" in wire:
-        spelled["input"] = None
+        raise ShapeError(".input", "a string or a list", given)
 
 
-def _read_tools(
-    wire: Wire, items: ItemReader, body: Body, spelled: Wire
-) -> tuple[ToolDefinition, ...]:
-    given = wire.get("tools")
-    tools: list[ToolDefinition] = []
-    if given:
-        expect(given, list, NAME, "$.tools")
-        tools = read_tools(given, "$.tools")
-    elif "tools" in wire:
-        if not says_nothing(given) or given == {}:
-            raise ReadError(NAME, "$.tools", "a list", found(given))
-        spelled["tools"] = given
-    return (*tools, *items.added)
-
-
-def _read_tool_choice(wire: Any, tools: tuple[ToolDefinition, ...], body: Body) -> None:
-    choice = read_choice(wire)
+def _read_choice(given: Any, tools: tuple[Any, ...], attrs: Wire, kept: Kept) -> None:
+    choice = read_choice(given)
     if choice is None:
-        body.rest["tool_choice"] = wire
+        kept.hold("tool_choice", given)
         return
-    body.options["tool_choice"] = choice
-    if not same(plain_choice(choice, tools), wire):
-        body.form["tool_choice"] = wire
+    attrs["tool_choice"] = choice
+    if not same(plain_choice(choice, tools), given):
+        kept.respell("tool_choice", given)
 
 
-# Writing -------------------------------------------------------------------------------------
+# -- writing --------------------------------------------------------------------------------------
 
 
-def write_request(request: Request, scribe: Scribe) -> Wire:
-    wire: Wire = {}
+def write_request(request: Request, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
     if request.model is not None:
-        wire["model"] = request.model
-    raw = request.raw
+        out["model"] = request.model
+    raw, options = request.raw, request.options
     if raw is not None:
-        scribe.unsaid_raw(request, raw)
-    spelling = form(raw)
-    rest = {key: value for key, value in own(raw).items() if key not in RESERVED}
-    options = request.options
-    for key, value in own(options.raw).items():
-        rest.setdefault(key, value)
-    brought = _write_messages(request, wire, spelling, scribe)
+        recorder.unwritten_raw(request, raw)
+    mine = own(raw)
+    brought = _write_messages(request, out, recorder)
     if request.tools:
-        _write_tools(request, wire, brought, scribe)
+        left = [tool for tool in request.tools if id(tool) not in brought] if brought else None
+        if tools := write_tools(request.tools if left is None else left, recorder):
+            out["tools"] = tools
     if request.continues is not None:
-        write_continues(request.continues, wire, spelling, scribe)
-    if options is not _NO_OPTIONS or rest or spelling:
-        write_options(options, wire, rest, spelling, scribe)
+        CONTINUES.write(request.continues, out, mine, recorder)
+    if options is not _NO_OPTIONS:
+        write_options(options, out, mine, recorder)
         if options.tool_choice is not None:
-            spelled = spelling.get("tool_choice")
-            wire["tool_choice"] = write_choice(options.tool_choice, request.tools, spelled, scribe)
-    for kept in (rest, spelling.get("spelled") or {}):
-        for key, value in kept.items():
-            wire.setdefault(key, value)
-    return wire
+            spelled = form(raw).get("as", NOTHING).get("tool_choice")
+            choice = write_choice(options.tool_choice, request.tools, spelled, recorder)
+            out["tool_choice"] = choice
+        if options.raw is not None:
+            recorder.unwritten_raw(options, options.raw)
+            put_back(out, options.raw)
+    return put_back(out, raw)
 
 
-def _write_messages(request: Request, wire: Wire, spelling: Wire, scribe: Scribe) -> set[int]:
+def _write_messages(request: Request, out: Wire, recorder: LossRecorder) -> set[int]:
     """The answer is which tools were written among them, by identity."""
     messages = request.messages
     start = 0
     if messages and messages[0].role is Role.SYSTEM and _is_instruction(messages[0]):
-        block: Any = messages[0].content[0]
-        wire["instructions"] = block.text
+        first: Any = messages[0]
+        out["instructions"] = first.content[0].text
         start = 1
-        if messages[0].name is not None:
-            scribe.lost(messages[0], "name")
-        provider_raw = messages[0].metadata.provider_raw
-        if provider_raw is not None:
-            scribe.unsaid_raw(messages[0], provider_raw, "metadata.provider_raw")
+        if first.name is not None:
+            recorder.lost(first, "name")
+        if first.metadata.provider_raw is not None:
+            recorder.unwritten_raw(first, first.metadata.provider_raw, "metadata.provider_raw")
+    spelling = form(request.raw)
     if spelling.get("input") == "string" and _is_one_string(messages, start):
-        wire["input"] = messages[start].content[0].text if len(messages) > start else ""  # type: ignore[union-attr]  # plain is text
+        only: Any = messages[start].content[0] if len(messages) > start else None
+        out["input"] = only.text if only is not None else ""
         return set()
-    writer = ItemWriter(scribe)
+    writer = ItemWriter(recorder)
     writer.tools = request.tools
     _give_references(request, writer, spelling)
-    writer.asides(request.raw)
+    for aside in spelling.get("asides", ()):
+        writer.aside(aside, request.raw)
     for message in messages[start:] if start else messages:
         writer.message(message)
-    _write_unplaced(request, writer, spelling, scribe)
+    if writer.references:
+        _write_unplaced(request, writer, recorder)
     if writer.items:
-        wire["input"] = writer.items
+        out["input"] = writer.items
     return writer.brought
 
 
 def _is_instruction(message: Message) -> bool:
     """Whether a leading message can be said as `instructions`, and did not stand elsewhere."""
-    content = message.content
-    mine = own(message.metadata.provider_raw)
-    plain = len(content) == 1 and is_plain(content[0]) and bool(content[0].text)  # type: ignore[union-attr]  # plain is text
-    return plain and not mine and message.changes is None
+    is_text = bool(message.content) and is_string(message.content)
+    return is_text and not own(message.metadata.provider_raw) and message.changes is None
 
 
 def _is_one_string(messages: tuple[Message, ...], start: int) -> bool:
@@ -245,15 +187,13 @@ def _give_references(request: Request, writer: ItemWriter, spelling: Wire) -> No
         writer.references = dict(enumerate(ids)) if writer.by_number else {id: id for id in ids}
 
 
-def _write_unplaced(request: Request, writer: ItemWriter, spelling: Wire, scribe: Scribe) -> None:
+def _write_unplaced(request: Request, writer: ItemWriter, recorder: LossRecorder) -> None:
     """References that stood nowhere follow the one before them, or come first; those whose place
     is gone are not said."""
-    if not writer.references:
-        return
     assert request.continues is not None
     if writer.by_number:
         for id in writer.references.values():
-            scribe.lost(request.continues, "items", f"the place of {id} in the history is gone")
+            recorder.lost(request.continues, "items", f"the place of {id} in the history is gone")
         return
     place = 0
     for id in request.continues.items:
@@ -263,14 +203,3 @@ def _write_unplaced(request: Request, writer: ItemWriter, spelling: Wire, scribe
             written = writer.referred[id]
             place = next(n for n, item in enumerate(writer.items) if item is written)
         place += 1
-
-
-def _write_tools(request: Request, wire: Wire, brought: set[int], scribe: Scribe) -> None:
-    tools: list[Wire] = []
-    for tool in request.tools:
-        if id(tool) not in brought:  # else it is written where it was brought
-            written = write_tool(tool, scribe)
-            if written is not None:
-                tools.append(written)
-    if tools:
-        wire["tools"] = tools

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, expect, own_word
-from interlingua.dialects.openai_responses.failures import (
+from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import own_word
+from interlingua.dialects.openai_responses.errors import (
     is_failure,
     read_error,
     read_failure,
     write_failed,
     write_failure,
 )
-from interlingua.dialects.openai_responses.logprobs import put_logprobs, take_logprobs
-from interlingua.dialects.openai_responses.reading import ItemReader
-from interlingua.dialects.openai_responses.spelling import (
-    about,
-    absent,
-    form,
-    is_kept,
-    put_back,
-    raw_of,
-    spare,
+from interlingua.dialects.openai_responses.messages import (
+    MADE,
+    ItemReader,
+    ItemWriter,
+    put_logprobs,
+    take_logprobs,
 )
 from interlingua.dialects.openai_responses.tables import (
     FILLERS,
@@ -30,48 +30,44 @@ from interlingua.dialects.openai_responses.tables import (
     STATUSES,
     STOP_REASONS,
 )
-from interlingua.dialects.openai_responses.turns import MADE
+from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
 from interlingua.dialects.openai_responses.usage import read_usage, write_usage
-from interlingua.dialects.openai_responses.writing import ItemWriter
-from interlingua.errors import ReadError, found
-from interlingua.model.base import same
+from interlingua.model.base import Raw, same
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ToolUseBlock
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
 
+_NEEDED = ("id", "model", "output", "status", *FILLERS)
+
+# -- reading --------------------------------------------------------------------------------------
+
 
 def read_response(wire: Any) -> Response:
-    try:
-        return _read(wire)
-    except ReadError as odd:
-        raise about(odd, RESPONSE) from None
+    return read_whole(RESPONSE, read_body, wire)
 
 
-def _read(wire: Any) -> Response:
-    if type(wire) is not dict:
-        raise ReadError(NAME, "$", "an object", found(wire))
+def read_body(wire: Wire) -> Response:
     if is_failure(wire):
         return read_failure(wire)
-    output = wire.get("output")
-    if output is None and _is_response(wire):
-        output = []
-    elif type(output) is not list:
-        raise ReadError(NAME, "$.output", "a list", found(output))
-    id = wire.get("id")
+    output, id = wire.get("output"), wire.get("id")
+    if type(output) is not list and not (output is None and _is_response(wire)):
+        raise ShapeError(".output", "a list", output)
     items = ItemReader(all_made=True, seed=id if type(id) is str else None)
-    items.read(output, "$.output")
+    items.read(output or [], ".output")
     items.flush()
     message = items.messages[0] if items.messages else Message(Role.ASSISTANT, metadata=MADE)
     message, tokens = take_logprobs(message)
-    known = {"output"} if "output" in wire and wire["output"] is not None else set()
-    error = _read_error_of(wire, known)
+    known = {"output"} if output is not None else set()
+    error = None
+    if type(wire.get("error")) is dict and wire["error"]:
+        known.add("error")
+        error = read_error(wire["error"])
     metadata = _metadata(wire, message, error, known)
     if tokens:
         metadata = metadata.replace(logprobs=tokens)
-    return Response(
-        message.replace(metadata=metadata), error=error, raw=_raw(wire, message.content, known)
-    )
+    raw = _raw(wire, message.content, known)
+    return Response(message.replace(metadata=metadata), error=error, raw=raw)
 
 
 def _is_response(wire: Wire) -> bool:
@@ -80,21 +76,13 @@ def _is_response(wire: Wire) -> bool:
     return "output" in wire or wire.get("object") == "response" or is_running
 
 
-def _read_error_of(wire: Wire, known: set[str]) -> ProviderError | None:
-    error = wire.get("error")
-    if type(error) is not dict or not error:
-        return None
-    known.add("error")
-    return read_error(error)
-
-
 def _metadata(
     wire: Wire, message: Message, error: ProviderError | None, known: set[str]
 ) -> MessageMetadata:
     changes: dict[str, Any] = {}
     for key, field in (("id", "response_id"), ("model", "response_model")):
         if wire.get(key) is not None:
-            changes[field] = expect(wire[key], str, NAME, f"$.{key}")
+            changes[field] = want(wire[key], str, f".{key}")
             known.add(key)
     usage = wire.get("usage")
     diagnostics = message.metadata.diagnostics
@@ -119,7 +107,7 @@ def _metadata(
 def _words(wire: Wire, known: set[str]) -> tuple[str | None, str | None]:
     """The status, and why a response is incomplete."""
     status = wire.get("status")
-    if status is None or type(status) is not str:
+    if type(status) is not str:
         return None, None
     known.add("status")
     details = wire.get("incomplete_details")
@@ -145,87 +133,88 @@ def ending(
     return stop_reason, message_status
 
 
-def _raw(wire: Wire, content: tuple[Block, ...], known: set[str]) -> Wire | None:
-    rest, spelled = spare(wire, known)
-    spelling: Wire = {}
-    details = wire.get("incomplete_details")
-    if "incomplete_details" in known and type(details) is dict:
+def _raw(wire: Wire, content: tuple[Block, ...], known: set[str]) -> Raw | None:
+    """What is beyond the fields. That an unknown word is a reason and no status, that a failed
+    response is no error in place of one, and that the text stood there once more, they cannot tell
+    (`$form.reason`, `$form.failed`, `$form.output_text`)."""
+    kept = Kept()
+    kept.rest, spelled = spare(wire, known)
+    if "incomplete_details" in known:
+        details = wire["incomplete_details"]
         if len(details) > 1:
-            rest["incomplete_details"] = {k: v for k, v in details.items() if k != "reason"}
+            more = {key: item for key, item in details.items() if key != "reason"}
+            kept.rest["incomplete_details"] = more
         if details["reason"] not in STOP_REASONS.words:
-            spelling["reason"] = True
+            kept.form["reason"] = True
     if "error" in known and "id" not in known:
-        spelling["failed"] = True  # else it would be taken for an error in place of a response
-    if "output_text" in rest and rest["output_text"] == _text(content):
-        del rest["output_text"]
-        spelling["output_text"] = True
+        kept.form["failed"] = True
+    if "output_text" in kept.rest and kept.rest["output_text"] == _text(content):
+        del kept.rest["output_text"]
+        kept.form["output_text"] = True
     for key, filler in FILLERS.items():
-        if key in rest and same(rest[key], filler):
-            del rest[key]
-        elif key in spelled and same(spelled[key], filler):
-            del spelled[key]
-    needed = ("id", "model", "output", "status", *FILLERS)
-    gone = [key for key in needed if key not in wire]
-    if gone:
-        spelling["absent"] = gone
+        for there in (kept.rest, spelled):
+            if key in there and same(there[key], filler):
+                del there[key]
+    for key in _NEEDED:
+        if key not in wire:
+            kept.miss(key)
     if spelled:
-        spelling["spelled"] = spelled
-    return raw_of(rest, spelling)
+        kept.form["spelled"] = spelled
+    return kept.raw(NAME)
 
 
 def _text(content: tuple[Block, ...]) -> str:
     return "".join([block.text for block in content if type(block) is TextBlock])
 
 
-# Writing -------------------------------------------------------------------------------------
+# -- writing --------------------------------------------------------------------------------------
 
 
-def write_response(response: Response, scribe: Scribe) -> Wire:
-    message = response.message
-    error = response.error
+def write_response(response: Response, recorder: LossRecorder) -> Wire:
+    message, error = response.message, response.error
     for other in response.alternatives:
-        scribe.lost(other, None, f"{NAME} has one answer only")
+        recorder.lost(other, None, f"{NAME} has one answer only")
     if error is None and message.metadata.error_message is not None:
         error = ProviderError(ErrorKind.OTHER, message.metadata.error_message)
     elif error is not None and message.metadata.error_message not in (None, error.message):
-        scribe.lost(message, "metadata.error_message")
+        recorder.lost(message, "metadata.error_message")
     is_begun = message.content or message.metadata.response_id is not None
     if error is not None and not (is_begun or "failed" in form(response.raw)):
-        return write_failure(response, error, scribe)
-    return _write(response, message, error, scribe)
+        return write_failure(response, error, recorder)
+    return _write(response, message, error, recorder)
 
 
 def _write(
-    response: Response, message: Message, error: ProviderError | None, scribe: Scribe
+    response: Response, message: Message, error: ProviderError | None, recorder: LossRecorder
 ) -> Wire:
-    metadata = message.metadata
-    spelling = form(response.raw)
-    wire: Wire = {}
+    metadata, spelling = message.metadata, form(response.raw)
+    out: Wire = {}
     if metadata.response_id is not None:
-        wire["id"] = metadata.response_id
+        out["id"] = metadata.response_id
     if metadata.response_model is not None:
-        wire["model"] = metadata.response_model
-    _write_ending(wire, response, message, scribe)
-    writer = ItemWriter(scribe, whole=True, seed=metadata.response_id)
-    writer.message(put_logprobs(message, scribe) if metadata.logprobs else message)
+        out["model"] = metadata.response_model
+    _write_ending(out, response, message, recorder)
+    writer = ItemWriter(recorder, whole=True, seed=metadata.response_id)
+    writer.message(put_logprobs(message, recorder) if metadata.logprobs else message)
     if writer.items or not is_kept(response.raw, "output"):
-        wire["output"] = writer.items
+        out["output"] = writer.items
     if error is not None:
-        wire["error"] = write_failed(error, scribe)
+        out["error"] = write_failed(error, recorder)
     if metadata.usage is not None:
-        wire["usage"] = write_usage(metadata.usage, scribe)
+        out["usage"] = write_usage(metadata.usage, recorder)
     if spelling.get("output_text"):
-        wire["output_text"] = _text(message.content)
+        out["output_text"] = _text(message.content)
     if response.raw is not None:
-        scribe.unsaid_raw(response, response.raw)
-        put_back(wire, response.raw)
+        recorder.unwritten_raw(response, response.raw)
+        put_back(out, response.raw)
+    gone = spelling.get("absent", ())
     for key, filler in (("id", "resp_0"), ("model", ""), *FILLERS.items()):
-        if key not in wire and not absent(spelling, key):
-            wire[key] = list(filler) if type(filler) is list else filler
-    return wire
+        if key not in out and key not in gone:
+            out[key] = list(filler) if type(filler) is list else filler
+    return out
 
 
-def _write_ending(wire: Wire, response: Response, message: Message, scribe: Scribe) -> None:
+def _write_ending(out: Wire, response: Response, message: Message, recorder: LossRecorder) -> None:
     """Status and reason: the wire's own words, while they say what the fields say."""
     metadata = message.metadata
     status, reason = _own_words(response, message)
@@ -233,17 +222,17 @@ def _write_ending(wire: Wire, response: Response, message: Message, scribe: Scri
     if status is None and not is_absent:
         status, reason = _plain_words(metadata)
     if status is not None:
-        wire["status"] = status
+        out["status"] = status
     if reason is not None:
-        kept = put_back({}, response.raw).get("incomplete_details")
-        wire["incomplete_details"] = {**(kept if type(kept) is dict else {}), "reason": reason}
+        kept = own(response.raw).get("incomplete_details")
+        out["incomplete_details"] = {**(kept if type(kept) is dict else {}), "reason": reason}
     again = ending(status, reason, message.content)
     if again[0] is not metadata.stop_reason:
         why = f"reads as {again[0].value if again[0] else None}"
-        scribe.lost(message, "metadata.stop_reason", why, kind="approximated", severity="info")
+        recorder.lost(message, "metadata.stop_reason", why, kind="approximated", severity="info")
     if again[1] is not metadata.status:
         why = f"reads as {again[1].value}"
-        scribe.lost(message, "metadata.status", why, kind="approximated", severity="info")
+        recorder.lost(message, "metadata.status", why, kind="approximated", severity="info")
 
 
 def _own_words(response: Response, message: Message) -> tuple[str | None, str | None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from interlingua.dialects.base import Traits, TwoWay
-from interlingua.dialects.record import Counting
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import Executor
 from interlingua.model.exchange import ErrorKind
@@ -114,6 +114,17 @@ OUTPUTS: dict[str, OutputKind] = {
 }
 OUTPUT_OF: dict[str | None, str] = {kind.call_type: word for word, kind in OUTPUTS.items()}
 """A call's `call_type` to the type of the item that answers it."""
+
+DEMANDED: dict[str, str] = {
+    "computer_call_output": "output",
+    "local_shell_call_output": "output",
+    "shell_call_output": "output",
+    "apply_patch_call_output": "status",
+    "mcp_approval_response": "approve",
+    "tool_search_output": "tools",
+    "program_output": "result",
+}
+"""The key that each output of a vendor's tool has to have."""
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
     {
@@ -227,6 +238,23 @@ BARE_TOOLS = frozenset(
 )
 """Kinds of tools that need nothing that a field could not say."""
 KINDS = BARE_TOOLS | {"code_interpreter", "computer_use_preview", "file_search", "mcp", "namespace"}
+
+TOOL_KEYS: dict[str, tuple[str, type]] = {
+    "description": ("description", str),
+    "parameters": ("input_schema", dict),
+    "strict": ("strict", bool),
+    "defer_loading": ("deferred", bool),
+    "output_schema": ("output_schema", dict),
+}
+"""Keys of tools, and the fields of a definition."""
+TOOLS: dict[str, tuple[str, ...]] = {
+    "function": tuple(TOOL_KEYS),
+    "custom": ("description", "defer_loading"),
+    "namespace": ("description",),
+    "tool_search": ("description", "parameters"),
+    "mcp": ("defer_loading",),
+}
+"""Which of them each kind of tool has."""
 
 # Responses -----------------------------------------------------------------------------------
 

@@ -1,121 +1,102 @@
-"""Tools, and which of them the model may or must call."""
+"""Tools, which of them the model may or must call, and what items in the middle of the input change
+about them and other settings for all that follows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, expect
-from interlingua.dialects.openai_responses.spelling import (
-    absent,
-    form,
-    inside,
-    is_kept,
-    own,
-    put_back,
-    spare,
-)
+from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.errors import each as each_of
+from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import unsaid_changes
+from interlingua.dialects.openai_responses.options import format_of
 from interlingua.dialects.openai_responses.tables import (
     BARE_TOOLS,
     CHOICES,
     CLIENT_TOOLS,
     KINDS,
     NAME,
+    TOOL_KEYS,
+    TOOLS,
+    TRAITS,
 )
-from interlingua.errors import ReadError, found
+from interlingua.dialects.openai_responses.text import form, is_kept, own, put_back, spare
+from interlingua.losses import Report
 from interlingua.model.base import same
 from interlingua.model.blocks import Executor
+from interlingua.model.changes import EFFORTS, Changes, ResponseFormat
 from interlingua.model.exchange import ToolChoice
+from interlingua.model.message import Message
 from interlingua.model.tools import Grammar, ToolDefinition
 
-_SAID = frozenset(
-    {"name", "description", "input_schema", "executor", "kind", "strict", "deferred"}
-    | {"output_schema"}
-)
-_FIELDS: dict[str, tuple[str, type]] = {
-    "description": ("description", str),
-    "parameters": ("input_schema", dict),
-    "strict": ("strict", bool),
-    "defer_loading": ("deferred", bool),
-    "output_schema": ("output_schema", dict),
-}
-_KEYS_OF: dict[str, tuple[str, ...]] = {
-    "function": tuple(_FIELDS),
-    "custom": ("description", "defer_loading"),
-    "namespace": ("description",),
-    "tool_search": ("description", "parameters"),
-    "mcp": ("defer_loading",),
-}
-"""Which of the fields each kind of tool has on the wire."""
-_FORMAT = "format"
+_NAMED = frozenset({"function", "custom", "namespace"})
 _DEMANDED = {"function": ("parameters", "strict")}
 """Keys that are written even where there is nothing to say."""
 
+# -- definitions ----------------------------------------------------------------------------------
 
-def read_tool(wire: Any) -> ToolDefinition:
-    if type(wire) is not dict:
-        raise ReadError(NAME, "$", "an object", found(wire))
-    kind = wire.get("type", "function")
-    expect(kind, str, NAME, "$.type")
-    spelling: Wire = {} if "type" in wire else {"absent": ["type"]}
+
+def read_tools(given: Any, number: int | None = None) -> list[ToolDefinition]:
+    """`number` is that of the item in the middle of the input that brings them (`$form.added`)."""
+    tools = each_of(given, ".tools", _read_tool)
+    return tools if number is None else [_brought(tool, number) for tool in tools]
+
+
+def _read_tool(wire: Any) -> ToolDefinition:
+    kind = want(wire, dict).get("type", "function")
+    want(kind, str, ".type")
+    spelling: Wire = {}
+    gone = [] if "type" in wire else ["type"]
     known = {"type"}
-    name = _name(wire, kind, known)
     fields: dict[str, Any] = {}
-    for key in _KEYS_OF.get(kind, ()):
-        field, json_type = _FIELDS[key]
+    for key in TOOLS.get(kind, ()):
+        attr, json_type = TOOL_KEYS[key]
         value = wire.get(key)
         if type(value) is json_type:
-            fields[field] = value
+            fields[attr] = value
             known.add(key)
         elif value is not None and kind == "function":
-            expect(value, json_type, NAME, f"$.{key}")
+            want(value, json_type, f".{key}")
         elif key in _DEMANDED.get(kind, ()):
-            if key in wire:
-                known.add(key)
-            else:
-                spelling.setdefault("absent", []).append(key)
+            known.add(key)
+            gone += [] if key in wire else [key]
+    name = _read_name(wire, kind, known, gone)
     if kind == "custom":
-        _read_format(wire.get(_FORMAT), fields, spelling, known)
+        _read_format(wire.get("format"), fields, spelling, known)
     rest, spelled = spare(wire, known)
-    if kind == "mcp" and "server_label" not in wire:
-        spelling.setdefault("absent", []).append("server_label")
-    if spelled:
-        spelling["spelled"] = spelled
-    if kind not in KINDS:
-        spelling["kind"] = kind
+    spelling |= {"absent": gone} if gone else {}
+    spelling |= {"spelled": spelled} if spelled else {}
+    spelling |= {"kind": kind} if kind not in KINDS else {}
     raw: Wire | None = None
     if rest or spelling or kind not in ("function", "custom"):
         raw = {NAME: {**rest, "$form": spelling} if spelling else rest}
     return ToolDefinition(name, executor=_executor(wire, kind), kind=kind, raw=raw, **fields)
 
 
+def _read_name(wire: Wire, kind: str, known: set[str], gone: list[str]) -> str:
+    if kind in _NAMED:
+        known.add("name")
+        return take(wire, "name", str)
+    if kind == "mcp":
+        if type(wire.get("server_label")) is str:
+            known.add("server_label")
+            return str(wire["server_label"])
+        gone += [] if "server_label" in wire else ["server_label"]
+    return kind
+
+
 def _read_format(wire: Any, fields: dict[str, Any], spelling: Wire, known: set[str]) -> None:
     """What free text has to look like."""
     match wire:
         case {"type": "text"} if len(wire) == 1:
-            spelling[_FORMAT] = "text"
-            known.add(_FORMAT)
+            spelling["format"] = "text"
+            known.add("format")
         case {"type": "grammar", "syntax": str(syntax), "definition": str(text)} if len(wire) == 3:
             fields["grammar"] = Grammar(syntax, text)
-            known.add(_FORMAT)
-
-
-def _write_format(wire: Wire, grammar: Grammar | None, spelling: Wire) -> None:
-    if grammar is not None:
-        said = {"syntax": grammar.syntax, "definition": grammar.definition}
-        wire[_FORMAT] = {"type": "grammar", **said}
-    elif spelling.get(_FORMAT) == "text":
-        wire[_FORMAT] = {"type": "text"}
-
-
-def _name(wire: Wire, kind: str, known: set[str]) -> str:
-    if kind in ("function", "custom", "namespace"):
-        known.add("name")
-        return expect(wire.get("name"), str, NAME, "$.name")
-    if kind == "mcp" and type(wire.get("server_label")) is str:
-        known.add("server_label")
-        return str(wire["server_label"])
-    return kind
+            known.add("format")
 
 
 def _executor(wire: Wire, kind: str) -> Executor:
@@ -130,64 +111,70 @@ def _executor(wire: Wire, kind: str) -> Executor:
     return "provider"
 
 
-def write_tool(tool: ToolDefinition, scribe: Scribe) -> Wire | None:
+def write_tools(tools: Sequence[ToolDefinition], recorder: LossRecorder) -> list[Wire]:
+    written = [_write_tool(tool, recorder) for tool in tools]
+    return [wire for wire in written if wire is not None]
+
+
+def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     """None for a tool that another vendor defined; the report says so."""
-    kind = tool.kind
-    raw = tool.raw
+    kind, raw = tool.kind, tool.raw
     spelling = form(raw)
     is_own = kind in KINDS and raw is not None and NAME in raw
     if not (is_own or kind in BARE_TOOLS or spelling.get("kind") == kind):
         reason = "tools that a vendor defines do not cross vendors"
-        scribe.lost(tool, None, reason, severity="error")
+        recorder.lost(tool, None, reason, severity="error")
         return None
-    wire: Wire = {} if absent(spelling, "type") and kind == "function" else {"type": kind}
-    _write_name(wire, tool, scribe)
-    keys = _KEYS_OF.get(kind, ())
+    gone, keys = spelling.get("absent", ()), TOOLS.get(kind, ())
+    wire: Wire = {} if "type" in gone and kind == "function" else {"type": kind}
+    _write_name(wire, tool, recorder)
     for key in keys:
-        value = getattr(tool, _FIELDS[key][0])
-        if value is not None:
+        value = getattr(tool, TOOL_KEYS[key][0])
+        if value is not None or (key in _DEMANDED.get(kind, ()) and key not in gone):
             wire[key] = value
-        elif key in _DEMANDED.get(kind, ()) and not absent(spelling, key):
-            wire[key] = None
-    said = _SAID - {field for key, (field, _) in _FIELDS.items() if key not in keys}
+    said = {"name", "executor", "kind", *[TOOL_KEYS[key][0] for key in keys]}
     if kind == "custom":
-        _write_format(wire, tool.grammar, spelling)
-        said |= {"grammar"}
-    scribe.unsaid(tool, said)
+        said.add("grammar")
+        if tool.grammar is not None:
+            grammar = {"syntax": tool.grammar.syntax, "definition": tool.grammar.definition}
+            wire["format"] = {"type": "grammar", **grammar}
+        elif spelling.get("format") == "text":
+            wire["format"] = {"type": "text"}
+    recorder.unwritten(tool, frozenset(said))
     put_back(wire, raw)
-    if _executor(wire, kind) != tool.executor and kind == "tool_search":
+    if kind == "tool_search" and _executor(wire, kind) != tool.executor:
         wire["execution"] = "client" if tool.executor == "client" else "server"
     if _executor(wire, kind) != tool.executor:
-        scribe.lost(tool, "executor")
+        recorder.lost(tool, "executor")
     return wire
 
 
-def _write_name(wire: Wire, tool: ToolDefinition, scribe: Scribe) -> None:
-    if tool.kind in ("function", "custom", "namespace"):
+def _write_name(wire: Wire, tool: ToolDefinition, recorder: LossRecorder) -> None:
+    if tool.kind in _NAMED:
         wire["name"] = tool.name
     elif tool.kind == "mcp":
         if tool.name != "mcp" or not is_kept(tool.raw, "server_label"):
             wire["server_label"] = tool.name
     elif tool.name != tool.kind:
-        scribe.lost(tool, "name")
+        recorder.lost(tool, "name")
 
 
-# Choices -------------------------------------------------------------------------------------
+# -- choices --------------------------------------------------------------------------------------
 
 
 def read_choice(wire: Any) -> ToolChoice | None:
     """None for a choice that only this dialect understands."""
     if type(wire) is str:
-        mode = CHOICES.read(wire)
-        return None if mode is None else ToolChoice(mode)  # type: ignore[arg-type]  # the table has modes only
+        mode: Any = CHOICES.read(wire)
+        return None if mode is None else ToolChoice(mode)
     if type(wire) is not dict:
-        raise ReadError(NAME, "$.tool_choice", "a string or an object", found(wire))
+        raise ShapeError(".tool_choice", "a string or an object", wire)
     if wire.get("type") == "allowed_tools":
         mode, tools = CHOICES.read(wire.get("mode", "auto")), wire.get("tools")
         names = [_chosen(each) for each in tools] if type(tools) is list else [None]
         if mode is None or mode == "none" or None in names or not names:
             return None
-        return ToolChoice(mode, tuple([str(name) for name in names]))  # type: ignore[arg-type]  # the table has modes only
+        return ToolChoice(mode, tuple([str(name) for name in names]))
     name = _chosen(wire)
     return None if name is None else ToolChoice("any", (name,))
 
@@ -203,26 +190,29 @@ def _chosen(wire: Any) -> str | None:
 
 
 def write_choice(
-    choice: ToolChoice, tools: Sequence[ToolDefinition], spelled: Any, scribe: Scribe
+    choice: ToolChoice, tools: Sequence[ToolDefinition], spelled: Any, recorder: LossRecorder
 ) -> Any:
     """`spelled` is the wire that it was read from, and goes home while it says the same."""
     if spelled is not None:
         again = read_choice(spelled)
         if again is not None and same(again.mode, choice.mode) and again.names == choice.names:
             return spelled
-    return plain_choice(choice, tools, scribe)
+    return plain_choice(choice, tools, recorder)
+
+
+_QUIET = Quiet(NAME, None, Report(NAME))
 
 
 def plain_choice(
-    choice: ToolChoice, tools: Sequence[ToolDefinition], scribe: Scribe | None = None
+    choice: ToolChoice, tools: Sequence[ToolDefinition], recorder: LossRecorder = _QUIET
 ) -> Any:
     """A choice as we spell it."""
     mode = CHOICES.write(choice.mode)
-    if mode is None and scribe is not None:
-        scribe.lost(choice, "mode")
+    if mode is None:
+        recorder.lost(choice, "mode")
     if mode is None or mode == "none" or not choice.names:
-        if choice.names and scribe is not None:
-            scribe.lost(choice, "names")
+        if choice.names:
+            recorder.lost(choice, "names")
         return mode or "auto"
     kinds = {tool.name: tool.kind for tool in tools}
     named = [_choose(name, kinds.get(name, "function")) for name in choice.names]
@@ -237,23 +227,108 @@ def _choose(name: str, kind: str) -> Wire:
     return {"type": kind, "server_label": name} if kind == "mcp" else {"type": kind}
 
 
-def read_tools(given: list[Any], place: str, number: int | None = None) -> list[ToolDefinition]:
-    """`number` is that of the item in the middle of the input that brings them."""
-    tools: list[ToolDefinition] = []
-    for index, each in enumerate(given):
-        try:
-            tools.append(read_tool(each))
-        except ReadError as odd:
-            raise inside(odd, f"{place}[{index}]") from None
-    return tools if number is None else [_brought(tool, number) for tool in tools]
+# -- changes in the middle of the input -----------------------------------------------------------
+
+UPDATE = "configuration_update"
+_SETTINGS = frozenset({"reasoning", "text", "type"})
+_FORMAT = ("name", "schema", "strict", "description")
 
 
 def _brought(tool: ToolDefinition, number: int) -> ToolDefinition:
     mine = own(tool.raw)
-    return tool.replace(raw={NAME: {**mine, "$form": {**mine.get("$form", {}), "added": number}}})
+    spelling = {**mine.get("$form", NOTHING), "added": number}
+    return tool.replace(raw={NAME: {**mine, "$form": spelling}})
 
 
 def added(tool: ToolDefinition) -> int | None:
     """Which item in the middle of the input brought a tool."""
     number = form(tool.raw).get("added")
     return number if type(number) is int else None
+
+
+def merged(before: Changes | None, more: Changes) -> Changes | None:
+    """Both; None where one message cannot hold both."""
+    if before is None:
+        return more
+    for name in ("effort", "response_format"):
+        if getattr(before, name) is not None and getattr(more, name) is not None:
+            return None
+    return before.replace(
+        tools_added=before.tools_added + more.tools_added,
+        effort=before.effort or more.effort,
+        response_format=before.response_format or more.response_format,
+    )
+
+
+def read_update(item: Wire) -> tuple[Changes, Wire] | None:
+    """The settings of an item, and its other keys; None where it says more than there are fields
+    for."""
+    reasoning, text = item.get("reasoning"), item.get("text")
+    effort = reasoning.get("effort") if type(reasoning) is dict else None
+    wanted = _read_wanted(text.get("format")) if type(text) is dict else None
+    changes = Changes(effort=effort if effort in EFFORTS else None, response_format=wanted)
+    keys = {key: value for key, value in item.items() if key not in _SETTINGS}
+    said = _settings(changes)
+    if not said or not same({"type": UPDATE, **keys, **said}, item):
+        return None
+    return changes, keys
+
+
+def _read_wanted(wire: Any) -> ResponseFormat | None:
+    if type(wire) is not dict or wire.get("type") not in ("text", "json_schema"):
+        return None
+    return ResponseFormat(wire["type"], **{name: wire[name] for name in _FORMAT if name in wire})
+
+
+def _settings(changes: Changes) -> Wire:
+    said: Wire = {}
+    if changes.effort is not None:
+        said["reasoning"] = {"effort": changes.effort}
+    wanted = changes.response_format
+    if wanted is not None and wanted.kind in ("text", "json_schema"):
+        said["text"] = {"format": format_of(wanted)}
+    return said
+
+
+class Pending:
+    """The changes of one message that are still to be said."""
+
+    def __init__(
+        self, message: Message, tools: Sequence[ToolDefinition], recorder: LossRecorder
+    ) -> None:
+        changes = message.changes
+        assert changes is not None
+        self.message, self.tools, self.recorder = message, tools, recorder
+        self.names = list(changes.tools_added)
+        self.settings = _settings(changes)
+        unsaid_changes(message, recorder, TRAITS.changes)
+        if changes.response_format is not None and "text" not in self.settings:
+            recorder.lost(message, "changes.response_format")
+
+    def take_tools(self, number: int) -> list[ToolDefinition]:
+        """The tools that the item of this number brought, as far as they are still named."""
+        found = [t for t in self.tools if added(t) == number and t.name in self.names]
+        for tool in found:
+            self.names.remove(tool.name)
+        return found
+
+    def take_settings(self) -> Wire:
+        said, self.settings = self.settings, {}
+        return said
+
+    def rest(self, brought: set[int]) -> list[Wire]:
+        """Items for what no item of the wire has said."""
+        items: list[Wire] = []
+        found: list[ToolDefinition] = []
+        for name in self.names:
+            tool = next((t for t in self.tools if t.name == name and id(t) not in brought), None)
+            if tool is None:
+                self.recorder.lost(self.message, "changes.tools_added", f"no tool is called {name}")
+                continue
+            brought.add(id(tool))
+            found.append(tool)
+        if tools := write_tools(found, self.recorder):
+            items.append({"type": "additional_tools", "role": "developer", "tools": tools})
+        if self.settings:
+            items.append({"type": UPDATE, **self.settings})
+        return items

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from interlingua.dialects.openai_responses.reading import ItemReader
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.openai_responses.messages import ItemReader
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
@@ -151,7 +152,10 @@ def read_items(items: list[dict[str, Any]]) -> list[Message]:
     """Items as messages; what the client says as the user is an instruction. They were JSON, so
     that nobody need look them over again."""
     reader = ItemReader()
-    reader.read(items, "$.input")
+    try:
+        reader.read(items, ".input")
+    except ShapeError as error:
+        raise error.error(NAME) from None
     reader.flush()
     return [typed(message) for message in reader.messages]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import ERROR_MARK
+from interlingua.dialects.kernel.words import ERROR_MARK
+from interlingua.dialects.openai_responses.messages import MADE
 from interlingua.dialects.openai_responses.tables import NAME
-from interlingua.dialects.openai_responses.turns import MADE
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata

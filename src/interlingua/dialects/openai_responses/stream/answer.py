@@ -15,11 +15,10 @@ from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.stream_reader import call_of, failed
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_responses.content import read_part
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
-from interlingua.dialects.openai_responses.logprobs import without_tokens
-from interlingua.dialects.openai_responses.reading import ItemReader
-from interlingua.dialects.openai_responses.response import read_response
+from interlingua.dialects.openai_responses.media import read_part
+from interlingua.dialects.openai_responses.messages import ItemReader, without_tokens
+from interlingua.dialects.openai_responses.response import read_body
 from interlingua.dialects.openai_responses.tables import (
     ARGUMENTS,
     CALL_PIECES,
@@ -36,7 +35,6 @@ from interlingua.dialects.openai_responses.tables import (
     THOUGHT,
     Piece,
 )
-from interlingua.errors import ReadError
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -430,12 +428,12 @@ class Answer:
         if type(wire.get("model")) is str:
             begun.pop("model", None)
         wire = {**wire, **begun}
-        return read_response({**wire, "output": output} if output else wire)
+        return read_body({**wire, "output": output} if output else wire)
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
         output = [wire for item in self._told() if self._is_sound(wire := self._so_far(item))]
-        message = read_response({"object": "response", **self._begun(), "output": output}).message
+        message = read_body({"object": "response", **self._begun(), "output": output}).message
         return failed(message, error)
 
     def _is_sound(self, wire: Wire) -> bool:
@@ -454,12 +452,7 @@ def kind_of(wire: Wire) -> str:
 
 def _read_item(reader: ItemReader, wire: Any, at: int) -> list[Block]:
     before = len(reader.blocks)
-    try:
-        reader.read_made(wire, at)
-    except ReadError as odd:
-        error = ShapeError(odd.path[1:], odd.expected or "", None)
-        error.found = odd.found or ""
-        raise error from None
+    reader.read_made(wire, at)
     return reader.blocks[before:]
 
 

@@ -13,8 +13,7 @@ import msgspec
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
 from interlingua.dialects.kernel.wire import Wire, parse
-from interlingua.dialects.openai_responses.citations import read_citation
-from interlingua.dialects.openai_responses.failures import is_failure, read_failure
+from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
 from interlingua.dialects.openai_responses.tables import (
     ANNOTATION,
@@ -40,7 +39,8 @@ from interlingua.dialects.openai_responses.tables import (
     THOUGHT,
     Piece,
 )
-from interlingua.errors import DepthError, ReadError
+from interlingua.dialects.openai_responses.text import read_citation
+from interlingua.errors import DepthError
 from interlingua.model import codec
 from interlingua.model.events import (
     BlockDelta,
@@ -226,8 +226,6 @@ class StreamReader:
             events = step(self, wire) if step is not None else None
         except ShapeError as error:
             raise error.error(WHAT) from None
-        except ReadError as odd:
-            raise ReadError(WHAT, odd.path, odd.expected, odd.found) from None
         except RecursionError:
             raise DepthError(WHAT, codec.STORED_DEPTH) from None
         number = wire.get("sequence_number", UNSET)
@@ -255,8 +253,6 @@ class StreamReader:
             response, more = answer.finish(given)
         except ShapeError as error:
             raise error.inside(".response") from None
-        except ReadError as odd:
-            raise ReadError(WHAT, f"$.response{odd.path[1:]}", odd.expected, odd.found) from None
         events += more
         told = response.message.metadata
         if told.stop_reason is not None:

@@ -17,12 +17,11 @@ from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED as FAILED_MESSAGE
 from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.dialects.openai_responses.citations import write_citation
-from interlingua.dialects.openai_responses.content import write_part
-from interlingua.dialects.openai_responses.failures import is_failure, read_failure
+from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
+from interlingua.dialects.openai_responses.media import write_part
+from interlingua.dialects.openai_responses.messages import ItemWriter
 from interlingua.dialects.openai_responses.response import write_response
-from interlingua.dialects.openai_responses.spelling import put_back
 from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
 from interlingua.dialects.openai_responses.tables import (
     ANNOTATION,
@@ -47,8 +46,8 @@ from interlingua.dialects.openai_responses.tables import (
     TEXT,
     Piece,
 )
+from interlingua.dialects.openai_responses.text import put_back, write_citation
 from interlingua.dialects.openai_responses.thinking import group
-from interlingua.dialects.openai_responses.writing import ItemWriter
 from interlingua.losses import Report
 from interlingua.model.base import same
 from interlingua.model.blocks import (

@@ -1,0 +1,836 @@
+"""Items to messages and back: a run of items that a model made is one assistant message, every
+other message item a message, every result one of its own. What is no part of what was said
+(references, settings, messages without content) is kept at its place (`$form.asides`, its content
+in `$asides`).
+
+What a model made is written item by item, in its order; text of other origin as plain messages,
+since a message in the model's own form needs an id and a status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from interlingua.dialects.kernel.calls import recovery
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
+from interlingua.dialects.logprobs import read_tokens, write_tokens
+from interlingua.dialects.openai_responses.calls import (
+    read_custom,
+    read_function,
+    read_named,
+    read_result,
+    read_vendor,
+    write_call,
+    write_result,
+)
+from interlingua.dialects.openai_responses.hosted import (
+    HOLDS_RESULT,
+    read_generated,
+    read_inside,
+    write_generated,
+    write_inside,
+)
+from interlingua.dialects.openai_responses.media import read_parts, write_part
+from interlingua.dialects.openai_responses.tables import (
+    ASIDES,
+    CALLS,
+    FILLED,
+    NAME,
+    OUTPUT_OF,
+    OUTPUTS,
+    PREFIXES,
+    ROLES,
+)
+from interlingua.dialects.openai_responses.text import (
+    RESERVED,
+    add,
+    begin,
+    form,
+    is_plain,
+    is_string,
+    made_id,
+    own,
+    put_item_back,
+    raw_of,
+    spare,
+)
+from interlingua.dialects.openai_responses.thinking import (
+    group,
+    read_compaction,
+    read_reasoning,
+    write_compaction,
+    write_reasoning,
+    write_redacted,
+)
+from interlingua.dialects.openai_responses.tools import (
+    UPDATE,
+    Pending,
+    added,
+    merged,
+    read_tools,
+    read_update,
+    write_tools,
+)
+from interlingua.ids import synthetic_tool_id
+from interlingua.model.base import JsonObject, Raw
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.changes import Changes
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Diagnostic, MessageMetadata
+from interlingua.model.tools import ToolDefinition
+
+MADE = MessageMetadata(protocol=NAME)
+"""The metadata of an assistant message about which nothing else is known."""
+_USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
+_WORDS = {role: word for word, role in ROLES.items()}
+_TURN = frozenset({"role", "content"})
+_SPELLED = ("type", "id", "status", "phase")
+_PLAIN_EMPTY = [[0, "empty", {"role": "assistant", "content": ""}]]
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+class Turns:
+    """The messages so far, and the present run; `all_made` where there is nothing but a run."""
+
+    def __init__(self, all_made: bool) -> None:
+        self.all_made = all_made
+        self.messages: list[Message] = []
+        self.start = 0
+        """How many messages came from elsewhere than the list."""
+        self.blocks: list[Block] = []
+        """The present run."""
+        self.changes: Changes | None = None
+        """What changes in the midst of it."""
+        self.asides: list[Any] = []
+        """What else stood in it: how many blocks came before, what kind it is, what it says."""
+        self.kept: list[Wire] = []
+        """Content of asides that nobody else has a word for."""
+        self.diagnostics: list[Diagnostic] = []
+        self.in_list = False
+        """Whether the last item of the run was a message whose parts further text would join."""
+        self.lead: tuple[list[Any], list[Wire]] = ([], [])
+        """Asides before anything was said, and the content of them."""
+
+    def plain(self, item: Wire) -> bool:
+        """The most common items: a role and a text."""
+        text, role = item.get("content"), item.get("role")
+        if type(text) is not str or not text or self.all_made:
+            return False
+        if role == "user":
+            if self.blocks or self.asides:
+                self.flush()
+            self.messages.append(Message(_USER, (TextBlock(text),)))
+            return True
+        if role == "assistant" and not self.in_list:
+            self.blocks.append(TextBlock(text))
+            return True
+        return False
+
+    def message(self, item: Wire) -> None:
+        word = item.get("role")
+        role = ROLES.get(word) if type(word) is str else None
+        if role is None or (self.all_made and role is not _ASSISTANT):
+            self.made(UnknownBlock({NAME: item}))
+        elif role is _ASSISTANT:
+            self.answer(item)
+        else:
+            self.turn(role, item)
+
+    def turn(self, role: Role, item: Wire) -> None:
+        """A message that no model made. Whether its text was a list, and whether instructions stood
+        among the items, no field can tell (`$form.content`, `$form.place`)."""
+        content = item.get("content")
+        spelling: Wire = {}
+        blocks: tuple[Block, ...] = ()
+        if type(content) is str:
+            blocks = (TextBlock(content),) if content else ()
+        elif type(content) is list:
+            blocks = tuple(read_parts(content, False, ".content"))
+            if is_string(blocks):
+                spelling["content"] = "list"
+        elif content is None:
+            spelling["content"] = "null" if "content" in item else "absent"
+        else:
+            raise ShapeError(".content", "a string or a list", content)
+        self.flush()
+        if role is Role.SYSTEM and not self.messages:
+            spelling["place"] = "input"
+        rest, spelled = spare(item, _TURN, _SPELLED)
+        if spelled:
+            spelling["item"] = spelled
+        if spelling or rest:
+            metadata = MessageMetadata(provider_raw=raw_of(rest, spelling))
+            self.messages.append(Message(role, blocks, metadata=metadata))
+        else:
+            self.messages.append(Message(role, blocks))
+
+    def answer(self, item: Wire) -> None:
+        """A message of the model: part of the run."""
+        content = item.get("content")
+        if type(content) is str and content:
+            self.answer_string(item, content)
+        elif type(content) is list and content:
+            blocks = read_parts(content, True, ".content")
+            rest, spelled = spare(item, _TURN, _SPELLED)
+            blocks = _in_phase(blocks, spelled)
+            blocks[0] = begin(blocks[0], spelled, rest)
+            self.blocks += blocks
+            self.in_list = True
+        elif content is None or content == "" or content == []:
+            self.asides.append([len(self.blocks), "empty", item])
+            self.in_list = False
+        else:
+            raise ShapeError(".content", "a string or a list", content)
+
+    def answer_string(self, item: Wire, text: str) -> None:
+        """Text that is no list of parts; what else would be one has a word for it (`$form.string`,
+        `$form.apart`)."""
+        block: Block = TextBlock(text)
+        if len(item) > 2:
+            rest, spelled = spare(item, _TURN, _SPELLED)
+            (block,) = _in_phase([block], spelled)
+            block = block.replace(raw=raw_of(None, {"item": spelled, "string": True}, rest))
+        elif self.in_list:
+            block = TextBlock(text, raw=raw_of(None, {"apart": True}))
+        self.made(block)
+
+    def made(self, block: Block) -> None:
+        self.blocks.append(block)
+        self.in_list = False
+
+    def flush(self) -> None:
+        """The run is over."""
+        if not self.blocks and not self.asides:
+            return
+        metadata = MADE
+        if self.asides and (self.blocks or self.asides != _PLAIN_EMPTY):
+            metadata = MADE.replace(provider_raw=_with_asides(None, self.asides, self.kept))
+        if self.diagnostics:
+            metadata = metadata.replace(diagnostics=tuple(self.diagnostics))
+        content, changes = tuple(self.blocks), self.changes
+        self.messages.append(Message(_ASSISTANT, content, metadata=metadata, changes=changes))
+        self.blocks, self.asides, self.kept, self.changes = [], [], [], None
+        self.diagnostics, self.in_list = [], False
+
+    def change(self, changes: Changes, aside: list[Any], alone: bool) -> bool:
+        """From here on something is otherwise: a message of its own, unless it stands in the midst
+        of something; False where what it stands in cannot hold it."""
+        if alone:
+            self.flush()
+            metadata = MessageMetadata(provider_raw=_with_asides(None, [[0, *aside]], []))
+            self.messages.append(Message(Role.SYSTEM, metadata=metadata, changes=changes))
+            return True
+        inside = bool(self.blocks or self.asides)
+        now = merged(self.changes if inside else self.messages[-1].changes, changes)
+        if now is None:
+            return False
+        self.beside(aside)
+        if inside:
+            self.changes = now
+        else:
+            self.messages[-1] = self.messages[-1].replace(changes=now)
+        return True
+
+    def beside(self, aside: list[Any], content: Wire | None = None) -> None:
+        """Keep what stands here at the run it stands in, else at the message before it."""
+        self.in_list = False
+        if self.blocks or self.asides:
+            _put_aside(self.asides, self.kept, len(self.blocks), aside, content)
+        elif len(self.messages) > self.start:
+            message = self.messages[-1]
+            raw = message.metadata.provider_raw
+            kept = list(own(raw).get("$asides", ()))
+            asides: list[Any] = []
+            _put_aside(asides, kept, len(message.content), aside, content)
+            raw = _with_asides(raw, asides, kept)
+            metadata = message.metadata.replace(provider_raw=raw)
+            self.messages[-1] = message.replace(metadata=metadata)
+        else:
+            _put_aside(*self.lead, 0, aside, content)
+
+
+def _put_aside(
+    asides: list[Any], kept: list[Wire], place: int, aside: list[Any], content: Wire | None
+) -> None:
+    asides.append([place, *aside] if content is None else [place, *aside, len(kept)])
+    if content is not None:
+        kept.append(content)
+
+
+def _with_asides(raw: Raw | None, asides: list[Any], kept: list[Wire]) -> Raw | None:
+    """`asides` are added to those that are there; `kept` is the content of all."""
+    mine = own(raw)
+    spelling = form(raw)
+    spelling = {**spelling, "asides": [*spelling.get("asides", ()), *asides]}
+    content = {key: value for key, value in mine.items() if key != "$form"}
+    return raw_of({**content, "$asides": kept} if kept else content, spelling)
+
+
+def _in_phase(blocks: list[Block], spelled: Wire) -> list[Block]:
+    """The blocks of a message with what it is for, which is then no spelling any more."""
+    phase = spelled.get("phase")
+    if type(phase) is not str or not any(type(block) is TextBlock for block in blocks):
+        return blocks
+    del spelled["phase"]
+    return [each.replace(phase=phase) if type(each) is TextBlock else each for each in blocks]
+
+
+class ItemReader(Turns):
+    """Reads a list of items; `all_made` for the output of a response, where all of it is one
+    message. `seed` is what ids of calls without one are made from."""
+
+    def __init__(self, all_made: bool = False, seed: object = None) -> None:
+        super().__init__(all_made)
+        self.seed = seed
+        self.calls: dict[str, ToolUseBlock] = {}
+        self.by_item: dict[str, str] = {}
+        """Ids of items to ids of their calls."""
+        self.answered: set[str] = set()
+        self.references: list[str] = []
+        self.added: list[ToolDefinition] = []
+        """Tools that items in the middle of the input bring."""
+        self.bringing = 0
+        """How many items brought some."""
+
+    def read(self, items: list[Any], place: str) -> None:
+        self.start = len(self.messages)
+        read = self.read_made if self.all_made else self.item
+        for index, item in enumerate(items):
+            if type(item) is dict and len(item) == 2 and self.plain(item):
+                continue
+            try:
+                read(item, index)
+            except ShapeError as error:
+                raise error.inside(f"{place}[{index}]") from None
+
+    def read_made(self, item: Any, index: int) -> None:
+        """An item of a response, and which of the keys that we would fill in it does without."""
+        before = len(self.blocks)
+        self.item(item, index)
+        word = item.get("type")
+        filled = FILLED.get(word, ()) if type(word) is str else ()
+        gone = [key for key in filled if key not in item]
+        if gone and len(self.blocks) > before:
+            block: Any = self.blocks[before]
+            spelling = {**form(block.raw), "gone": gone}
+            self.blocks[before] = block.replace(raw={NAME: {**own(block.raw), "$form": spelling}})
+
+    def item(self, item: Any, index: int) -> None:
+        kind = want(item, dict).get("type")
+        if kind == "message" or (kind is None and "role" in item):
+            self.message(item)
+            return
+        if kind is None and type(item.get("id")) is str and len(item) - ("type" in item) == 1:
+            kind = "item_reference"
+        reader = _ITEMS.get(kind) if type(kind) is str else None
+        if reader is not None:
+            reader(self, item, index)
+        else:
+            self.made(UnknownBlock({NAME: item}))
+
+    # -- items that a model made --------------------------------------------------------------
+
+    def reasoning(self, item: Wire, index: int) -> None:
+        last = self.blocks[-1] if self.blocks else None
+        self.blocks += read_reasoning(item, last if type(last) is ThinkingBlock else None)
+        self.in_list = False
+
+    def compaction(self, item: Wire, index: int) -> None:
+        self.made(read_compaction(item))
+
+    def function(self, item: Wire, index: int) -> None:
+        self.call(*read_function(item, [self.seed, index]), item)
+
+    def custom(self, item: Wire, index: int) -> None:
+        self.call(read_custom(item, [self.seed, index]), "strict", item)
+
+    def hosted(self, item: Wire, index: int) -> None:
+        """A call of a vendor's tool, and its result where the item holds it."""
+        word = item["type"]
+        if word == "image_generation_call" and type(item.get("result")) is str:
+            self.made(read_generated(item))
+            return
+        inner = read_inside(item)
+        seed, consumed = [self.seed, index], inner[1] if inner else ()
+        if word == "mcp_call":
+            block, mode = read_named(item, seed, consumed)
+        else:
+            block, mode = read_vendor(item, seed, consumed), "strict"
+        self.call(block, mode, item)
+        if inner:
+            self.made(inner[0].replace(tool_use_id=block.id))
+
+    def call(self, block: ToolUseBlock, mode: str, item: Wire) -> None:
+        if mode != "strict":
+            self.diagnostics.append(recovery(mode, block.id))
+        self.made(block)
+        self.calls[block.id] = block
+        id = item.get("id")
+        if type(id) is str:
+            self.by_item[id] = block.id
+
+    # -- results ------------------------------------------------------------------------------
+
+    def result(self, item: Wire, index: int) -> None:
+        """What the call beside it does not tell: the type of the item (`$form.item.type`), and that
+        it names no call, or the item of its call (`$form.key`, `$form.by`)."""
+        word = item["type"]
+        kind = OUTPUTS[word]
+        spelling: Wire = {}
+        id = self.answered_id(item, index, spelling)
+        call = self.calls.get(id)
+        made = self.all_made or kind.provider or (call is not None and call.executor == "provider")
+        if OUTPUT_OF.get(call.call_type if call else None) != word or (made and call is None):
+            spelling["item"] = {"type": word}
+        block = read_result(item, id, spelling)
+        self.answered.add(id)
+        if made:
+            self.made(block)
+        else:
+            self.flush()
+            self.messages.append(Message.of_result(block))
+
+    def answered_id(self, item: Wire, index: int, spelling: Wire) -> str:
+        """The id of the call that a result answers."""
+        kind = OUTPUTS[item["type"]]
+        id = item.get(kind.id_key)
+        if type(id) is str and id:
+            if id not in self.calls and id in self.by_item:  # the item's id in its place
+                spelling["by"] = "item"
+                return self.by_item[id]
+            return id
+        if id is not None and type(id) is not str:
+            raise ShapeError(f".{kind.id_key}", "a string", id)
+        spelling["key"] = None
+        name = item.get("name")
+        for call in self.calls.values():
+            is_open = call.id not in self.answered and call.call_type == kind.call_type
+            if is_open and (name is None or call.name == name):
+                return call.id
+        return synthetic_tool_id([self.seed, index], item["type"])
+
+    # -- what is no part of what was said -----------------------------------------------------
+
+    def reference(self, item: Wire, index: int) -> None:
+        id = item.get("id")
+        if self.all_made or type(id) is not str:
+            self.made(UnknownBlock({NAME: item}))
+            return
+        keys = {key: value for key, value in item.items() if key != "id"}
+        self.beside(["reference", len(self.references), id, keys])
+        self.references.append(id)
+
+    def bring(self, item: Wire, index: int) -> None:
+        """Tools that are there from here on."""
+        if self.all_made or type(item.get("tools")) is not list:
+            self.hosted(item, index)
+            return
+        keys = {key: value for key, value in item.items() if key not in ("type", "tools")}
+        brought = read_tools(item["tools"], self.bringing)
+        changes = Changes(tuple([tool.name for tool in brought]))
+        self.change(changes, ["tools", self.bringing, keys], self.is_between())
+        self.bringing += 1
+        self.added += brought
+
+    def setting(self, item: Wire, index: int) -> None:
+        if self.all_made:
+            self.made(UnknownBlock({NAME: item}))
+            return
+        found = read_update(item) if item["type"] == UPDATE else None
+        if found is None or not self.change(found[0], ["update", found[1]], self.is_between()):
+            self.beside(["item"], item)
+
+    def is_between(self) -> bool:
+        """Whether this is between two messages: no call waits for its result, no thought for what
+        it leads to."""
+        if self.blocks and type(self.blocks[-1]) is ThinkingBlock:
+            return False
+        return all(
+            call.id in self.answered or call.executor == "provider" for call in self.calls.values()
+        )
+
+
+_ITEMS: dict[str, Callable[[ItemReader, Wire, int], None]] = {
+    **dict.fromkeys(CALLS, ItemReader.hosted),
+    **dict.fromkeys(OUTPUTS, ItemReader.result),
+    **dict.fromkeys(ASIDES, ItemReader.setting),
+    "reasoning": ItemReader.reasoning,
+    "compaction": ItemReader.compaction,
+    "function_call": ItemReader.function,
+    "custom_tool_call": ItemReader.custom,
+    "mcp_call": ItemReader.hosted,
+    "item_reference": ItemReader.reference,
+    "additional_tools": ItemReader.bring,
+}
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+class ItemWriter:
+    """Writes messages as items; `whole` for the output of a response, where every item has an id
+    and a status. `seed` is what made-up ids are made from."""
+
+    def __init__(self, recorder: LossRecorder, whole: bool = False, seed: object = None) -> None:
+        self.recorder = recorder
+        self.whole = whole
+        self.seed = seed
+        self.items: list[Wire] = []
+        self.parts: list[Wire] | None = None
+        """The content of the message item that further text of the model joins."""
+        self.phase: str | None = None
+        """Of that item."""
+        self.calls: dict[str, tuple[str, str | None, Any]] = {}
+        """Ids of calls to their names, their `call_type` and the ids of their items."""
+        self.tools: Sequence[ToolDefinition] = ()
+        self.brought: set[int] = set()
+        """Identities of the tools that items in the middle bring."""
+        self.pending: Pending | None = None
+        self.references: dict[Any, str] = {}
+        """References yet to be written, by number or by id."""
+        self.by_number = False
+        self.referred: dict[str, Wire] = {}
+        """References that were written, by id."""
+
+    def message(self, message: Message) -> None:
+        role, content, raw = message.role, message.content, message.metadata.provider_raw
+        if message.name is not None:
+            self.recorder.lost(message, "name")
+        if raw is not None:
+            self.recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+        if message.changes is not None:
+            self.pending = Pending(message, self.tools, self.recorder)
+            self.said(message)
+            self.items += self.pending.rest(self.brought)
+            self.pending = None
+            return
+        if raw is None and len(content) == 1 and role is not _TOOL and not self.whole:
+            block = content[0]
+            if type(block) is TextBlock and is_plain(block) and block.text:
+                self.items.append({"role": _WORDS[role], "content": block.text})
+                return
+        self.said(message)
+
+    def said(self, message: Message) -> None:
+        role, raw = message.role, message.metadata.provider_raw
+        if role is _ASSISTANT:
+            self.made(message)
+            return
+        if role is _TOOL:
+            self.tool(message)
+        elif message.content or message.changes is None:
+            self.turn(_WORDS[role], message)
+        for aside in form(raw).get("asides", ()) if raw is not None else ():
+            self.aside(aside, raw)
+
+    # -- messages that no model made ----------------------------------------------------------
+
+    def turn(self, role: str, message: Message) -> None:
+        content: tuple[Any, ...] = message.content
+        raw = message.metadata.provider_raw
+        item: Wire = {"role": role}
+        spelled = form(raw).get("content")
+        if is_string(content) and spelled != "list":
+            text = content[0].text if content else ""
+            if text or spelled is None:
+                item["content"] = text
+            elif spelled == "null":
+                item["content"] = None
+        else:
+            written = [write_part(block, self.recorder) for block in content]
+            parts = [part for part in written if part is not None]
+            item["content"] = parts if parts or not content else self.placeholder(message)
+        self.items.append(put_item_back(item, raw))
+
+    def placeholder(self, message: Message) -> str:
+        reason = "nothing of it can be said; a placeholder stands in its place"
+        self.recorder.lost(message, "content", reason, kind="approximated")
+        return PLACEHOLDER
+
+    def tool(self, message: Message) -> None:
+        self.tell_own_rest(message)
+        for block in message.content:
+            if type(block) is ToolResultBlock:
+                self.result(block, made=False)
+            elif type(block) is UnknownBlock and NAME in block.raw:
+                reason = "items that are not known are read as the model's"
+                self.recorder.lost(message, "role", reason, kind="approximated", severity="info")
+                self.unknown(block)
+            else:
+                self.recorder.dropped(block)
+
+    # -- what a model made --------------------------------------------------------------------
+
+    def made(self, message: Message) -> None:
+        content, raw = message.content, message.metadata.provider_raw
+        self.tell_own_rest(message)
+        self.parts = None
+        asides = form(raw).get("asides", ())
+        before = len(self.items)
+        index = done = 0
+        while index < len(content):
+            while done < len(asides) and asides[done][0] <= index:
+                self.aside(asides[done], raw)
+                done += 1
+            index += self.block(content, index)
+        for each in asides[done:]:
+            self.aside(each, raw)
+        if len(self.items) == before and not self.whole:
+            text = self.placeholder(message) if content else ""
+            self.items.append({"role": "assistant", "content": text})
+        self.parts = None
+
+    def block(self, content: tuple[Block, ...], index: int) -> int:
+        """Write a block, and those that belong to the same item; how many these were."""
+        block = content[index]
+        match block:
+            case TextBlock() | RefusalBlock():
+                self.text(block)
+            case ToolUseBlock():
+                return self.call(block, content, index)
+            case ThinkingBlock():
+                parts = group(content, index)
+                seed = [self.seed, len(self.items)] if self.whole else None
+                self.put(write_reasoning(parts, self.recorder, seed), block)
+                return len(parts)
+            case RedactedThinkingBlock():
+                self.put(write_redacted(block, self.recorder), block)
+            case CompactionBlock():
+                self.compaction(block)
+            case ToolResultBlock():
+                self.result(block, made=True)
+            case ImageBlock() if "type" not in form(block.raw):
+                self.put(write_generated(block, self.recorder), block, fill=True)
+            case UnknownBlock() if NAME in block.raw and "part" not in form(block.raw):
+                self.unknown(block)
+            case _:
+                self.part(block)
+        return 1
+
+    def compaction(self, block: CompactionBlock) -> None:
+        """Sealed history is an item; history that can be read is said as text."""
+        if block.data is not None and not block.text:
+            self.put(write_compaction(block, self.recorder), block)
+            return
+        text = compaction_as_text(block, self.recorder)
+        if text is not None:
+            self.text(text)
+
+    def put(self, item: Wire | None, block: Any, fill: bool = False) -> None:
+        """An item with the id and the status that it has to have."""
+        self.parts = None
+        if item is None:
+            return
+        if self.whole or fill:
+            gone = form(block.raw).get("gone", ())
+            for key in FILLED.get(item["type"], ()):
+                if key not in item and key not in gone:
+                    prefix = PREFIXES.get(item["type"], "out")
+                    made = made_id(prefix, self.seed, len(self.items))
+                    item[key] = made if key == "id" else "completed"
+        self.items.append(item)
+
+    def unknown(self, block: UnknownBlock) -> None:
+        self.parts = None
+        self.items.append({key: value for key, value in own(block.raw).items() if key != "$form"})
+
+    def text(self, block: TextBlock | RefusalBlock) -> None:
+        spelling = form(block.raw)
+        phase = block.phase if type(block) is TextBlock else self.phase
+        joins = self.parts is not None and phase == self.phase
+        begins = "item" in spelling
+        if joins and not begins and "apart" not in spelling:
+            self.part(block)
+        elif "string" not in spelling and (
+            self.whole or begins or not own(block.raw).keys() <= RESERVED
+        ):
+            self.part(block, start=True)
+        else:
+            self.string(block)
+
+    def string(self, block: TextBlock | RefusalBlock) -> None:
+        """A message of the model as plain text."""
+        self.parts = None
+        if not block.text:
+            self.recorder.dropped(block, "text that is empty is not sent", severity="info")
+            return
+        self.recorder.unwritten(block, _STRING_SAID)
+        if type(block) is RefusalBlock:
+            self.recorder.lost(block, None, "a refusal is sent as text", kind="downgraded")
+        item: Wire = {"role": "assistant", "content": block.text}
+        if type(block) is TextBlock and block.phase is not None:
+            item["phase"] = block.phase
+        add(item, form(block.raw).get("item"))
+        self.items.append(add(item, own(block.raw).get("$item")))
+
+    def part(self, block: Block, start: bool = False) -> None:
+        """A part of a message in the model's own form."""
+        wire = write_part(block, self.recorder, made=True)
+        if wire is None:
+            return
+        begun = form(block.raw).get("item")
+        if start or self.parts is None or begun is not None:
+            item: Wire = {"role": "assistant", **(begun or NOTHING), "content": []}
+            self.phase = item.get("phase")
+            add(item, own(block.raw).get("$item"))
+            if self.whole and begun is None:
+                id = made_id("msg", self.seed, len(self.items))
+                item |= {"type": "message", "id": id, "status": "completed"}
+            self.items.append(item)
+            self.parts = item["content"]
+        if type(block) is TextBlock and block.phase != self.phase:
+            self.phase = self.items[-1]["phase"] = block.phase
+        self.parts.append(wire)
+
+    def call(self, block: ToolUseBlock, content: tuple[Block, ...], index: int) -> int:
+        item = write_call(block, self.recorder)
+        used = 1
+        if item is not None:
+            self.calls[block.id] = block.name, block.call_type, item.get("id")
+            if block.call_type in HOLDS_RESULT and index + 1 < len(content):
+                result = content[index + 1]
+                if type(result) is ToolResultBlock and result.tool_use_id == block.id:
+                    write_inside(item, result, self.recorder)
+                    used = 2
+        self.put(item, block)
+        return used
+
+    # -- what is no part of what was said -----------------------------------------------------
+
+    def aside(self, aside: Any, raw: Raw | None) -> None:
+        """An item that stood here: a message without content, a reference, tools, a setting."""
+        self.parts = None
+        match aside:
+            case [_, "empty", dict(item)]:
+                self.items.append(dict(item))
+            case [_, "reference", int(number), str(id), dict(keys)]:
+                known = self.references.pop(number if self.by_number else id, None)
+                if known is not None:
+                    self.referred[known] = {"id": known, **keys}
+                    self.items.append(self.referred[known])
+            case [_, "tools", int(number), dict(keys)]:
+                self.bring(number, keys)
+            case [_, "update", dict(keys)] if self.pending is not None:
+                said = self.pending.take_settings()
+                if said:
+                    self.items.append({"type": UPDATE, **keys, **said})
+            case [_, "item", int(number)]:
+                self.items.append(dict(own(raw)["$asides"][number]))
+
+    def bring(self, number: int, keys: Wire) -> None:
+        """Tools where an item brought them; without any, if it brought none."""
+        every = [tool for tool in self.tools if added(tool) == number]
+        tools = every if self.pending is None else self.pending.take_tools(number)
+        self.brought |= {id(tool) for tool in tools}
+        listed = write_tools(tools, self.recorder)
+        if listed or not every:
+            self.items.append({"type": "additional_tools", **keys, "tools": listed})
+
+    # -- results ------------------------------------------------------------------------------
+
+    def result(self, block: ToolResultBlock, made: bool) -> None:
+        spelling, id = form(block.raw), block.tool_use_id
+        name, call_type, item_id = self.calls.get(id, (None, None, None))
+        word = spelling.get("item", NOTHING).get("type")
+        if word not in OUTPUTS:
+            foreign = not own(block.raw) or name is None
+            if made and (call_type in HOLDS_RESULT or "inside" in spelling or foreign):
+                self.recorder.dropped(block, "tools that a provider runs do not cross vendors")
+                return
+            word = OUTPUT_OF.get(call_type, "function_call_output")
+        if spelling.get("by") == "item":
+            id = item_id or id
+        item = write_result(block, word, id, name, self.recorder)
+        if made:
+            self.put(item, block)
+        else:
+            self.items.append(item)
+
+    def tell_own_rest(self, message: Message) -> None:
+        """Own content of a message that is no one item has no place."""
+        for key in own(message.metadata.provider_raw):
+            if key not in RESERVED:
+                self.recorder.lost(message, f"metadata.provider_raw.{NAME}.{key}")
+
+
+_STRING_SAID = frozenset({"text", "phase"})
+
+
+# -- probabilities of tokens: here each text has its own, elsewhere an answer has them all ---------
+
+_TOKENS = "logprobs"
+
+
+def take_logprobs(message: Message) -> tuple[Message, tuple[JsonObject, ...]]:
+    """The message without the tokens of its texts, which know how many they had
+    (`$form.logprobs`); and all tokens."""
+    tokens = [token for block in message.content for token in _tokens(block)]
+    if not tokens:
+        return message, ()
+    content = tuple([without_tokens(block) for block in message.content])
+    return message.replace(content=content), tuple(tokens)
+
+
+def without_tokens(block: Block) -> Block:
+    """The block as an answer has it, which has the tokens."""
+    found = _tokens(block)
+    if not found:
+        return block
+    kept = {key: item for key, item in own(block.raw).items() if key != _TOKENS}
+    return _with_raw(block, {**kept, "$form": {**form(block.raw), _TOKENS: len(found)}})
+
+
+def _tokens(block: Block) -> tuple[JsonObject, ...]:
+    if type(block) is not TextBlock or block.raw is None:
+        return ()
+    return read_tokens(own(block.raw).get(_TOKENS))
+
+
+def put_logprobs(message: Message, recorder: LossRecorder) -> Message:
+    """The message with its tokens, each text with as many as it had; where none knows of any, the
+    first has them all."""
+    tokens = write_tokens(message.metadata, NAME)
+    texts = [block for block in message.content if type(block) is TextBlock]
+    if not texts:
+        reason = "there is no text to tell them of"
+        recorder.lost(message, "metadata.logprobs", reason, severity="info")
+        return message
+    last = next((each for each in reversed(texts) if _count(each)), texts[0])
+    content: list[Block] = []
+    for block in message.content:
+        count = len(tokens) if block is last else _count(block)
+        said, tokens = tokens[:count], tokens[count:]
+        if said:
+            new = _with_raw(block, {**own(block.raw), _TOKENS: said})
+            recorder.alias(new, block)
+            block = new
+        content.append(block)
+    told = message.replace(content=tuple(content))
+    recorder.alias(told, message)
+    return told
+
+
+def _count(block: Block) -> int:
+    count = form(block.raw).get(_TOKENS) if type(block) is TextBlock else None
+    return count if type(count) is int else 0
+
+
+def _with_raw(block: Any, mine: Wire) -> Block:
+    changed: Block = block.replace(raw={**(block.raw or NOTHING), NAME: mine})
+    return changed

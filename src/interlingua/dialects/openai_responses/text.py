@@ -1,0 +1,280 @@
+"""Text, what it cites, and refusals; before that what all rooms share: what is kept of items beside
+their fields, and cache breakpoints.
+
+Items and their blocks have two words of their own beside those of the kernel. `$form.item` are keys
+of an item that say nothing canonical (its id and status), at its first block or its message, and
+put back where the writer has not said the key itself; `$item` is content of an item that has
+several blocks, at the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any
+
+from interlingua.dialects.kernel.errors import take
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of, restore
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_responses.tables import CACHE_TTLS, CITATIONS, NAME
+from interlingua.ids import synthetic_tool_id
+from interlingua.model.base import Raw
+from interlingua.model.blocks import Block, Cache, Citation, RefusalBlock, TextBlock
+
+# -- what is kept of items and parts --------------------------------------------------------------
+
+RESERVED = frozenset({"$form", "$item", "$asides"})
+"""Keys of a `raw` that are no keys of the object."""
+own = partial(mine_of, NAME)
+form = partial(form_of, NAME)
+
+
+def says_nothing(value: Any) -> bool:
+    return value is None or ((type(value) is list or type(value) is dict) and not value)
+
+
+def spare(wire: Wire, known: Collection[str], spelled: Collection[str] = ()) -> tuple[Wire, Wire]:
+    """Keys beside the known ones: those with content, and those that say nothing."""
+    rest: Wire = {}
+    nothing: Wire = {}
+    for key, value in wire.items():
+        if key not in known:
+            (nothing if key in spelled or says_nothing(value) else rest)[key] = value
+    return rest, nothing
+
+
+def raw_of(rest: Wire | None, spelling: Wire | None, item: Wire | None = None) -> Raw | None:
+    """A `raw` of content, spelling, and content of the item that the block begins."""
+    mine = dict(rest) if rest else {}
+    if item:
+        mine["$item"] = item
+    if spelling:
+        mine["$form"] = spelling
+    return {NAME: mine} if mine else None
+
+
+def begin(block: Any, item: Wire, rest: Wire | None = None, more: Wire | None = None) -> Any:
+    """The block as the first of an item with these keys; `more` is the item's other spelling."""
+    mine = own(block.raw)
+    spelling = {**mine.get("$form", NOTHING), "item": item, **(more or NOTHING)}
+    kept = {key: value for key, value in mine.items() if key != "$form"}
+    return block.replace(raw=raw_of(kept, spelling, rest))
+
+
+def put_back(out: Wire, raw: Raw | None) -> Wire:
+    """A written part with what was kept of it; what was said wins."""
+    mine = own(raw)
+    if not mine:
+        return out
+    if not mine.keys().isdisjoint(RESERVED):
+        spelling = mine.get("$form", NOTHING)
+        mine = {key: item for key, item in mine.items() if key not in RESERVED}
+        # Words of our own that are flags may be the kernel's, which are none.
+        mine["$form"] = {key: item for key, item in spelling.items() if item is not True}
+    return restore(out, mine)
+
+
+def put_item_back(out: Wire, raw: Raw | None) -> Wire:
+    """The same for an item."""
+    return out if raw is None else add(put_back(out, raw), form(raw).get("item"))
+
+
+def add(out: Wire, kept: Wire | None) -> Wire:
+    """What was kept, wherever a place is free."""
+    if kept:
+        for key, value in kept.items():
+            out.setdefault(key, value)
+    return out
+
+
+def is_kept(raw: Raw | None, key: str) -> bool:
+    """Whether `raw` knows what the wire had for a key, which may be nothing at all."""
+    if raw is None:
+        return False
+    spelling = form(raw)
+    return key in own(raw) or any(key in spelling.get(w, ()) for w in ("absent", "spelled", "item"))
+
+
+def made_id(prefix: str, *parts: object) -> str:
+    """An id for an item that has to have one; the same for the same parts."""
+    return prefix + synthetic_tool_id(*parts)[2:]
+
+
+def written(
+    table: Table, kind: str | None, value: Any, recorder: LossRecorder, said: Wire = NOTHING
+) -> Wire:
+    """A part of this type by its table, with whatever was kept of it; `said` is what else is."""
+    out: Wire = dict(said) if kind is None else {"type": kind, **said}
+    raw = value.raw
+    table.write(value, out, own(raw), recorder)
+    if raw is None:
+        return out
+    if len(raw) > 1 or NAME not in raw:
+        recorder.unwritten_raw(value, raw)
+    return put_back(out, raw)
+
+
+# -- cache breakpoints ----------------------------------------------------------------------------
+
+
+def _read_cache(given: Any) -> Reading:
+    """One that says more than a field can hold is content."""
+    match given:
+        case {"mode": "explicit"} if len(given) == 1:
+            return {"cache": Cache()}
+        case {"mode": "explicit", "ttl": str(ttl)} if len(given) == 2 and ttl in CACHE_TTLS:
+            return {"cache": Cache(ttl)}
+    return NOT_OURS
+
+
+def write_cache(value: Any, recorder: LossRecorder) -> Wire:
+    ttl = value.cache.ttl
+    if ttl in CACHE_TTLS:
+        return {"mode": "explicit", "ttl": ttl}
+    if ttl is not None:
+        reason = f"lifetimes here are {' and '.join(sorted(CACHE_TTLS))}; its own default is used"
+        recorder.lost(value, "cache", reason, kind="approximated")
+    return {"mode": "explicit"}
+
+
+BREAKPOINT = "prompt_cache_breakpoint"
+CACHE = Field(BREAKPOINT, ("cache",), _read_cache, write_cache)
+"""Any part of a message that no model made may have one."""
+
+
+# -- citations ------------------------------------------------------------------------------------
+
+
+def _citation(keys: dict[str, tuple[str, type]]) -> Table:
+    """All of its keys are demanded."""
+    empty = {str: lambda _: "", int: lambda _: 0}
+    fields = [
+        plain(key, attr, kind, lenient=True, fill=empty[kind]) for key, (attr, kind) in keys.items()
+    ]
+    return Table(Citation, *fields, beside=("type",), blank=True)
+
+
+_CITATIONS = {kind: _citation(keys) for kind, keys in CITATIONS.items()}
+_ANY_CITATION = Table(Citation)
+
+
+def read_citation(note: Wire) -> Citation:
+    """An annotation of a type that is not known is kept whole."""
+    kind = note.get("type")
+    table = _CITATIONS.get(kind) if type(kind) is str else None
+    if table is None:
+        return Citation(raw=raw_of(note, None))
+    kept = Kept()
+    citation = Citation(**table.read(note, kept))
+    if kind != _default_type(citation):
+        kept.form["type"] = kind
+    raw = kept.raw(NAME)
+    return citation if raw is None else citation.replace(raw=raw)
+
+
+def write_citation(citation: Citation, recorder: LossRecorder) -> Wire | None:
+    """None where there is nothing that an annotation could point at."""
+    kind = form(citation.raw).get("type") or _default_type(citation)
+    if kind is None and not own(citation.raw):
+        recorder.lost(citation)
+        return None
+    return written(_CITATIONS.get(kind or "", _ANY_CITATION), kind, citation, recorder)
+
+
+def _default_type(citation: Citation) -> str | None:
+    if citation.url is not None:
+        return "url_citation"
+    return "file_citation" if citation.file_id is not None else None
+
+
+def _read_citations(given: Any) -> Reading:
+    if type(given) is not list or not all(type(note) is dict for note in given):
+        return NOT_OURS
+    return {"citations": tuple([read_citation(note) for note in given])}
+
+
+def _write_citations(block: Any, recorder: LossRecorder) -> list[Wire]:
+    notes = [write_citation(each, recorder) for each in block.citations]
+    return [note for note in notes if note is not None]
+
+
+# -- text and refusals ----------------------------------------------------------------------------
+
+_TEXT = plain("text", "text", str)
+_NOTES = Field("annotations", ("citations",), _read_citations, _write_citations, fill=lambda _: [])
+_NO_PHASE = lost("phase", "only a model's text has one")
+_TEXTS = {
+    ("input_text", False): Table(TextBlock, _TEXT, CACHE, _NO_PHASE, beside=("type",), blank=True),
+    ("output_text", False): Table(
+        TextBlock, _TEXT, _NOTES, CACHE, _NO_PHASE, beside=("type",), blank=True
+    ),
+    ("input_text", True): Table(TextBlock, _TEXT, beside=("type",), silent=("phase",), blank=True),
+    ("output_text", True): Table(
+        TextBlock, _TEXT, _NOTES, beside=("type",), silent=("phase",), blank=True
+    ),
+}
+"""By the type of the part, and whether a model made it. Of which of two types a text was, no block
+can tell (`$form.type`)."""
+_REFUSAL = Table(RefusalBlock, plain("refusal", "text", str), beside=("type",), blank=True)
+_USUAL = {False: "input_text", True: "output_text"}
+
+
+def read_text(part: Wire, made: bool) -> TextBlock:
+    """`made` text is a model's, whose usual type is `output_text`."""
+    text = part.get("text")
+    if type(text) is str and part["type"] == _USUAL[made]:
+        if len(part) == 2 and not made:
+            return TextBlock(text)
+        if len(part) == 3 and made and part.get("annotations") == []:
+            return TextBlock(text)
+    return _read_text(part, made)
+
+
+def _read_text(part: Wire, made: bool) -> TextBlock:
+    take(part, "text", str)
+    kind = part["type"]
+    kept = Kept(form={} if kind == _USUAL[made] else {"type": kind})
+    return TextBlock(**_TEXTS[kind, made].read(part, kept), raw=kept.raw(NAME))
+
+
+def is_plain(block: Block) -> bool:
+    """Text with nothing about it that a string could not say."""
+    return (
+        type(block) is TextBlock
+        and block.raw is None
+        and block.cache is None
+        and not block.citations
+        and block.signature is None
+        and block.phase is None
+    )
+
+
+def is_string(blocks: tuple[Any, ...]) -> bool:
+    """Whether the plain spelling of these is a string."""
+    if not blocks:
+        return True
+    return len(blocks) == 1 and is_plain(blocks[0]) and bool(blocks[0].text)
+
+
+def write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
+    if is_plain(block):
+        if made:
+            return {"type": "output_text", "text": block.text, "annotations": []}
+        return {"type": "input_text", "text": block.text}
+    return _write_text(block, recorder, made)
+
+
+def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
+    kind = form(block.raw).get("type") or _USUAL[made]
+    return written(_TEXTS[kind, made], kind, block, recorder)
+
+
+def read_refusal(part: Wire) -> RefusalBlock:
+    take(part, "refusal", str)
+    kept = Kept()
+    return RefusalBlock(**_REFUSAL.read(part, kept), raw=kept.raw(NAME))
+
+
+def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
+    return written(_REFUSAL, "refusal", block, recorder)
