@@ -12,27 +12,30 @@ ENGINES ?= .venv-engines
 # More than the cores of a small machine: many tests wait for processes and sockets.
 WORKERS ?= 4
 
-# A browser on a busy machine has a second try.
-PAGE_TESTS := $(BIN)/python -m pytest -q -n 2 tests/gateway/page
+# uv resolves and unpacks several times as quickly as pip; where it cannot be had, or finds less
+# than pip does, pip does the work.
+RUNTIME := .[cli,client,gateway,local,schema,store]
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
+	&& $(BIN)/uv pip install --quiet --python $(BIN)/python -e '$(1)' \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'
 
-# Tests are compiled once and kept, whatever the shell says: that is half of what a worker of
-# pytest does before its first test.
+# Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test page screenshots types collect pairs requirements laws cuts mutations judges libraries engines bench local-questions screens docs site fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations judges libraries engines bench local-questions screens docs site fmt clean
 
 venv: $(DEV)
 
 # The stamps are older than pyproject.toml when an install has to be done again.
 $(DEV): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(call INSTALL,.[dev])
 	touch $(RUN) $(DEV)
 
 # The runtime alone; a dev install includes it, and touches this stamp too.
 $(RUN): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,client,gateway,local,schema,store]'
+	$(call INSTALL,$(RUNTIME))
 	touch $(RUN)
 
 # A demonstration, then the gateway, until Ctrl-C.
@@ -42,24 +45,24 @@ run: $(RUN)
 	@echo "The gateway starts now; Ctrl-C stops it, and make run PORT=8401 takes another port."
 	$(BIN)/interlingua serve $(if $(PORT),--port $(PORT))
 
+# Format, lint, types and tests, in groups beside each other; docs/testing.md says what else there is.
 test: $(DEV) $(BROWSER)
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(MAKE) --no-print-directory -j2 types collect
-	$(PAGE_TESTS) || $(PAGE_TESTS) --last-failed --last-failed-no-failures=none
-	$(BIN)/python -m pytest -q -n $(WORKERS) --ignore=tests/gateway/page
+	$(BIN)/python -m tests.gate --slots $(WORKERS)
+
+# The same with every example, every page and every pair of SDK and provider.
+thorough: $(DEV) $(BROWSER)
+	INTERLINGUA_THOROUGH=1 $(BIN)/python -m tests.gate --slots $(WORKERS)
 
 types: $(DEV)
 	$(BIN)/mypy
 
-# Compiles all tests, so that not every worker has to; its names are shown only if that fails.
-collect: $(DEV)
-	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/collected 2>&1 || \
-		(tail -n 60 $(VENV)/collected; false)
-
 # Every official SDK through the gateway to every provider, in every way.
 pairs: $(DEV)
-	INTERLINGUA_ALL_PAIRS=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/gateway
+	INTERLINGUA_THOROUGH=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/gateway
+
+# The samples of every page, as they stand.
+samples: $(DEV)
+	INTERLINGUA_THOROUGH=1 $(BIN)/python -m pytest -q -n $(WORKERS) tests/docs
 
 # A browser for the tests of the page, tried once: what cannot be had is said, and its tests are
 # skipped. make test BROWSER= does not try.

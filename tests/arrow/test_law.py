@@ -13,6 +13,7 @@ import interlingua as il
 from interlingua import arrow, transcripts
 from interlingua.arrow.kinds import TranscriptRest, apart
 from interlingua.transcripts import Transcript, formats
+from tests.effort import examples
 from tests.laws import filled
 from tests.laws.corpus import corpus_or_skip
 from tests.laws.parquet import differing, recorded, through_parquet
@@ -31,7 +32,7 @@ def test_recorded_traffic_comes_back_from_parquet_byte_for_byte(dialect: str) ->
     assert differing(values) == []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.one_of(requests(with_raw=True), responses(with_raw=True)), max_size=3))
 def test_generated_values_come_back_byte_for_byte(values: list[Any]) -> None:
     assert differing(values) == []

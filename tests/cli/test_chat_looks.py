@@ -25,6 +25,7 @@ from interlingua.cli.chat_screen import Screen, clean
 from interlingua.cli.chat_words import Words, filled
 from interlingua.model.events import TextDelta, ThinkingDelta, ToolUseEnd, ToolUseStart
 from tests.cli.chatting import TMUX, needs_tmux
+from tests.effort import examples
 
 SCREENS = Path(__file__).parent / "screens"
 WIDTHS = (60, 80, 120)
@@ -196,7 +197,7 @@ def test_words_are_appended_and_nothing_is_written_twice() -> None:
 
 
 @given(st.text(), st.integers(1, 9), st.integers(20, 60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_answer_acts_on_the_terminal(text: str, size: int, width: int) -> None:
     written = flowing(text, width, size)
     rest = written.replace("\x1b[K", "").replace("\x1b[J", "").replace("\r", "")
@@ -213,7 +214,7 @@ def _codes(text: str) -> set[str]:
 
 
 @given(st.text(st.characters(categories=("L", "N", "P", "Z"), exclude_characters="\u2028\u2029")))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_words_lose_nothing_but_spaces_at_the_end_of_lines(text: str) -> None:
     words = Words(20)
     seen = "".join([*(words.feed(piece) for piece in pieces(text, 3)), words.end()])

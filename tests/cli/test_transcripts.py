@@ -28,6 +28,7 @@ from interlingua.store.open import open_store
 from interlingua.store.rows import EventRow
 from tests.cli.running import ok, process, run, told
 from tests.cli.test_sessions import make_unreadable, talk
+from tests.effort import examples
 from tests.laws import strategies
 from tests.laws.corpus import corpus_or_skip, records
 from tests.store.conftest import drop_schema, in_schema, new_schema
@@ -88,7 +89,7 @@ def without_ids(text: str) -> str:
 
 @given(messages=strategies.conversations(stored=True, with_raw=True, failures=True))
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 def test_what_is_exported_and_imported_is_exported_alike(

@@ -22,6 +22,7 @@ from interlingua.client.retry import RETRYABLE
 from interlingua.client.tries import Clock, tried
 from interlingua.gateway.gateway import Gateway
 from interlingua.model.exchange import Request
+from tests.effort import examples
 
 SHARE, RESERVE, SECONDS = 0.2, 10, 60.0
 
@@ -62,7 +63,7 @@ def played(script: list[tuple[str, float]], budget: Budget, time: Time) -> list[
 
 
 @given(steps)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_at_no_moment_are_more_retries_in_the_window_than_the_share_or_the_reserve(
     script: list[tuple[str, float]],
 ) -> None:
@@ -81,7 +82,7 @@ def test_at_no_moment_are_more_retries_in_the_window_than_the_share_or_the_reser
 
 
 @given(steps)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_retry_is_refused_only_when_the_budget_is_spent(
     script: list[tuple[str, float]],
 ) -> None:

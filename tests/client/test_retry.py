@@ -20,6 +20,7 @@ from interlingua.client import (
 )
 from interlingua.client.errors import CLASSES
 from interlingua.client.retry import asked_delay, is_retryable, retry_after
+from tests.effort import examples
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 chances = st.floats(0, 1)
@@ -34,7 +35,7 @@ values = st.one_of(
 
 
 @given(values, values, st.integers(0, 5), chances)
-@settings(max_examples=2000)
+@settings(max_examples=examples(2000))
 def test_no_wait_is_negative_or_longer_than_we_are_patient(
     header: str, millis: str, retries: int, chance: float
 ) -> None:

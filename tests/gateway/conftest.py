@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import zlib
-
 import pytest
 
+from tests.effort import is_tried
 from tests.store.conftest import (
     address,
     engine,
@@ -15,16 +13,13 @@ from tests.store.conftest import (
     quick_folder,
 )
 
-ALL = "INTERLINGUA_ALL_PAIRS"
-"""Set it (`make pairs` does) to try every client with every provider in every way."""
 PAIRS = ("test_sdks_matrix.py", "test_sdks_errors.py", "test_sdks_leaving.py")
 PART = 4
-"""Of these tests the usual run takes one in so many, always the same ones: all take minutes."""
+"""Of these tests the gate takes one in so many; `make pairs` tries every client with every provider
+in every way, which takes minutes."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get(ALL):
-        return
     left = [item for item in items if item.path.name in PAIRS and not _is_usual(item)]
     if left:
         config.hook.pytest_deselected(items=left)
@@ -33,7 +28,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_usual(item: pytest.Item) -> bool:
-    return "[" not in item.name or zlib.crc32(item.name.encode()) % PART == 0
+    return "[" not in item.name or is_tried(item.name, PART)
 
 
 __all__ = ["address", "engine", "new_address", "postgres", "quick_folder"]

@@ -46,6 +46,7 @@ from interlingua.store.books import Limit, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store, open_store
 from interlingua.store.sqlite import SqliteStore
+from tests.effort import examples
 from tests.gateway.loops import Client, ScriptedProvider, gateway_of, post
 from tests.gateway.loops import ask as talk
 from tests.gateway.spenders import MOST, PROMPT
@@ -572,7 +573,7 @@ def test_no_history_of_requests_passes_a_cap(address: str, engine: str) -> None:
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=60 if engine == "sqlite" else 15,
+                max_examples=examples(60 if engine == "sqlite" else 15),
                 stateful_step_count=25,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),

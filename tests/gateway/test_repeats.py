@@ -25,6 +25,7 @@ from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from interlingua.store.repeats import Claim
 from interlingua.streams.framing import encoder
+from tests.effort import examples
 from tests.store.places import ask
 
 
@@ -47,7 +48,7 @@ puts = st.lists(
 
 
 @given(puts)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_shelves_keep_their_bounds_and_lose_the_oldest_first(
     script: list[tuple[str, int, int, float]],
 ) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from interlingua.gateway.paths.patient import Patient
 from interlingua.gateway.settings import Limits
+from tests.effort import examples
 from tests.gateway.serving import Served, Upstream, asked, served, settings_in
 
 HOST = b"Host: localhost\r\nContent-Type: application/json\r\n"
@@ -106,7 +107,7 @@ def test_a_watcher_that_takes_nothing_is_left_after_a_while() -> None:
 HOSTS = ("api_base", "base_url", "endpoint", "api_url", "proxy", "host", "x-portkey-custom-host")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.sampled_from([*HOSTS, "metadata", "user_config", "litellm_params"]), max_size=5),
     st.sampled_from(HOSTS),

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
+from tests.effort import examples
 from tests.laws import acceptable, laws, run, strategies
 from tests.laws.corpus import corpus_or_skip
 
@@ -48,7 +49,7 @@ EXCHANGES = strategies.requests() | strategies.responses()
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(value=EXCHANGES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @pytest.mark.requirement("S002-85")
 def test_l3_abroad_everything_missing_is_in_the_report(name: str, value: Any) -> None:
     assert laws.abroad(value, il.dialect(name)) == []
@@ -56,7 +57,7 @@ def test_l3_abroad_everything_missing_is_in_the_report(name: str, value: Any) ->
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(value=EXCHANGES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_l4_what_is_written_abroad_is_acceptable(name: str, value: Any) -> None:
     kind, written, _ = told(from_elsewhere(value, name), name)
     assert acceptable.problems(name, kind, written.wire) == []
@@ -64,7 +65,7 @@ def test_l4_what_is_written_abroad_is_acceptable(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(value=EXCHANGES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @pytest.mark.requirement("S002-2")
 def test_l1_and_l9_what_a_dialect_says_goes_home_unchanged(name: str, value: Any) -> None:
     kind, written, _ = told(value, name)
@@ -75,7 +76,7 @@ def test_l1_and_l9_what_a_dialect_says_goes_home_unchanged(name: str, value: Any
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(value=EXCHANGES, data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_l2_edits_win(name: str, value: Any, data: st.DataObject) -> None:
     _, _, home = told(value, name)
     every = list(laws.edits(home))
@@ -87,14 +88,14 @@ def test_l2_edits_win(name: str, value: Any, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(value=strategies.requests())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_l7_a_growing_history_repeats_what_was_written(name: str, value: Any) -> None:
     retold = il.retell(value, name).value
     assert laws.stable_prefix(il.dialect(name), retold) == []
 
 
 @given(value=strategies.requests(), names=st.lists(st.sampled_from(DIALECTS), max_size=3))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @pytest.mark.requirement("S003-12")
 def test_l6_speaking_other_dialects_changes_nothing_that_is_kept(
     value: il.Request, names: list[str]

@@ -13,6 +13,7 @@ import interlingua as il
 from interlingua.client.targets import Target, write
 from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.providers.registry import providers
+from tests.effort import examples
 from tests.laws import laws, run, strategies
 from tests.laws.corpus import corpus_or_skip
 
@@ -23,7 +24,7 @@ MODEL = "some-thinker-4"
 
 @pytest.mark.parametrize("name", il.dialects())
 @given(value=strategies.requests() | strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_l13_retelling_to_its_own_dialect_and_model_changes_nothing(name: str, value: Any) -> None:
     dialect = il.dialect(name)
     kind = "request" if isinstance(value, il.Request) else "response"
@@ -69,7 +70,7 @@ def turns(draw: st.DrawFn, provider: str) -> tuple[il.Message, ...]:
 
 @pytest.mark.parametrize("provider", SERVED)
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_l13_a_host_gets_its_own_thinking_back_where_it_takes_any(
     provider: str, data: st.DataObject
 ) -> None:

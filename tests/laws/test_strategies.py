@@ -16,10 +16,11 @@ from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import PLACEMENT, Message, Role
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
+from tests.effort import examples
 from tests.laws import strategies as il
 
 Messages = tuple[Message, ...]
-some = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 
 
 def assert_survives(value: Any, type: Any) -> None:
@@ -117,7 +118,7 @@ def test_conversations_come_with_blocks_of_every_type() -> None:
     seen: set[str] = set()
 
     @given(il.conversations(with_raw=True))
-    @settings(some, max_examples=200, derandomize=True, phases=[Phase.generate])
+    @settings(some, max_examples=examples(200), derandomize=True, phases=[Phase.generate])
     def look(messages: tuple[Message, ...]) -> None:
         seen.update(TYPE_OF[type(block)] for message in messages for block in message.content)
 

@@ -17,6 +17,7 @@ import interlingua as il
 from interlingua.model.events import MessageComplete
 from interlingua.streams.fold import fold
 from interlingua.streams.frames import Frame
+from tests.effort import examples
 from tests.laws import cuts, run, strategies, streams
 from tests.laws.corpus import corpus_or_skip
 
@@ -39,7 +40,7 @@ def streamed(response: il.Response, name: str) -> list[Frame]:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @given(response=strategies.responses())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_to_translate_a_stream_and_fold_is_to_fold_and_translate(
     source: str, target: str, response: il.Response
 ) -> None:
@@ -95,7 +96,7 @@ def test_what_comes_late_stands_where_the_whole_answer_has_it(
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(response=strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_same_answer_streamed_and_whole_agree(name: str, response: il.Response) -> None:
     dialect = il.dialect(name)
     told = il.retell(response, dialect).value
@@ -130,7 +131,7 @@ def cited_last(response: il.Response) -> il.Response:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(response=strategies.responses())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_stream_that_was_written_goes_home_and_folds(name: str, response: il.Response) -> None:
     if name in LATE:
         response = cited_last(response)

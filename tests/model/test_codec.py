@@ -36,11 +36,12 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, MessageStatus, Usage
 from interlingua.model.tools import ToolDefinition
 from interlingua.model.walk import walk
+from tests.effort import examples
 from tests.laws import strategies as il
 
 requirement = pytest.mark.requirement
-some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-many = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 
 HI = b'{"role":"user","content":[{"type":"text","text":"hi"}],"schema_version":1}'
 

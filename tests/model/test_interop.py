@@ -19,10 +19,11 @@ from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
+from tests.effort import examples
 from tests.laws import strategies as il
 
 requirement = pytest.mark.requirement
-some = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 
 
 class Chat(BaseModel):

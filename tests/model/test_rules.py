@@ -40,6 +40,7 @@ from interlingua.model.metadata import (
     Usage,
 )
 from interlingua.model.rules import RULES, Violation, validate
+from tests.effort import examples
 from tests.laws import strategies as il
 
 SESSION = "01K9ZJ3B4V0000000000000000"
@@ -55,7 +56,7 @@ ANSWERED = MessageMetadata(
 )
 PICTURE = Source("url", "https://example.com/a.png")
 
-some = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 requirement = pytest.mark.requirement
 
 

@@ -58,10 +58,11 @@ from interlingua.model.metadata import (
 from interlingua.model.rules import validate
 from interlingua.model.tools import SideEffects, ToolDefinition
 from interlingua.model.walk import rewrite, walk
+from tests.effort import examples
 from tests.laws import strategies as il
 
 requirement = pytest.mark.requirement
-some = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 
 PICTURE = ImageBlock(Source("url", "https://example.com/a.png"), "image/png")
 CALL = ToolUseBlock("tu_1", "read_file", {"path": "a.py", "lines": [1, 2]})

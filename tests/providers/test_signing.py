@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from interlingua.providers import sign
 from interlingua.providers.signing import signing_key
+from tests.effort import examples
 
 AT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 EXAMPLE_SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -79,7 +80,7 @@ HEADERS = st.dictionaries(
     body=st.binary(max_size=40),
     session=st.none() | st.just("a+session/token=="),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_aws_own_library_makes_the_same_signature(
     model: str, headers: dict[str, str], body: bytes, session: str | None
 ) -> None:

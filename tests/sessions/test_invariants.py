@@ -15,12 +15,13 @@ from interlingua.sessions.errors import SessionError
 from interlingua.store.base import Store
 from interlingua.store.errors import InvalidError, StoreError
 from interlingua.store.open import open_async_store
+from tests.effort import examples
 from tests.laws import strategies
 from tests.sessions.talk import new_session, opened, take_turn
 from tests.store.places import TU_1, TU_2, ask
 
 requirement = pytest.mark.requirement
-some = settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+some = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck), deadline=None)
 
 CALL = il.ToolUseBlock("toolu_1", "read_file", {"path": "README.md"})
 TRANSCRIPT = (

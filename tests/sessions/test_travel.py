@@ -22,6 +22,7 @@ from interlingua.model.walk import rewrite
 from interlingua.sessions import Call, Session
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
+from tests.effort import examples
 from tests.laws import strategies
 from tests.laws.acceptable import problems
 from tests.laws.corpus import corpus_or_skip, records
@@ -241,7 +242,9 @@ def without_files(message: il.Message) -> il.Message:
     return rewrite(message, lambda block: (inlined(block),))
 
 
-ONE = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE = settings(
+    max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @ONE

@@ -10,6 +10,7 @@ from interlingua.model.blocks import TextBlock
 from interlingua.model.message import Message
 from interlingua.store import texts
 from interlingua.store.base import Store
+from tests.effort import examples
 from tests.store.places import ask
 
 requirement = pytest.mark.requirement
@@ -113,7 +114,7 @@ LETTERS = st.text("日本語中文北京ไทยабв ab1_-.\n", max_size=30)
 
 
 @given(text=LETTERS, start=st.integers(0, 29), size=st.integers(1, 6))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_every_piece_of_a_run_is_asked_for_as_it_stands(text: str, start: int, size: int) -> None:
     """What is indexed of a text holds what is asked for, for every piece of every run of it."""
     piece = text[start : start + size]

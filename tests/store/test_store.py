@@ -29,11 +29,12 @@ from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
 from interlingua.store.open import open_store
 from interlingua.store.rows import EventRow, SessionRow
+from tests.effort import examples
 from tests.laws import strategies as il
 from tests.store.places import TU_1, TU_2, TU_3, TU_4, ask
 
 requirement = pytest.mark.requirement
-some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 
 NONE = "01HZ0000000000000000000000"
 CANCELLED = MessageMetadata(status=MessageStatus.CANCELLED, stop_reason=StopReason.CANCELLED)

@@ -25,6 +25,7 @@ from interlingua.streams.detect import ENOUGH, detect_stream
 from interlingua.streams.framing import decoder, encoder
 from interlingua.streams.retell import LATE
 from tests.dialects.anthropic import streaming as wires
+from tests.effort import examples
 from tests.laws import strategies, streams
 
 DIALECTS = il.dialects()
@@ -108,7 +109,7 @@ def test_chunks_may_be_cut_anywhere_and_waited_for(source: str, target: str) -> 
     target=st.sampled_from(DIALECTS),
     data=st.data(),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_answer_cut_anywhere_gives_the_same_bytes(
     response: il.Response, source: str, target: str, data: st.DataObject
 ) -> None:

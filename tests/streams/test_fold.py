@@ -23,11 +23,12 @@ from interlingua.model.events import (
     ToolUseStart,
 )
 from interlingua.streams.fold import Folder
+from tests.effort import examples
 from tests.laws import strategies
 
 
 @given(strategies.responses())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @pytest.mark.requirement("S002-87")
 def test_unfolding_and_folding_gives_the_response_again(response: il.Response) -> None:
     events = il.unfold(response)
@@ -37,7 +38,7 @@ def test_unfolding_and_folding_gives_the_response_again(response: il.Response) -
 
 
 @given(strategies.responses(errors=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_pieces_alone_tell_the_same_content(response: il.Response) -> None:
     pieces = [each for each in il.unfold(response) if not isinstance(each, MessageComplete)]
     folded = il.fold(pieces)
@@ -63,7 +64,7 @@ def test_pieces_that_belong_to_no_such_block_are_survived() -> None:
 
 
 @given(strategies.events())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_generated_stream_folds_to_its_last_word(events: list[Event]) -> None:
     last = events[-1]
     if isinstance(last, MessageComplete):

@@ -12,6 +12,7 @@ import interlingua as il
 from interlingua import transcripts
 from interlingua.model.message import Message
 from interlingua.transcripts import Transcript
+from tests.effort import examples
 from tests.laws.strategies import conversations
 
 
@@ -19,7 +20,7 @@ from tests.laws.strategies import conversations
     ("format", "name"),
     [("ui-message", "a.json"), ("ag-ui", "a.jsonl"), ("ag-ui", "a.json"), ("ag-ui", "a.sse")],
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(messages=conversations(with_raw=True, failures=True))
 def test_any_conversation_comes_back(format: str, name: str, messages: list[Message]) -> None:
     with TemporaryDirectory() as folder:

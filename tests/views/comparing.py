@@ -19,8 +19,9 @@ from interlingua.model.base import Value, _defaults, same
 from interlingua.model.blocks import TYPE_OF, Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.walk import rewrite
+from tests.effort import examples
 
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 """For laws about whole conversations, which take long to make."""
 
 Path = tuple[str | int, ...]
