@@ -205,6 +205,14 @@ class InTurn(ABC):
     def _fail(self, event: StreamError) -> list[Frame]: ...
 
 
+def before_pieces(block: Any) -> Any:
+    """The block before anything of it was said."""
+    return block.replace(**{k: v for k, v in _UNSAID.items() if k in block.__struct_fields__})
+
+
+_UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
+
+
 class OpenBlock:
     """A block on its way: how its pieces begin, and how much was said of it."""
 
@@ -254,6 +262,8 @@ class InPieces(InTurn, Generic[S]):
                 return [*self._open(event.index, TextBlock("")), *self._piece(event)]
             case ThinkingDelta() if said is None:
                 return [*self._open(event.index, ThinkingBlock("")), *self._piece(event)]
+            case BlockDelta(field="text", value=str(text)) if said is not None:
+                return self._say(said, text)
             case BlockDelta() if said is not None:
                 return self._delta(said, event)
             case TextDelta() | ThinkingDelta() | ToolUseInputDelta() if said is not None:
@@ -276,6 +286,22 @@ class InPieces(InTurn, Generic[S]):
         said.length += len(text)
         return [self._frame(said.head, text)]
 
+    def _close_all(self) -> list[Frame]:
+        """The end of what is open, and of all that waits."""
+        frames: list[Frame] = []
+        while self._current is not None:
+            frames += [*self._close(self._current), *self._go_on()]
+        return frames
+
+    def _close(self, said: S) -> list[Frame]:
+        """A block that has no end is what was said of it."""
+        self._current = None
+        return []
+
+    def _delta(self, said: S, event: BlockDelta) -> list[Frame]:
+        """What a delta says of anything but the text."""
+        return []
+
     @abstractmethod
     def _frame(self, head: str, text: str) -> Frame:
         """A piece: the frame that there are most of, so it is made the fastest way."""
@@ -285,9 +311,6 @@ class InPieces(InTurn, Generic[S]):
 
     @abstractmethod
     def _open_call(self, event: ToolUseStart) -> list[Frame]: ...
-
-    @abstractmethod
-    def _delta(self, said: S, event: BlockDelta) -> list[Frame]: ...
 
     @abstractmethod
     def _end(self, said: S, block: Any) -> list[Frame]: ...

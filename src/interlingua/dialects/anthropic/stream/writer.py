@@ -19,7 +19,7 @@ from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
+from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -51,7 +51,6 @@ _KINDS: dict[type[Block], tuple[str, int]] = {
     ThinkingBlock: ("thinking", _THINKING),
 }
 """Blocks that are told in pieces: the part they become, and its pieces. All others come whole."""
-_EMPTY: Wire = {"text": "", "citations": (), "signature": None}
 _STARTED = frozenset({"id", "type", "role", "model", "content", "usage"})
 """What the end of a message does not say again."""
 _BESIDE = frozenset({"context_management", "input_transformations"})
@@ -104,8 +103,7 @@ class Abroad(PieceWriter):
         response = event.response
         told = response.message.metadata
         frames = self._start(MessageStart(told.response_model, told.response_id))
-        while self._current is not None:
-            frames += [*self._close(self._current), *self._go_on()]
+        frames += self._close_all()
         recorder = LossRecorder(NAME, response, self._report)
         wire = write_response(response, recorder)
         self._report_late(response.message, wire, recorder)
@@ -152,8 +150,7 @@ class Abroad(PieceWriter):
         self._current = OpenBlock(index)
         if number is None:
             return []
-        empty = {name: item for name, item in _EMPTY.items() if name in block.__struct_fields__}
-        part = _part_of(block.replace(**empty))
+        part = _part_of(before_pieces(block))
         if part is None or part["type"] != kind:
             return []
         said = self._current = OpenBlock(index, number)
@@ -183,8 +180,6 @@ class Abroad(PieceWriter):
 
     def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came."""
-        if event.field == "text" and type(event.value) is str:
-            return self._say(said, event.value)
         if event.field != "citations" or said.head is None:
             return []
         # One that was stored with its event is plain JSON.

@@ -26,7 +26,7 @@ from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
+from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -60,7 +60,6 @@ _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, Thinkin
 _TOLD = frozenset({"text", "citationsContent", "reasoningContent"})
 _SAYABLE = frozenset({*_TOLD, "toolUse", "toolResult", "image"})
 """The kinds of part that a stream has."""
-_EMPTY: Wire = {"text": "", "citations": (), "signature": None}
 _FILLED = {"toolUse": "input", "toolResult": "content", "image": "source"}
 """What a start does not say yet, by the key that says its kind."""
 _STOPPED = ("stopReason", "additionalModelResponseFields")
@@ -112,8 +111,7 @@ class Abroad(PieceWriter):
             return []
         response = event.response
         frames = self._start(MessageStart())
-        while self._current is not None:
-            frames += [*self._close(self._current), *self._go_on()]
+        frames += self._close_all()
         recorder = LossRecorder(NAME, response, self._report)
         wire = write_response(response, recorder)
         _report_unstreamed(response.message, recorder)
@@ -158,10 +156,8 @@ class Abroad(PieceWriter):
     def _open(self, index: int, block: Any) -> list[Frame]:
         """Text and reasoning begin with their first piece."""
         kind = _KINDS.get(type(block))
-        if kind is not None:
-            empty = {name: item for name, item in _EMPTY.items() if name in block.__struct_fields__}
-            if _TOLD.isdisjoint(_part_of(block.replace(**empty)) or ()):
-                kind = None
+        if kind is not None and _TOLD.isdisjoint(_part_of(before_pieces(block)) or ()):
+            kind = None
         said = self._open_as(index, kind)
         return [] if kind is None else self._say(said, block.text)
 
@@ -173,8 +169,6 @@ class Abroad(PieceWriter):
 
     def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came."""
-        if event.field == "text" and type(event.value) is str:
-            return self._say(said, event.value)
         is_citation = event.field == "citations" and said.kind == _TEXT
         return [self._cite(event.value)] if is_citation else []
 

@@ -18,7 +18,6 @@ from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
-    BlockDelta,
     FrameMark,
     MessageComplete,
     MessageStart,
@@ -76,10 +75,7 @@ class Abroad(PieceWriter):
         response = event.response
         model = response.message.metadata.response_model
         self._start(MessageStart(model))
-        frames: list[Frame] = []
-        while self._current is not None:
-            self._current = None
-            frames += self._go_on()
+        frames = self._close_all()
         wire = write_response(response, LossRecorder(NAME, response, self._report))
         message = wire.get("message") or {"role": "assistant"}
         if not self._silent:
@@ -124,10 +120,6 @@ class Abroad(PieceWriter):
 
     def _frame(self, head: str, text: str) -> Frame:
         return tuple.__new__(Frame, (None, f"{head}{_encode_text(text).decode()}{_TAIL}"))
-
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
-        is_text = event.field == "text" and type(event.value) is str
-        return self._say(said, event.value) if is_text else []
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""

@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED as FAILED_MESSAGE
-from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock
+from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock, before_pieces
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
@@ -79,7 +79,6 @@ from interlingua.streams.pieces import MANY, thin
 _QUIET = Quiet(NAME, None, Report(NAME))
 """Keeps no account: the losses of a stream are counted once, when all of it is known."""
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
-_EMPTY: Wire = {"text": "", "citations": (), "signature": None}
 _LATER = frozenset({"encrypted_content", "content", "summary"})
 """What an item does not say when it begins."""
 _LISTS = {"message": "content", "reasoning": "summary"}
@@ -208,10 +207,7 @@ class Abroad(InPieces[OpenPart]):
         if self._failed:
             return []
         response = event.response
-        frames = self._start_of(response)
-        while self._current is not None:
-            frames += [*self._cut(self._current), *self._go_on()]
-        frames += self._close_item()
+        frames = [*self._start_of(response), *self._close_all(), *self._close_item()]
         recorder = LossRecorder(NAME, response, self._report)
         wire = self._as_begun(write_response(response, recorder), response, recorder)
         wire = self._agreed(wire)
@@ -333,8 +329,7 @@ class Abroad(InPieces[OpenPart]):
         said = self._current = OpenPart(index, block=block)
         if piece is None or "string" in form_of(NAME, block.raw):
             return []
-        empty = {name: item for name, item in _EMPTY.items() if name in block.__struct_fields__}
-        begun = block.replace(**empty)
+        begun = before_pieces(block)
         frames: list[Frame] = []
         item = self._item
         if item is None or not item.takes(begun):
@@ -383,8 +378,6 @@ class Abroad(InPieces[OpenPart]):
 
     def _delta(self, said: OpenPart, event: BlockDelta) -> list[Frame]:
         """A signature is said at the end of its item, whenever it came."""
-        if event.field == "text" and type(event.value) is str:
-            return self._say(said, event.value)
         if event.field != "citations" or said.piece is not TEXT:
             return []
         # One that was stored with its event is plain JSON.
@@ -406,7 +399,7 @@ class Abroad(InPieces[OpenPart]):
         """What was not said in pieces, and the end."""
         item = self._item
         if said.start is not None:
-            return self._cut(said)
+            return self._close(said)
         if said.piece is None or item is None or piece_of(block) is None:
             self._current = None
             return self._end_whole(block)
@@ -453,7 +446,7 @@ class Abroad(InPieces[OpenPart]):
             ),
         ]
 
-    def _cut(self, said: OpenPart) -> list[Frame]:
+    def _close(self, said: OpenPart) -> list[Frame]:
         """A block that has no end is what was said of it."""
         if said.start is not None:
             text = said.text()
@@ -482,7 +475,7 @@ class Abroad(InPieces[OpenPart]):
 
     def _end_call(self, said: OpenPart, event: ToolUseEnd) -> list[Frame]:
         if said.start is None:
-            return self._cut(said)
+            return self._close(said)
         block, item = call_of(said.start, event), self._item
         if said.piece is None or item is None:
             self._current = None
