@@ -196,8 +196,8 @@ def _request(body: Mapping[str, Any]) -> Request:
     plain = dict(body)
     try:
         return dialect(_dialect_of(plain)).read_request(plain, plain.get("model"))
-    except ReadError as odd:
-        raise TypeError(f"{_MESSAGES}; these cannot be read: {odd}") from None
+    except ReadError as error:
+        raise TypeError(f"{_MESSAGES}; these cannot be read: {error}") from None
 
 
 def _dialect_of(body: dict[str, Any]) -> str:
@@ -260,8 +260,8 @@ def _value(name: str, value: Any, word: str) -> Any:
         value = _format(value)
     try:
         return getattr(msgspec.convert({name: value}, Options), name)
-    except msgspec.ValidationError as odd:
-        raise TypeError(f"option {word}: {odd}") from None
+    except msgspec.ValidationError as error:
+        raise TypeError(f"option {word}: {error}") from None
 
 
 def _choice(value: Any) -> ToolChoice:

@@ -179,11 +179,11 @@ def input_problems(message: Message, tools: ToolRegistry) -> list[Diagnostic]:
                 tools.validate_input(block.name, block.input)
             except MissingExtraError:  # whoever runs the tool will hear of it; the answer is kept
                 return found
-            except ToolInputError as odd:
+            except ToolInputError as error:
                 details = {
                     "tool_use_id": block.id,
                     "tool_name": block.name,
-                    "problems": [[path, problem] for path, problem in odd.problems],
+                    "problems": [[path, problem] for path, problem in error.problems],
                 }
-                found.append(Diagnostic(INPUT_INVALID, str(odd), details=details))
+                found.append(Diagnostic(INPUT_INVALID, str(error), details=details))
     return found

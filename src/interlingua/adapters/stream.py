@@ -65,8 +65,8 @@ class Incoming:
             for frame in () if self.ended else self._decoder.feed(data):
                 for event in self._reader.feed(frame):
                     events += self.take(event)
-        except ReadError as odd:
-            events += self.fail(odd)
+        except ReadError as error:
+            events += self.fail(error)
         return events
 
     def close(self) -> list[Event]:
@@ -78,8 +78,8 @@ class Incoming:
                     events += self.take(event)
             for event in () if self.ended else self._reader.close():
                 events += self.take(event)
-        except ReadError as odd:
-            events += self.fail(odd)
+        except ReadError as error:
+            events += self.fail(error)
         return events
 
     def fail(self, problem: Exception | ProviderError) -> list[Event]:

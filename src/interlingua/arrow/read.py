@@ -316,8 +316,8 @@ def _transcript(
 ) -> Conversation:
     try:
         rest = msgspec.json.decode(row[-1] or b"{}", type=TranscriptRest)
-    except (msgspec.DecodeError, RecursionError) as odd:
-        raise ReadError(WHAT, "rest", "a transcript", str(odd)) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(WHAT, "rest", "a transcript", str(error)) from None
     return together(messages, rest, losses)
 
 

@@ -58,8 +58,8 @@ class Rest:
             rest = self._decode(text)
         except msgspec.ValidationError:
             return self._salvaged(text, columns)
-        except (msgspec.DecodeError, RecursionError, UnicodeError) as odd:
-            raise ReadError(f"{self._cls.__name__} in Arrow", "rest", "JSON", str(odd)) from None
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+            raise ReadError(f"{self._cls.__name__} in Arrow", "rest", "JSON", str(error)) from None
         return self._cls(*self._arranged((*columns, *self._of(rest))))
 
     def _salvaged(self, text: bytes, columns: tuple[Any, ...]) -> Any:

@@ -224,8 +224,8 @@ def _across(rows: list[Row], fields: Sequence[pa.Field]) -> Iterable[Sequence[An
 def _array(cells: Sequence[Any], field: pa.Field) -> pa.Array:
     try:
         return pa.array(cells, field.type)
-    except (UnicodeEncodeError, pa.ArrowInvalid, OverflowError) as odd:
-        raise WriteError(WHAT, field.name, str(odd)) from None
+    except (UnicodeEncodeError, pa.ArrowInvalid, OverflowError) as error:
+        raise WriteError(WHAT, field.name, str(error)) from None
 
 
 def _structs(rows: list[Row], fields: Sequence[pa.Field], **made: pa.Array) -> pa.StructArray:

@@ -158,8 +158,8 @@ def _values(part: Part, job: Job, count: _Count) -> Iterator[Any]:
     for row in _rows(part, count):
         try:
             yield value_of(row, job)[0]
-        except InterlinguaError as odd:
-            count.flaw(str(odd), _text(row.wire))
+        except InterlinguaError as error:
+            count.flaw(str(error), _text(row.wire))
 
 
 def _all_converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
@@ -167,8 +167,8 @@ def _all_converted(part: Part, job: Job, count: _Count) -> Iterator[Converted]:
     for row in _rows(part, count):
         try:
             done = converted(row, job)
-        except InterlinguaError as odd:
-            count.flaw(str(odd), _text(row.wire))
+        except InterlinguaError as error:
+            count.flaw(str(error), _text(row.wire))
         else:
             count.lost(done.losses)
             yield done

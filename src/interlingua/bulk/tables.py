@@ -51,17 +51,17 @@ def rows_in(batch: pa.RecordBatch) -> Iterator[Row]:
 def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as odd:
-        raise ReadError(str(path), "$", "a Parquet file", str(odd)) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ReadError(str(path), "$", "a Parquet file", str(error)) from None
 
 
 def _conversations(batch: pa.RecordBatch) -> Iterator[Row]:
     """A batch at once; row by row where something in it cannot be read, to say which."""
     try:
         yield from [Row(value) for value in arrow.from_batches(batch)]
-    except InterlinguaError as odd:
+    except InterlinguaError as error:
         if batch.num_rows == 1:
-            yield Row(wire=_shown(batch), problem=str(odd))
+            yield Row(wire=_shown(batch), problem=str(error))
             return
         for at in range(batch.num_rows):
             yield from _conversations(batch.slice(at, 1))

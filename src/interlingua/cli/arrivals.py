@@ -74,14 +74,14 @@ class Arrivals:
     def _tried(self, work: Callable[[], None]) -> str | None:
         try:
             work()
-        except InterlinguaError as odd:
-            if isinstance(odd, StoreError) and odd.reason not in (
+        except InterlinguaError as error:
+            if isinstance(error, StoreError) and error.reason not in (
                 "conflict",
                 "not_found",
                 "invalid",
             ):
                 raise  # the store itself is in trouble, and so would be all that follows
-            return str(odd)
+            return str(error)
         return None
 
     def _take(self, found: Found | None) -> None:

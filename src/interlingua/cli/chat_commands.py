@@ -81,8 +81,8 @@ class Commands:
             raise CommandError(f"no command is called /{word}; /help lists them")
         try:
             words = shlex.split(rest)
-        except ValueError as odd:
-            raise CommandError(f"/{word}: {odd}") from None
+        except ValueError as error:
+            raise CommandError(f"/{word}: {error}") from None
         await getattr(self, f"_{word}")(words)
 
     # Models

@@ -86,5 +86,5 @@ def _keep(path: Path, data: bytes) -> None:
     try:
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(data)
-    except OSError as odd:
-        raise InterlinguaError(f"{path}: {odd.strerror or type(odd).__name__}") from None
+    except OSError as error:
+        raise InterlinguaError(f"{path}: {error.strerror or type(error).__name__}") from None

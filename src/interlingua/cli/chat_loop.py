@@ -102,8 +102,8 @@ class Room:
             self.screen.warn(
                 "Somebody else went on in this session; it was read again. Say it again."
             )
-        except InterlinguaError as odd:
-            self.screen.error(str(odd))
+        except InterlinguaError as error:
+            self.screen.error(str(error))
         except (KeyboardInterrupt, asyncio.CancelledError):
             self.screen.warn("stopped")
         return True
@@ -132,10 +132,10 @@ class Room:
         try:
             with silent_keys():
                 done = await shown_turn(talk, screen, parts)
-        except InterlinguaError as odd:
-            if isinstance(odd, ConflictError):
+        except InterlinguaError as error:
+            if isinstance(error, ConflictError):
                 raise
-            screen.error(str(odd))
+            screen.error(str(error))
             if talk.chat.turn is not before:
                 screen.note("What arrived is kept; /retry asks again, /model chooses another.")
             return

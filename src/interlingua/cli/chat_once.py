@@ -52,8 +52,8 @@ async def ask_once(question: Question, wanted: Wanted, as_json: bool, thinking: 
             if not await shown_turn(talk, screen, parts):
                 screen.warn(f"stopped; what arrived is kept{_where(talk)}")
                 code = STOPPED
-        except InterlinguaError as odd:
-            screen.error(f"interlingua: {odd}")
+        except InterlinguaError as error:
+            screen.error(f"interlingua: {error}")
             if talk.chat.turn is not None:
                 screen.note(f"what arrived is kept{_where(talk)}")
             code = FAILED
@@ -106,8 +106,8 @@ def _checked(talk: Talk, screen: Screen) -> int:
     report = talk.chat.report or Report("")
     try:
         talk.shape.read(Answer(last.response, report, talk.model))
-    except OutputError as odd:
-        screen.error(f"interlingua: {odd}")
+    except OutputError as error:
+        screen.error(f"interlingua: {error}")
         return FAILED
     return 0
 

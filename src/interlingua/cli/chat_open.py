@@ -260,14 +260,14 @@ def read_shape(path: Path) -> Shape:
 
     try:
         data = path.read_bytes()[: MOST_SCHEMA + 1]
-    except OSError as odd:
-        raise InterlinguaError(f"schema {path}: {odd.strerror or type(odd).__name__}") from None
+    except OSError as error:
+        raise InterlinguaError(f"schema {path}: {error.strerror or type(error).__name__}") from None
     if len(data) > MOST_SCHEMA:
         raise InterlinguaError(f"schema {path}: larger than {MOST_SCHEMA} bytes")
     try:
         schema = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as odd:
-        raise ReadError(f"schema {path}", "$", "JSON", str(odd)) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise ReadError(f"schema {path}", "$", "JSON", str(error)) from None
     if not isinstance(schema, dict):
         raise ReadError(f"schema {path}", "$", "an object", found(schema))
     return shape_of(schema)

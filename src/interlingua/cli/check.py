@@ -65,10 +65,10 @@ def _checked(
         try:
             with named(given, body):
                 yield place, check(body.data, *known(given, body, source, kind))
-        except InterlinguaError as odd:
+        except InterlinguaError as error:
             if body.line is None:
                 raise
-            yield place, [str(odd)]
+            yield place, [str(error)]
 
 
 def check(data: bytes, source: str, kind: str) -> list[str]:

@@ -35,8 +35,8 @@ def convert(given: Input, put: Put, wish: Wish) -> int:
             put(converter.feed(chunk))
         end.is_near = True
         put(converter.close())
-    except ReadError as odd:
-        put(converter.fail(odd))
+    except ReadError as error:
+        put(converter.fail(error))
         raise
     tell(converter.report, wish.report_file)
     if end.cut is not None:

@@ -49,8 +49,8 @@ def known(given: Input, body: Body, source: str, kind: str | None) -> tuple[str,
         return source, kind or formats.kind_of(body.data, source)
     try:
         return formats.guessed(body.data, kind)
-    except DetectError as odd:
-        raise DetectError(f"{_place(given, body)}: {odd}") from None
+    except DetectError as error:
+        raise DetectError(f"{_place(given, body)}: {error}") from None
 
 
 @contextmanager

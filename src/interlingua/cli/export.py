@@ -113,10 +113,10 @@ def _writer(path: str | None) -> Iterator[Callable[[bytes], object] | None]:
     try:
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             yield file.write
-    except OSError as odd:
-        if odd.errno == errno.EPIPE:
+    except OSError as error:
+        if error.errno == errno.EPIPE:
             raise  # standard output, and not ours to name
-        raise click.FileError(path, odd.strerror or type(odd).__name__) from None
+        raise click.FileError(path, error.strerror or type(error).__name__) from None
 
 
 def _abroad(

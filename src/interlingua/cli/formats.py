@@ -37,8 +37,8 @@ def guessed(data: bytes, kind: str | None) -> tuple[str, str]:
     """The format and kind of some JSON; an error lists what it may be."""
     try:
         found = detect(data, kind)  # type: ignore[arg-type]  # one of the two words, by the option
-    except DetectError as odd:
-        raise DetectError(f"{odd}; say which with --from") from None
+    except DetectError as error:
+        raise DetectError(f"{error}; say which with --from") from None
     return found.dialect, found.kind
 
 
@@ -75,8 +75,8 @@ def flaw_in(data: bytes) -> Flaw | None:
     except UnicodeDecodeError:
         at = len(data.decode(errors="replace").partition("\ufffd")[0].encode())
         return Flaw(*_place(data, at), "UTF-8", f"byte {data[at]:#x}")
-    except msgspec.DecodeError as odd:
-        said = str(odd).removeprefix("JSON is malformed: ")
+    except msgspec.DecodeError as error:
+        said = str(error).removeprefix("JSON is malformed: ")
         byte = re.search(r" \(byte (\d+)\)$", said)
         if byte is None:
             return Flaw(*_place(data, len(data)), "more of the JSON", "its end")

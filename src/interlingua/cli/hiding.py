@@ -26,8 +26,8 @@ def rules_of(patterns: Iterable[str]) -> Rules:
     """The rules with patterns of one's own; wrong usage if one of them is none."""
     try:
         return Rules(patterns=tuple(_own(at, text) for at, text in enumerate(patterns, 1)))
-    except (PatternError, ValueError) as odd:
-        raise click.BadParameter(str(odd), param_hint="--pattern") from None
+    except (PatternError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--pattern") from None
 
 
 def _own(number: int, text: str) -> OwnPattern:

@@ -112,10 +112,10 @@ def _import_transcripts(path: Path, format: str, arrivals: Arrivals) -> int:
                         complain(f"{path}, {loss.path}: {loss.reason}")
                 for odd in arrivals.settle(transcript):
                     complain(f"{path}: {odd}")
-        except InterlinguaError as odd:
-            if isinstance(odd, StoreError):
+        except InterlinguaError as error:
+            if isinstance(error, StoreError):
                 raise
-            complain(f"{path}: {odd}")
+            complain(f"{path}: {error}")
             return failed + 1
     return failed
 

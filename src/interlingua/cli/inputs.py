@@ -159,8 +159,8 @@ class _Unpacking(io.RawIOBase):
 
         try:
             data = self._file.read(len(buffer))
-        except broken() + (OSError, ValueError) as odd:  # noqa: RUF005  # mypy knows only this
-            problem = f"a damaged {self._packing} file ({odd})"
+        except broken() + (OSError, ValueError) as error:  # noqa: RUF005  # mypy knows only this
+            problem = f"a damaged {self._packing} file ({error})"
             raise ReadError(self._name, found=problem) from None
         buffer[: len(data)] = data
         return len(data)

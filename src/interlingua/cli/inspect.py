@@ -73,10 +73,10 @@ def _all(
             with named(given, body):
                 name, which = known(given, body, source, kind)
                 yield Found(name, which, formats.read(body.data, name, which), body.line)
-        except InterlinguaError as odd:
+        except InterlinguaError as error:
             if body.line is None:
                 raise
-            yield odd
+            yield error
 
 
 def _folded(given: Input, source: str) -> Found:

@@ -199,8 +199,8 @@ def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
                 try:
                     written = _convert(line, job)
                     data = written.json()
-                except InterlinguaError as odd:
-                    problem = _problem(line, odd)
+                except InterlinguaError as error:
+                    problem = _problem(line, error)
                     failed.append((ends, problem))
                     if job.envelope:
                         out.write(_failed(problem))

@@ -93,10 +93,10 @@ def commands() -> click.Group:
         def invoke(self, context: click.Context) -> Any:
             try:
                 return super().invoke(context)
-            except (InterlinguaError, OSError) as odd:
-                if getattr(odd, "errno", None) == EPIPE:
+            except (InterlinguaError, OSError) as error:
+                if getattr(error, "errno", None) == EPIPE:
                     raise  # nobody reads on, which is nothing to speak of
-                click.echo(f"interlingua: {shown(problem_of(odd))}", err=True)
+                click.echo(f"interlingua: {shown(problem_of(error))}", err=True)
                 context.exit(1)
 
     group = Commands("interlingua", help=HELP, epilog=EPILOG)

@@ -110,16 +110,16 @@ def _read(line: int, data: bytes, source: str, model: str | None, size: int) -> 
         if parts is None:
             yield Item(line, _found(data, parsed, source, model), None, size)
             return
-    except InterlinguaError as odd:
-        yield Item(line, None, str(odd), size)
+    except InterlinguaError as error:
+        yield Item(line, None, str(error), size)
         return
     for number, part in enumerate(parts):
         try:
             encoded = msgspec.json.encode(part)
             found = _found(encoded, part, source, model)
             yield Item(line, found, None, size if not number else 0)
-        except InterlinguaError as odd:
-            yield Item(line, None, f"element {number}: {odd}", size if not number else 0)
+        except InterlinguaError as error:
+            yield Item(line, None, f"element {number}: {error}", size if not number else 0)
 
 
 def _parts(parsed: Any, source: str) -> list[Any] | None:
@@ -172,8 +172,8 @@ def _session(parsed: dict[str, Any]) -> SessionLine:
 def _struct(parsed: Any, type: type[T], what: str) -> T:
     try:
         return msgspec.convert(parsed, type, strict=False)
-    except msgspec.ValidationError as odd:
-        raise ReadError(f"exported {what}", found=str(odd)) from None
+    except msgspec.ValidationError as error:
+        raise ReadError(f"exported {what}", found=str(error)) from None
 
 
 def _is_pair(parsed: dict[str, Any]) -> bool:

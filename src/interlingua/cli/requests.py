@@ -94,8 +94,8 @@ def _wanted(
     wanted = Wanted(key_id=key_id, model=model, since=since, until=until)
     try:
         return wanted if status is None else with_status(wanted, status)
-    except StatusError as odd:
-        raise click.UsageError(str(odd)) from None
+    except StatusError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def find_request(store: Store, text: str) -> RequestRow:

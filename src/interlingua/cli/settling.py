@@ -124,8 +124,8 @@ class _Settling:
             page = [names.message(message) for message in messages[start : start + PAGE]]
             try:
                 done = self.store.append(id, page, provider_ids=names.provider_ids)
-            except InvalidError as odd:
-                self.odd.append(f"kept as it is: {odd}")
+            except InvalidError as error:
+                self.odd.append(f"kept as it is: {error}")
                 done = self.store.append(id, page, provider_ids=names.provider_ids, check=False)
             yield from (message.id for message in done.messages)
 

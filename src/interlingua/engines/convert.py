@@ -91,9 +91,9 @@ class Convert:
             try:
                 done.append(converted(row, self.job))
                 errors.append(None)
-            except InterlinguaError as odd:
+            except InterlinguaError as error:
                 done.append(Converted(None, None, []))
-                errors.append(str(odd))
+                errors.append(str(error))
         columns = [*wire_batch(done).columns, pa.array(errors, pa.string())]
         return pa.StructArray.from_arrays(columns, fields=list(RESULT))
 
@@ -106,9 +106,9 @@ class Convert:
                 values.append(value_of(row, self.job)[0])
                 places.append(len(values) - 1)
                 errors.append(None)
-            except InterlinguaError as odd:
+            except InterlinguaError as error:
                 places.append(None)
-                errors.append(str(odd))
+                errors.append(str(error))
         made = pa.Table.from_batches(arrow.to_batches(values, trusted=True), SCHEMA)
         told = made.take(pa.array(places, pa.int64()))  # no place is a row of nulls
         return told.append_column(ERROR, pa.array(errors, pa.string()))

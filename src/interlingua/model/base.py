@@ -68,8 +68,8 @@ class Value(
         """SHA-256 over the content in hex: equal values, equal digests, in every process."""
         try:
             plain = msgspec.json.encode(_plain(self), order="sorted")
-        except (ValueError, RecursionError) as odd:
-            raise WriteError("digest", "$", f"it has no JSON form: {odd}") from None
+        except (ValueError, RecursionError) as error:
+            raise WriteError("digest", "$", f"it has no JSON form: {error}") from None
         return hashlib.sha256(plain).hexdigest()
 
     @classmethod

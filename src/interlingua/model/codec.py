@@ -46,8 +46,8 @@ def dumps(value: Any) -> bytes:
             value = salvage.to_plain(value)
             _Survey(STORED_DEPTH).json(value, 0)
         return _encoder.encode(value)
-    except (_OddError, ValueError, RecursionError, TypeError, OverflowError) as odd:
-        raise _write_error(value, odd) from None
+    except (_OddError, ValueError, RecursionError, TypeError, OverflowError) as error:
+        raise _write_error(value, error) from None
 
 
 @overload
@@ -70,13 +70,13 @@ def _loads(data: bytes | str, type: Any, strict: bool) -> Any:
         survey.look(value, 0)
         if not survey.stale:
             return value
-    except msgspec.ValidationError as odd:
+    except msgspec.ValidationError as error:
         if strict and not salvage.UPGRADES:  # else it may be a message of an older version
-            raise salvage.read_error(odd) from None
-    except _OddError as odd:
-        raise _malformed(odd, limit, value=value) from None
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        raise _malformed(odd, limit, data) from None
+            raise salvage.read_error(error) from None
+    except _OddError as error:
+        raise _malformed(error, limit, value=value) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _malformed(error, limit, data) from None
     return _loads_slowly(data, type, strict, limit)
 
 
@@ -84,8 +84,8 @@ def _loads_slowly(data: bytes | str, type: Any, strict: bool, limit: int) -> Any
     try:
         plain = msgspec.json.decode(data)
         _Survey(limit).json(plain, 0)
-    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as odd:
-        raise _malformed(odd, limit, data) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as error:
+        raise _malformed(error, limit, data) from None
     return salvage.build(type, plain, strict)
 
 
@@ -100,11 +100,11 @@ def convert(plain: Any, type: type[T], strict: bool = True) -> T:
         survey.look(value, 0)
         if not survey.stale:
             return value
-    except msgspec.ValidationError as odd:
+    except msgspec.ValidationError as error:
         if strict and not salvage.UPGRADES:  # else it may be a message of an older version
-            raise salvage.read_error(odd) from None
-    except (RecursionError, _OddError, ValueError) as odd:
-        raise _malformed(odd, limit, value=plain) from None
+            raise salvage.read_error(error) from None
+    except (RecursionError, _OddError, ValueError) as error:
+        raise _malformed(error, limit, value=plain) from None
     built: T = salvage.build(type, plain, strict)
     return built
 
@@ -114,8 +114,8 @@ def parse(data: bytes | str, what: str) -> Any:
     data = _without_bom(data)
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        raise _malformed(odd, STORED_DEPTH, data, what) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _malformed(error, STORED_DEPTH, data, what) from None
 
 
 def require_json(plain: Any, what: str) -> None:
@@ -124,16 +124,16 @@ def require_json(plain: Any, what: str) -> None:
     try:
         _Survey(STORED_DEPTH).json(plain, 0)
         _require_unicode(plain)
-    except (RecursionError, _OddError, UnicodeEncodeError) as odd:
-        raise _malformed(odd, STORED_DEPTH, b"", what, plain) from None
+    except (RecursionError, _OddError, UnicodeEncodeError) as error:
+        raise _malformed(error, STORED_DEPTH, b"", what, plain) from None
 
 
 def require_writable(value: Any) -> None:
     """Refuse a value that `dumps` would refuse: a number that is none, nesting without end."""
     try:
         _Survey(STORED_DEPTH, writing=True).look(value, 0)
-    except (_OddError, RecursionError) as odd:
-        raise _write_error(value, odd) from None
+    except (_OddError, RecursionError) as error:
+        raise _write_error(value, error) from None
 
 
 def _require_unicode(plain: Any) -> None:
@@ -153,8 +153,8 @@ def duplicate_key(data: bytes | str) -> str | None:
     try:
         raw = data.encode() if isinstance(data, str) else data
         jiter.from_json(raw, catch_duplicate_keys=True, cache_mode="none")
-    except ValueError as odd:
-        return str(odd) if "duplicate key" in str(odd).lower() else None
+    except ValueError as error:
+        return str(error) if "duplicate key" in str(error).lower() else None
     return None
 
 

@@ -26,9 +26,9 @@ def core_schema(cls: type[Value]) -> Any:
             return value
         try:
             return codec.convert(value, cls)
-        except ReadError as odd:
+        except ReadError as error:
             raise PydanticCustomError(
-                "interlingua", "{error}", {"error": str(odd), "path": odd.path}
+                "interlingua", "{error}", {"error": str(error), "path": error.path}
             ) from None
 
     return core.no_info_plain_validator_function(

@@ -88,8 +88,8 @@ class _Builder:
                 return self.struct(structs, plain, path)
         try:
             return msgspec.convert(plain, hint), {}
-        except msgspec.ValidationError as odd:
-            raise read_error(odd, path) from None
+        except msgspec.ValidationError as error:
+            raise read_error(error, path) from None
 
     def items(self, hint: Any, plain: list[Any], path: str) -> tuple[Any, Kept]:
         out, kept = [], {}
@@ -119,8 +119,8 @@ class _Builder:
         warnings = len(self.warnings)
         try:
             return self.fields(cls, plain, path)
-        except ReadError as odd:
-            if self.strict or UnknownBlock not in structs or not _is_new_word(odd):
+        except ReadError as error:
+            if self.strict or UnknownBlock not in structs or not _is_new_word(error):
                 raise
         del self.warnings[warnings:]
         self.warnings.append(f"{path}: block with a word unknown, kept")
@@ -180,10 +180,10 @@ def _place_kept(
         kept = {}
     try:
         return cls(**known), kept
-    except TypeError as odd:
-        raise ReadError(_WHAT, path, found=str(odd).replace("argument", "field")) from None
-    except ValueError as odd:
-        raise ReadError(_WHAT, path, found=str(odd)) from None
+    except TypeError as error:
+        raise ReadError(_WHAT, path, found=str(error).replace("argument", "field")) from None
+    except ValueError as error:
+        raise ReadError(_WHAT, path, found=str(error)) from None
 
 
 def _with_kept(raw: Raw | None, kept: Kept) -> Raw:

@@ -29,8 +29,8 @@ def schema_of(text: str | bytes) -> JsonObject:
     with its keys in their order and its numbers as they are spelled here."""
     try:
         schema = _decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        raise ReadError("tool schema", "$", "JSON", str(odd)) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ReadError("tool schema", "$", "JSON", str(error)) from None
     if not isinstance(schema, dict):
         raise ReadError("tool schema", "$", "an object", type(schema).__name__)
     return schema

@@ -77,8 +77,8 @@ def read_file(path: Path) -> tuple[Rule, ...]:
         data = path.read_bytes()
     except FileNotFoundError:
         return ()
-    except OSError as odd:
-        reason = odd.strerror or type(odd).__name__
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
         raise ProfilesFileError(str(path), f"cannot be read: {reason}") from None
     return read_rules(data, str(path))
 

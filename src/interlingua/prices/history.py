@@ -57,8 +57,8 @@ def reprice(
             continue
         try:
             cost = cost_of(usage, model, table, message.created_at if then else None)
-        except (UnknownModelError, UnknownCostError, ValueError) as odd:
-            yield Repriced(message, old, None, version, usage, str(odd))
+        except (UnknownModelError, UnknownCostError, ValueError) as error:
+            yield Repriced(message, old, None, version, usage, str(error))
             continue
         new = usage.replace(
             cost_usd=cost.total,

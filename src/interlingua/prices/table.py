@@ -160,22 +160,22 @@ class PriceTable:
                 parsed = read_yaml(raw.decode())
             else:
                 parsed = tomllib.loads(raw.decode(), parse_float=Decimal)
-        except OSError as odd:
-            raise ReadError(what, found=odd.strerror or type(odd).__name__) from odd
-        except (msgspec.DecodeError, ValueError) as odd:
-            raise ReadError(what, found=str(odd)) from None
+        except OSError as error:
+            raise ReadError(what, found=error.strerror or type(error).__name__) from error
+        except (msgspec.DecodeError, ValueError) as error:
+            raise ReadError(what, found=str(error)) from None
         return cls._read(parsed, what)
 
     @classmethod
     def _read(cls, parsed: Any, what: str) -> PriceTable:
         try:
             data = msgspec.convert(parsed, _Data, strict=False)
-        except msgspec.ValidationError as odd:
-            raise _read_error(what, parsed, odd) from None
+        except msgspec.ValidationError as error:
+            raise _read_error(what, parsed, error) from None
         try:
             return cls(data.pricing_version, data.models, data.sources)
-        except ValueError as odd:
-            raise ReadError(what, "$.models", found=str(odd)) from None
+        except ValueError as error:
+            raise ReadError(what, "$.models", found=str(error)) from None
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values, which `from_dict` reads; prices are texts, digit for digit."""

@@ -217,8 +217,8 @@ class _Parser:
         self.at += 1 if shape is None else len(said)
         try:
             return _Taken(said, self.flags)
-        except re.error as odd:
-            raise self._odd(str(odd)) from None
+        except re.error as error:
+            raise self._odd(str(error)) from None
 
     def _repeated(self, one: Any) -> Any:
         quantity = self._quantity()

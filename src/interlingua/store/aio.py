@@ -139,28 +139,28 @@ class Writer:
                     failed = job
                     job.result = perform(db, job.make())
                 failed = None
-        except BaseException as odd:  # the callers' to handle; this thread goes on
-            if failed is not None and len(jobs) > 1 and isinstance(odd, Exception):
+        except BaseException as error:  # the callers' to handle; this thread goes on
+            if failed is not None and len(jobs) > 1 and isinstance(error, Exception):
                 self._write_carefully(jobs)
             else:
                 for job in jobs:
-                    job.error = odd
+                    job.error = error
 
     def _write_carefully(self, jobs: list[_Job]) -> None:
         try:
             with self._file.transaction() as db:
                 for job in jobs:
                     self._write_one(db, job)
-        except BaseException as odd:
+        except BaseException as error:
             for job in jobs:
-                job.error = job.error or odd
+                job.error = job.error or error
 
     def _write_one(self, db: Connection, job: _Job) -> None:
         db.execute("SAVEPOINT one")
         try:
             job.result = perform(db, job.make())
-        except Exception as odd:
-            job.error = odd
+        except Exception as error:
+            job.error = error
             if not db.in_transaction():
                 raise  # the disk is full, say: nothing of the whole batch stays
             db.execute("ROLLBACK TO one")

@@ -146,8 +146,8 @@ def read(session_id: str, row: Sequence[Any]) -> Message | None:
         if metadata_data != _NONE:
             quickly = _quickly(_metadata, metadata_data)
             metadata, changes = (quickly, None) if quickly else _apart(metadata_data)
-    except ReadError as odd:
-        raise _in_message(id, odd) from None
+    except ReadError as error:
+        raise _in_message(id, error) from None
     at = from_micros(created_at)
     return Message(known, content, name, id, session_id, metadata, at, version, changes)
 
@@ -156,8 +156,8 @@ def read_metadata(id: str, data: bytes) -> MessageMetadata:
     """The metadata of a message of the present version."""
     try:
         return _quickly(_metadata, data) or loads(data, MessageMetadata)
-    except ReadError as odd:
-        raise _in_message(id, odd) from None
+    except ReadError as error:
+        raise _in_message(id, error) from None
 
 
 def _in_message(id: str, odd: ReadError) -> ReadError:
@@ -196,8 +196,8 @@ def _read_other_version(session_id: str, row: StoredMessage) -> Message | None:
 def _parsed(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        raise ReadError("canonical JSON", "$", found=str(odd)) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ReadError("canonical JSON", "$", found=str(error)) from None
 
 
 def _skipped(session_id: str, id: str) -> None:

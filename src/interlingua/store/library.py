@@ -130,24 +130,24 @@ class _StdlibConnection:
                 check_same_thread=False,
                 uri=True,
             )
-        except sqlite3.Error as odd:
-            raise self._ours(odd) from None
+        except sqlite3.Error as error:
+            raise self._ours(error) from None
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         try:
             return self._db.execute(sql, values).fetchall()
-        except self._error as odd:
-            raise self._ours(odd) from None
-        except (UnicodeError, OverflowError) as odd:
-            raise of_value(self.where, odd) from None
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._db.executemany(sql, rows)
-        except self._error as odd:
-            raise self._ours(odd) from None
-        except (UnicodeError, OverflowError) as odd:
-            raise of_value(self.where, odd) from None
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
     def in_transaction(self) -> bool:
         return self._db.in_transaction
@@ -182,24 +182,24 @@ class _ApswConnection:
         try:
             self._db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
             self._db.set_busy_timeout(int(timeout * 1000))
-        except apsw.Error as odd:
-            raise self._ours(odd) from None
+        except apsw.Error as error:
+            raise self._ours(error) from None
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         try:
             return self._db.execute(sql, values).fetchall()
-        except self._error as odd:
-            raise self._ours(odd) from None
-        except (UnicodeError, OverflowError) as odd:
-            raise of_value(self.where, odd) from None
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._db.executemany(sql, rows)
-        except self._error as odd:
-            raise self._ours(odd) from None
-        except (UnicodeError, OverflowError) as odd:
-            raise of_value(self.where, odd) from None
+        except self._error as error:
+            raise self._ours(error) from None
+        except (UnicodeError, OverflowError) as error:
+            raise of_value(self.where, error) from None
 
     def in_transaction(self) -> bool:
         return bool(self._db.in_transaction)

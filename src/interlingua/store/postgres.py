@@ -33,8 +33,8 @@ try:
     from psycopg.adapt import Buffer, Dumper, Loader
     from psycopg.conninfo import conninfo_to_dict
     from psycopg.types.string import StrDumper
-except ImportError as odd:
-    raise MissingExtraError("a PostgreSQL store", "postgres") from odd
+except ImportError as error:
+    raise MissingExtraError("a PostgreSQL store", "postgres") from error
 
 if TYPE_CHECKING:
     from psycopg.abc import AdaptContext
@@ -234,10 +234,10 @@ class PostgresStore(Store):
         try:
             self._pool.open(wait=True, timeout=timeout)
             self._write(lambda: table_steps(self.where))
-        except BaseException as odd:
+        except BaseException as error:
             self._pool.close()
-            if isinstance(odd, psycopg_pool.PoolTimeout):
-                raise as_ours(self.where, odd) from None
+            if isinstance(error, psycopg_pool.PoolTimeout):
+                raise as_ours(self.where, error) from None
             raise
 
     def _read(self, make: Callable[[], Op[T]]) -> T:
@@ -258,15 +258,15 @@ class PostgresStore(Store):
                     result = _on(connection, make())
                     committing = True
                 return result
-            except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as odd:
-                self._held.require_room(self.where, odd)
-                if last or committing or not is_lost(odd):
-                    raise as_ours(self.where, odd) from None
+            except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+                self._held.require_room(self.where, error)
+                if last or committing or not is_lost(error):
+                    raise as_ours(self.where, error) from None
                 self._pool.check()
-            except UnicodeEncodeError as odd:
-                raise of_value(self.where, odd) from None
-            except UNREADABLE as odd:
-                raise unreadable(self.where, odd) from odd
+            except UnicodeEncodeError as error:
+                raise of_value(self.where, error) from None
+            except UNREADABLE as error:
+                raise unreadable(self.where, error) from error
         raise AssertionError("the second try returns or raises")
 
     def close(self) -> None:

@@ -27,8 +27,8 @@ from interlingua.store.steps import UNREADABLE
 try:
     import psycopg
     import psycopg_pool
-except ImportError as odd:
-    raise MissingExtraError("a PostgreSQL store", "postgres") from odd
+except ImportError as error:
+    raise MissingExtraError("a PostgreSQL store", "postgres") from error
 
 T = TypeVar("T")
 
@@ -60,10 +60,10 @@ class AsyncPostgresStore(AsyncStore):
         try:
             await store._pool.open(wait=True, timeout=timeout)
             await store._write(lambda: table_steps(store.where))
-        except BaseException as odd:
+        except BaseException as error:
             await store._pool.close()
-            if isinstance(odd, psycopg_pool.PoolTimeout):
-                raise as_ours(store.where, odd) from None
+            if isinstance(error, psycopg_pool.PoolTimeout):
+                raise as_ours(store.where, error) from None
             raise
         return store
 
@@ -87,15 +87,15 @@ class AsyncPostgresStore(AsyncStore):
                         result = await _on(connection, make())
                     committing = True
                 return result
-            except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as odd:
-                self._held.require_room(self.where, odd)
-                if last or committing or not is_lost(odd):
-                    raise as_ours(self.where, odd) from None
+            except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+                self._held.require_room(self.where, error)
+                if last or committing or not is_lost(error):
+                    raise as_ours(self.where, error) from None
                 await self._pool.check()
-            except UnicodeEncodeError as odd:
-                raise of_value(self.where, odd) from None
-            except UNREADABLE as odd:
-                raise unreadable(self.where, odd) from odd
+            except UnicodeEncodeError as error:
+                raise of_value(self.where, error) from None
+            except UNREADABLE as error:
+                raise unreadable(self.where, error) from error
         raise AssertionError("the second try returns or raises")
 
     async def close(self) -> None:

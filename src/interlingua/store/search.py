@@ -70,8 +70,8 @@ class Search(Work):
         for row in rows:
             try:
                 message = read(session_id, row)
-            except ReadError as odd:
-                extra = {"session_id": session_id, "message_id": row[0], "path": odd.path}
+            except ReadError as error:
+                extra = {"session_id": session_id, "message_id": row[0], "path": error.path}
                 logger.warning("stored_message_not_indexed", extra=extra)
                 continue
             if message is not None:

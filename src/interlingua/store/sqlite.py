@@ -65,9 +65,9 @@ class SqliteFile:
             self._writer = self._connect()
         try:
             self._prepare()
-        except BaseException as odd:
+        except BaseException as error:
             self._writer.close()
-            if is_new and isinstance(odd, StoreError) and odd.reason == "full":
+            if is_new and isinstance(error, StoreError) and error.reason == "full":
                 self._unmake()
             raise
 
@@ -89,15 +89,15 @@ class SqliteFile:
             if not self.path.is_file():
                 raise StoreError(self.where, "it is no file", "io") from None
             return False
-        except OSError as odd:
-            raise _os_error(self.where, odd) from None
+        except OSError as error:
+            raise _os_error(self.where, error) from None
         return True
 
     def _look(self) -> tuple[int, int]:
         try:
             found = os.stat(self.path)
-        except OSError as odd:
-            problem = f"the file is gone ({odd.strerror})"
+        except OSError as error:
+            problem = f"the file is gone ({error.strerror})"
             raise StoreError(self.where, problem, "replaced") from None
         return found.st_dev, found.st_ino
 
@@ -275,8 +275,8 @@ def perform(db: Connection, op: Op[T]) -> T:
 
     try:
         return run(op, execute)
-    except UNREADABLE as odd:
-        raise unreadable(db.where, odd) from odd
+    except UNREADABLE as error:
+        raise unreadable(db.where, error) from error
 
 
 class SqliteStore(Store):

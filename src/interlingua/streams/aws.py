@@ -38,10 +38,10 @@ class Decoder:
             while (size := self._next(at)) is not None:
                 frames.append(_frame(bytes(self._buffer[at : at + size])))
                 at += size
-        except ReadError as odd:
+        except ReadError as error:
             if not frames:
                 raise
-            self._odd = odd
+            self._odd = error
         del self._buffer[:at]
         return frames
 

@@ -143,8 +143,8 @@ class Converted:
                     yield piece
             if piece := converter.close():
                 yield piece
-        except ReadError as odd:
-            yield converter.fail(odd)
+        except ReadError as error:
+            yield converter.fail(error)
             raise
 
 
@@ -170,8 +170,8 @@ class AsyncConverted:
                     yield piece
             if piece := converter.close():
                 yield piece
-        except ReadError as odd:
-            yield converter.fail(odd)
+        except ReadError as error:
+            yield converter.fail(error)
             raise
 
 

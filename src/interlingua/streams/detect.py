@@ -28,8 +28,8 @@ def detect_stream(data: bytes) -> str | None:
     decoder = ndjson.Decoder() if start[:1] == b"{" else sse.Decoder()
     try:
         frames = decoder.feed(data)
-    except ReadError as odd:
-        raise DetectError(f"no stream that we know: {odd}") from None
+    except ReadError as error:
+        raise DetectError(f"no stream that we know: {error}") from None
     for frame in frames:
         try:
             found = _dialect_of(msgspec.json.decode(frame.data))

@@ -20,8 +20,10 @@ class Frame(NamedTuple):
 def text_of(data: bytes, what: str) -> str:
     try:
         return data.decode()
-    except UnicodeDecodeError as odd:
-        raise ReadError(what, expected="UTF-8", found=f"byte {odd.object[odd.start]:#x}") from None
+    except UnicodeDecodeError as error:
+        raise ReadError(
+            what, expected="UTF-8", found=f"byte {error.object[error.start]:#x}"
+        ) from None
 
 
 def too_large(what: str, limit: int) -> ReadError:

@@ -138,8 +138,8 @@ class Runner:
                 resume = False
         except _RefusedError as refused:
             raise refused.why from None
-        except (Exception, asyncio.CancelledError) as odd:
-            await to_the_end(self._failed(odd))
+        except (Exception, asyncio.CancelledError) as error:
+            await to_the_end(self._failed(error))
             raise
         finally:
             self.core.session.setting.tools = self._tools
@@ -191,12 +191,12 @@ class Runner:
             self._begin()
         try:
             turn = await self._joined(events.marked(waiting.message, waiting.id))
-        except InterlinguaError as odd:
+        except InterlinguaError as error:
             if self.begun.is_set():
-                await self._refuse(waiting, odd)
+                await self._refuse(waiting, error)
                 raise
             await run(self.agent.store, self.core.withdraw(waiting.id))
-            raise _RefusedError(odd) from None
+            raise _RefusedError(error) from None
         await self._tell()
         self._begin()
         if turn is not None:

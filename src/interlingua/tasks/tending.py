@@ -52,8 +52,8 @@ class Tender:
             await asyncio.sleep(LOOK)
             try:
                 await self._look()
-            except StoreError as odd:
-                logger.warning("tasks_not_tended", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.warning("tasks_not_tended", extra={"why": error.reason})
 
     async def _look(self) -> None:
         runners = dict(self._runners)

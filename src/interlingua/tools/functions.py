@@ -101,8 +101,10 @@ def handler_of(function: Callable[..., Any]) -> Handler:
     def arguments(input: dict[str, Any], run: ToolRun) -> dict[str, Any]:
         try:
             given = msgspec.convert(input, shape, dec_hook=_decoded)
-        except msgspec.ValidationError as odd:
-            raise ToolInputError(getattr(function, "__name__", "tool"), [("$", str(odd))]) from None
+        except msgspec.ValidationError as error:
+            raise ToolInputError(
+                getattr(function, "__name__", "tool"), [("$", str(error))]
+            ) from None
         named = {name: getattr(given, name) for name in shape.__struct_fields__}
         return {**named, takes: run} if takes else named
 
@@ -163,9 +165,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         return get_type_hints(target, include_extras=True)
-    except NameError as odd:
+    except NameError as error:
         name = getattr(function, "__name__", "a tool")
-        raise TypeError(f"{name}: its annotations cannot be read here: {odd}") from None
+        raise TypeError(f"{name}: its annotations cannot be read here: {error}") from None
 
 
 def _shape(function: Callable[..., Any]) -> type[msgspec.Struct]:
@@ -195,8 +197,8 @@ def _schema(function: Callable[..., Any], of_parameters: Mapping[str, str]) -> d
         ((made,), defined) = msgspec.json.schema_components(
             [shape], schema_hook=_schema_of, ref_template="#/$defs/{name}"
         )
-    except TypeError as odd:
-        raise TypeError(f"{name}: no JSON Schema can be made of its parameters: {odd}") from None
+    except TypeError as error:
+        raise TypeError(f"{name}: no JSON Schema can be made of its parameters: {error}") from None
     schema = dict(defined.pop("Input")) if "$ref" in made else made
     schema.pop("title", None)
     hints = _hints(function)
@@ -230,8 +232,8 @@ def _decoded(kind: Any, value: Any) -> Any:
     if hasattr(kind, "model_validate"):
         try:
             return kind.model_validate(value)
-        except ValueError as odd:  # pydantic's own is one
-            raise ValueError(str(odd)) from None
+        except ValueError as error:  # pydantic's own is one
+            raise ValueError(str(error)) from None
     return value
 
 

@@ -49,10 +49,10 @@ def hits_in(found: Found, text: str) -> Iterator[Hit | str]:
         else:
             for path in (found.path, *_helpers(found)):
                 yield from _in_lines(found, path, of, text)
-    except InterlinguaError as odd:
-        yield str(odd)
-    except OSError as odd:
-        yield f"{found.path}: {odd.strerror or type(odd).__name__}"
+    except InterlinguaError as error:
+        yield str(error)
+    except OSError as error:
+        yield f"{found.path}: {error.strerror or type(error).__name__}"
 
 
 def _helpers(found: Found) -> list[Path]:

@@ -217,7 +217,7 @@ def glances(found: Iterable[Found], of: Callable[[Found], T]) -> Iterator[tuple[
     for each in found:
         try:
             yield each, of(each)
-        except InterlinguaError as odd:
-            yield each, str(odd)
-        except OSError as odd:
-            yield each, f"{each.path}: {odd.strerror or type(odd).__name__}"
+        except InterlinguaError as error:
+            yield each, str(error)
+        except OSError as error:
+            yield each, f"{each.path}: {error.strerror or type(error).__name__}"

@@ -32,9 +32,9 @@ def write_arguments(view: str, block: ToolUseBlock, path: str) -> str:
         return text
     try:
         return to_text(block.input)
-    except WriteError as odd:
-        place = f"{path}.input{odd.path.removeprefix('$')}"
-        raise WriteError(f"{view} view", place, odd.problem) from None
+    except WriteError as error:
+        place = f"{path}.input{error.path.removeprefix('$')}"
+        raise WriteError(f"{view} view", place, error.problem) from None
 
 
 def recovered_again(view: str, calls: Iterable[ToolUseBlock]) -> list[Diagnostic]:

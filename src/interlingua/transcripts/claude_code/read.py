@@ -288,8 +288,8 @@ def _turn(said: dict[str, Any]) -> list[Message]:
     """The messages of one turn."""
     try:
         return read_turns([{**said, "role": "user"}], [])
-    except ShapeError as odd:
-        raise odd.inside(".message").error("Claude Code") from None
+    except ShapeError as error:
+        raise error.inside(".message").error("Claude Code") from None
 
 
 def _recalled(shown: Message, lines: list[Line], compaction: bool = False) -> list[Entry]:

@@ -215,8 +215,8 @@ def _from_parts(role: str, parts: list[Any]) -> list[Message]:
         return [common]
     try:
         return read_contents([{"role": role, "parts": parts}], (None, "contents"))
-    except WrongShapeError as odd:
-        raise odd.error("content") from None
+    except WrongShapeError as error:
+        raise error.error("content") from None
 
 
 def common_turn(parts: list[Any]) -> Message | None:
