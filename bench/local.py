@@ -1,4 +1,4 @@
-"""`python -m bench.local`: fifty everyday questions for the model in the box.
+"""`python -m bench.local`: fifty everyday questions for the bundled local model.
 
 Asked one after the other as `interlingua chat` asks them, with nothing but the question. Exits with
 1 when more than two answers run into the limit, or half of them take more than five seconds.

@@ -2,7 +2,7 @@
 
 The environment is made from the built wheel and, of this environment's packages, those that the
 documented extras ask for (see `test_installed`); `pydantic` is there as well, as in most programs.
-The home folder is new, there are no settings, and every provider but the model in the box is a
+The home folder is new, there are no settings, and every provider but the bundled local model is a
 stand-in on loopback.
 """
 

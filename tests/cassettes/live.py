@@ -60,7 +60,7 @@ def _local_case(dialect: str) -> Case:
 
 
 def record_local(dialects: Collection[str]) -> list[Cassette]:
-    """From the model in the box, which is started if it does not run."""
+    """From the bundled local model, which is started if it does not run."""
     from interlingua import local
 
     with local.start(show=local.Silent()) as server:

@@ -1,4 +1,4 @@
-"""`interlingua chat` with the model in the box, on a machine where nothing is configured."""
+"""`interlingua chat` with the bundled local model, on a machine where nothing is configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""End to end with the model in the box: a real model, real HTTP, three dialects."""
+"""End to end with the bundled local model: a real model, real HTTP, three dialects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUESTION = [il.Message.system("Answer with one word."), il.Message.user("Say yes
 
 @pytest.fixture(scope="module")
 def client(server: LocalServer) -> Iterator[Client]:
-    """A client that nobody told where the model in the box is; it asks for the shared one."""
+    """A client that nobody told where the bundled local model is; it asks for the shared one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("interlingua.local.server.shared", lambda: server)
         with Client(environ={}) as client:

@@ -56,7 +56,7 @@ class Done(NamedTuple):
 
 
 class Reader:
-    """`weights` are those of the model in the box, for pages that speak of itself."""
+    """`weights` are those of the bundled local model, for pages that speak of itself."""
 
     def __init__(self, folder: Path, providers: StandIn, weights: Path | None = None) -> None:
         self.folder = folder

@@ -9,7 +9,7 @@ A sample is a block of `python`, `sh` or `console`. A comment on the line above 
 and a comment anywhere on a page may say what its reader has:
 
     <!-- samples: keys -->                keys of providers, for which a stand-in answers
-    <!-- samples: local model -->         the real model in the box, not its stand-in
+    <!-- samples: local model -->         the real bundled local model, not its stand-in
     <!-- samples: before: COMMAND -->     typed first, to have something to look at
 
 A `text` block right below a sample is what it prints.

@@ -31,7 +31,7 @@ class StandIn(Upstream):
     """A provider of any name. `variables` lead to it; `as_shown` takes it out of an output."""
 
     def variables(self, is_local_here: bool) -> dict[str, str]:
-        """With `is_local_here` the model in the box answers for itself."""
+        """With `is_local_here` the bundled local model answers for itself."""
         names = [n for n in PLACES if not (is_local_here and n == "INTERLINGUA_LOCAL_URL")]
         return {name: f"{self.url}/{PLACES[name]}" for name in names}
 

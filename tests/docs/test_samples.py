@@ -32,7 +32,7 @@ def providers() -> Iterator[StandIn]:
 
 
 def weights(request: pytest.FixtureRequest) -> Path:
-    """Those of the model in the box, kept between runs beside pytest's other notes."""
+    """Those of the bundled local model, kept between runs beside pytest's other notes."""
     pytest.importorskip("xllamacpp", reason="needs the extra local")
     cache = request.config.cache
     if cache is None:

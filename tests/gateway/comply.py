@@ -2,8 +2,9 @@
 
     python -m tests.gateway.comply [--format anthropic] [--back gemini] [--back local]
 
-A scripted provider speaks each dialect behind the gateway; `local` is the model in the box, which
-is asked for text alone. Prints every check with its verdict; ends with status 1 if any failed."""
+A scripted provider speaks each dialect behind the gateway; `local` is the bundled local model,
+which is asked for text alone. Prints every check with its verdict; ends with status 1 if any
+failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model in the box behind the gateway: real text, whole and streamed, through the SDKs."""
+"""The bundled local model behind the gateway: real text, whole and streamed, through the SDKs."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_make_run_shows_a_conversion_and_serves_what_it_prints(
         tried = commands(text)
         assert len(tried) == len(FRONTS) + 1
         for front, command in zip(FRONTS, tried, strict=False):
-            assert said(front, done(command)).strip(), (front, "the model in the box answers")
+            assert said(front, done(command)).strip(), (front, "the bundled local model answers")
         stream = done(tried[-1])
         assert stream.count("data: ") > 2
         assert stream.rstrip().endswith("data: [DONE]")

@@ -143,7 +143,7 @@ def test_capabilities_answer_what_routing_and_swapping_ask() -> None:
     assert seeing.accepts_image("image/PNG")
     assert seeing.accepts_image(None)
     assert not seeing.accepts_image("image/tiff")
-    # The model in the box can be tried with tools, though it is too small to choose them well.
+    # The bundled local model can be tried with tools, though it is too small to choose them well.
     assert capabilities("local:smollm2-135m-instruct").supports_tools
     assert not capabilities("ollama:llava").supports_tools
     assert capabilities("ollama:qwen3:8b").supports_tools

@@ -57,7 +57,7 @@ def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
     provider = turn.model.partition(":")[0]
     if provider == BOX and setup.provides_box():
         places[BOX], keys[BOX] = _ADDRESS, _NO_KEY
-        notes.append("the model in the box has a port and a key once it runs")
+        notes.append("the bundled local model has a port and a key once it runs")
     while True:
         targets = Targets(setup.providers, environ=setup.environ, base_urls=places, keys=keys)
         target = targets.find(turn.model, call.adapter.dialect.name)

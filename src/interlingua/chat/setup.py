@@ -1,4 +1,4 @@
-"""Who can be talked to from here: providers, keys, rules, prices, and the model in the box."""
+"""Who can be talked to from here: providers, keys, rules, prices, and the bundled local model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from interlingua.sessions.defaults import LOCAL, OpenRegistry
 from interlingua.sessions.defaults import registry as known_registry
 
 BOX = "local"
-"""The provider of the model in the box."""
+"""The provider of the bundled local model."""
 FIRST = ("sonnet", "gpt", "gemini", "mistral-medium", "grok", "deepseek", "gpt-oss", "nova")
 """Where there are keys and no rules, the first of these whose provider has one is the default."""
 
@@ -68,7 +68,7 @@ class Setup:
         )
 
     def first_model(self) -> str:
-        """The default where the rules name none: a model with a key, else the one in the box."""
+        """The default where the rules name none: a model with a key, else the bundled one."""
         short = aliases()
         for alias in FIRST:
             if self.has_key(provider_of(short[alias])):
@@ -108,7 +108,7 @@ class Setup:
         return reached(Targets(self.providers, environ=self.environ))
 
     def client(self) -> AsyncClient:
-        """A client that starts the model in the box when it is first asked."""
+        """A client that starts the bundled local model when it is first asked."""
         places: dict[str, Place] = {}
         keys: dict[str, Key] = {}
         if self.provides_box():
@@ -116,7 +116,7 @@ class Setup:
         return AsyncClient(self.providers, environ=self.environ, base_urls=places, keys=keys)
 
     def provides_box(self) -> bool:
-        """Whether the model in the box is ours to start, and not somewhere that the user says."""
+        """Whether the bundled local model is ours to start, and not where the user says."""
         box = self.providers[BOX]
         named = any(self.environ.get(name) for name in box.base_url_env)
         return box.base_url is None and not named

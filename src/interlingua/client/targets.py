@@ -196,7 +196,7 @@ class Targets:
             self._started[key] = told
 
     def _local(self, provider: Provider) -> Place | None:
-        """The model in the box runs by itself unless somebody says where it is."""
+        """The bundled local model runs by itself unless somebody says where it is."""
         if self.base_url(provider):
             return None
         from interlingua.local.server import shared

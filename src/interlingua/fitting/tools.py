@@ -37,7 +37,7 @@ def fit_tools(fitter: Fitter) -> None:
 
 def refuses_tools(profile: Profile) -> bool:
     """Whether a rule says so. A list that calls a model poor at them does not: it may still take
-    them, as the model in the box does."""
+    them, as the bundled local model does."""
     rule = profile.rule("tools.calls")
     return profile.tools.calls is False and rule is not None and rule.id != KNOWN
 

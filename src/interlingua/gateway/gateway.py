@@ -174,8 +174,8 @@ class Gateway:
 
     def _spoken(self, model: str, front: Front) -> str | None:
         """The client's own dialect, where the provider speaks it: then nothing is translated. The
-        model in the box has but the beginnings of the Responses API, and we say it better; what is
-        wrapped has to be taken apart anyway, so that only routes ask for it."""
+        bundled local model has but the beginnings of the Responses API, and we say it better; what
+        is wrapped has to be taken apart anyway, so that only routes ask for it."""
         target = self.targets.find(model)
         if target.provider.key == LOCAL and front is RESPONSES:
             return None

@@ -1,4 +1,4 @@
-"""The model in the box: a small real one on the user's own machine, with no key and no network."""
+"""The bundled local model: small and real, on the user's own machine, with no key or network."""
 
 from interlingua.local.errors import LocalModelError, StartError, WeightsError
 from interlingua.local.model import MODEL, NAME

@@ -1,4 +1,4 @@
-"""What the model in the box raises.
+"""What the bundled local model raises.
 
 InterlinguaError
 └── LocalModelError     it cannot be used now

@@ -1,4 +1,4 @@
-"""The model in the box, as data."""
+"""The bundled local model, as data."""
 
 from __future__ import annotations
 
