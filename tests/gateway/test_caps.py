@@ -42,7 +42,7 @@ from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore, Store
-from interlingua.store.books import Limit, Over, Reserve, Settle
+from interlingua.store.cap_rules import Limit, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_async_store, open_store
 from interlingua.store.sqlite import SqliteStore

@@ -15,7 +15,7 @@ from interlingua.gateway.keys import desk
 from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.state import Refused
 from interlingua.model.metadata import Usage
-from interlingua.store.books import MOST, Money, Settle
+from interlingua.store.cap_rules import MOST, Money, Settle
 from interlingua.store.errors import StoreError
 from tests.gateway.test_caps import MODEL, Bench, on
 

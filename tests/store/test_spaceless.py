@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlingua.model.blocks import TextBlock
 from interlingua.model.message import Message
-from interlingua.store import texts
+from interlingua.store import search_text
 from interlingua.store.base import Store
 from tests.effort import examples
 from tests.store.places import ask
@@ -118,16 +118,20 @@ LETTERS = st.text("日本語中文北京ไทยабв ab1_-.\n", max_size=30)
 def test_every_piece_of_a_run_is_asked_for_as_it_stands(text: str, start: int, size: int) -> None:
     """What is indexed of a text holds what is asked for, for every piece of every run of it."""
     piece = text[start : start + size]
-    if not piece or not texts.is_run(piece) or any(not texts.is_run(letter) for letter in piece):
+    if (
+        not piece
+        or not search_text.is_run(piece)
+        or any(not search_text.is_run(letter) for letter in piece)
+    ):
         return
-    _, contained = texts.for_sqlite(piece)
-    assert all(run in texts.spaced(text) for run in contained)
-    words, pairs, runs = texts.for_postgres(piece)
+    _, contained = search_text.for_sqlite(piece)
+    assert all(run in search_text.spaced(text) for run in contained)
+    words, pairs, runs = search_text.for_postgres(piece)
     assert words == ""
     assert runs == [piece]
-    assert {pair.strip("'") for pair in pairs.split(" & ")} <= set(texts.pairs_of(text))
+    assert {pair.strip("'") for pair in pairs.split(" & ")} <= set(search_text.pairs_of(text))
 
 
 @given(text=LETTERS)
 def test_the_invisible_spaces_can_be_taken_out_again(text: str) -> None:
-    assert texts.unspaced(texts.spaced(text)) == text
+    assert search_text.unspaced(search_text.spaced(text)) == text

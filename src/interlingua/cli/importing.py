@@ -19,7 +19,7 @@ import msgspec
 
 from interlingua import transcripts
 from interlingua.cli import formats, reading
-from interlingua.cli.arrivals import Arrivals
+from interlingua.cli.import_sessions import Arrivals
 from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import complain, counted, progress, put_json
 from interlingua.errors import InterlinguaError

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interlingua.cli.arrivals import Names, shown_name
+from interlingua.cli.import_sessions import Names, shown_name
 from interlingua.cli.stores import ORIGIN, PAGE
 from interlingua.ids import Ulids
 from interlingua.model.message import Message, Role

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role, from_micros
 from interlingua.model.metadata import MessageStatus
+from interlingua.store.effects import Op, Step
 from interlingua.store.rows import CallStatus, ToolCallRow
 from interlingua.store.statements import Statements
-from interlingua.store.steps import Op, Step
 
 _GIVEN_UP = (MessageStatus.CANCELLED, MessageStatus.ERROR)
 

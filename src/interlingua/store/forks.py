@@ -11,11 +11,11 @@ from interlingua.ids import Ulids, is_tool_id, new_tool_id
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import from_micros
 from interlingua.store.calls import call_row
-from interlingua.store.drafts import Draft, StoredMessage, draft, read
+from interlingua.store.effects import Op, Step, now
+from interlingua.store.message_rows import Draft, StoredMessage, draft, read
 from interlingua.store.messages import Messages
 from interlingua.store.rows import SessionRow, ToolCallRow
 from interlingua.store.sessions import Sessions
-from interlingua.store.steps import Op, Step, now
 
 PAGE = 500
 """Messages that are copied at a time."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from interlingua.store.books import Alert, Over, Reserve, Settle, Spent
+from interlingua.store.cap_rules import Alert, Over, Reserve, Settle, Spent
 from interlingua.store.operations import Op, Operations
 from interlingua.store.remembered import Place, RememberedRow
 from interlingua.store.repeats import Claim, RepeatRow

@@ -10,11 +10,11 @@ from interlingua.model.held import held
 from interlingua.model.message import Message, from_micros
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store.calls import Ledger, call_row
-from interlingua.store.drafts import Draft, draft, read, read_all
+from interlingua.store.effects import Op, Step, Work, now
 from interlingua.store.errors import ConflictError, InvalidError, NotFoundError, StoreError
+from interlingua.store.message_rows import Draft, draft, read, read_all
 from interlingua.store.rows import Appended, Hold, ToolCallRow
 from interlingua.store.search import text_row
-from interlingua.store.steps import Op, Step, Work, now
 
 
 class Messages(Work):

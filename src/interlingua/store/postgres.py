@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interlingua.errors import MissingExtraError
 from interlingua.store import migrations, schema
 from interlingua.store.base import Store
+from interlingua.store.effects import UNREADABLE, Rows, Step, run
 from interlingua.store.errors import (
     BusyError,
     ConflictError,
@@ -24,7 +25,6 @@ from interlingua.store.errors import (
 )
 from interlingua.store.operations import Op, Operations
 from interlingua.store.statements import POSTGRES
-from interlingua.store.steps import UNREADABLE, Rows, Step, run
 
 try:
     import psycopg

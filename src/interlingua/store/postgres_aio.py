@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from interlingua.errors import MissingExtraError
 from interlingua.store.base import AsyncStore
+from interlingua.store.effects import UNREADABLE
 from interlingua.store.errors import StoreError, of_value, unreadable
 from interlingua.store.operations import Op, Operations
 from interlingua.store.postgres import (
@@ -22,7 +23,6 @@ from interlingua.store.postgres import (
     table_steps,
 )
 from interlingua.store.statements import POSTGRES
-from interlingua.store.steps import UNREADABLE
 
 try:
     import psycopg

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from interlingua.store import gateway_statements
-from interlingua.store.books import (
+from interlingua.store.cap_rules import (
     MOST,
     Alert,
     Books,
@@ -27,7 +27,7 @@ from interlingua.store.books import (
     held_ids,
     spend_ids,
 )
-from interlingua.store.steps import Op, Step, Work, now
+from interlingua.store.effects import Op, Step, Work, now
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[Sequence[Any]]).decode

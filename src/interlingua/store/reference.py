@@ -15,9 +15,9 @@ import msgspec
 
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
+from interlingua.store.effects import Op, Step, Work, now
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.rows import JsonObject
-from interlingua.store.steps import Op, Step, Work, now
 
 T = TypeVar("T")
 

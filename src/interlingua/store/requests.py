@@ -15,10 +15,10 @@ import msgspec
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
 from interlingua.model.metadata import Usage
+from interlingua.store.effects import Op, Step
 from interlingua.store.errors import NotFoundError
 from interlingua.store.request_rows import Clause, RequestRow, Wanted
 from interlingua.store.rows import EventRow
-from interlingua.store.steps import Op, Step
 from interlingua.store.trace import Trace, event_row
 
 PREFIX = "req_"

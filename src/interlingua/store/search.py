@@ -8,11 +8,11 @@ from typing import Any
 from interlingua.errors import ReadError
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message, from_micros
-from interlingua.store import texts
-from interlingua.store.drafts import read
+from interlingua.store import search_text
+from interlingua.store.effects import Op, Rows, Step, Work
+from interlingua.store.message_rows import read
 from interlingua.store.rows import SearchHit
 from interlingua.store.statements import Statements
-from interlingua.store.steps import Op, Rows, Step, Work
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +60,8 @@ class Search(Work):
     def _asked(self, words: str) -> tuple[Any, ...]:
         """A question as the engine's values; all of them empty when there is no word in it."""
         if not self.sql.is_sqlite:
-            return texts.for_postgres(words)
-        asked, runs = texts.for_sqlite(words)
+            return search_text.for_postgres(words)
+        asked, runs = search_text.for_sqlite(words)
         return (asked, dumps(runs).decode()) if asked else ()
 
     def _texts(self, session_id: str, rows: Rows) -> list[tuple[Any, ...]]:
@@ -81,11 +81,11 @@ class Search(Work):
 
 def text_row(sql: Statements, session_id: str, message: Message) -> tuple[Any, ...]:
     """A message's row in the table that is searched."""
-    text = texts.text_of(message)
+    text = search_text.text_of(message)
     if sql.is_sqlite:
-        return (session_id, message.id, texts.spaced(text))
-    return (session_id, message.id, text, texts.plain_words(text), texts.pairs_of(text))
+        return (session_id, message.id, search_text.spaced(text))
+    return (session_id, message.id, text, search_text.plain_words(text), search_text.pairs_of(text))
 
 
 def _snippet(text: str, words: str) -> str:
-    return texts.snippet(texts.unspaced(text), words)
+    return search_text.snippet(search_text.unspaced(text), words)

@@ -10,9 +10,9 @@ from msgspec import UNSET, UnsetType
 
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
+from interlingua.store.effects import Op, Step, Work, now
 from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import JsonObject, SessionFilter, SessionRow, TurnRow
-from interlingua.store.steps import Op, Step, Work, now
 
 FORGET_WORDS = "INSERT INTO message_search (message_search, rank) VALUES ('merge', -2000)"
 """SQLite's index keeps words of removed messages where they filled pages, until pages are merged:

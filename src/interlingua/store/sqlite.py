@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from interlingua.store import migrations, schema
 from interlingua.store.base import Store
+from interlingua.store.effects import UNREADABLE, Rows, Step, run
 from interlingua.store.errors import BusyError, StoreError, unreadable
 from interlingua.store.library import Connection, library
 from interlingua.store.operations import Op, Operations
 from interlingua.store.statements import SQLITE
-from interlingua.store.steps import UNREADABLE, Rows, Step, run
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ import msgspec
 
 from interlingua.model.codec import dumps
 from interlingua.model.message import from_micros, micros
+from interlingua.store.effects import Op, Step, Work
 from interlingua.store.rows import EventRow
-from interlingua.store.steps import Op, Step, Work
 
 
 class Trace(Work):

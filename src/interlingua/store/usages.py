@@ -14,10 +14,10 @@ from interlingua.model import message as _message
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message, from_micros, micros
 from interlingua.model.metadata import MessageMetadata
-from interlingua.store.drafts import draft, metadata_json, read, read_metadata
+from interlingua.store.effects import Op, Step, Work
 from interlingua.store.errors import StoreError
+from interlingua.store.message_rows import draft, metadata_json, read, read_metadata
 from interlingua.store.rows import UsageRow
-from interlingua.store.steps import Op, Step, Work
 
 PAGE = 500
 """Messages that are read at a time."""

@@ -38,7 +38,7 @@ from interlingua.model.message import micros
 from interlingua.model.metadata import Usage
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
-from interlingua.store.books import Alert, Over, Reserve, Settle
+from interlingua.store.cap_rules import Alert, Over, Reserve, Settle
 from interlingua.store.errors import StoreError
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from interlingua.store.base import AsyncStore
-from interlingua.store.books import Alert, Over, Reserve, Settle
+from interlingua.store.cap_rules import Alert, Over, Reserve, Settle
 from interlingua.store.errors import BusyError, StoreError
 
 logger = logging.getLogger(__name__)

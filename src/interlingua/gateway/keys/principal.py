@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from interlingua.gateway.state import Principal
-from interlingua.store.books import Limit
+from interlingua.store.cap_rules import Limit
 from interlingua.store.reference import KeyRow
 
 DOLLAR = 10**12
