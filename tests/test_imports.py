@@ -71,8 +71,8 @@ INSIDE: dict[str, set[str]] = {
     "store": MODEL_AND_ERRORS | {"config"},
     "tools": MODEL_AND_ERRORS | {"bus"},
     "adapters": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "models", "prices", "providers", "retell", "say"}
-    | {"streams", "tools"},
+    | {"dialects", "estimate", "fitting", "models", "outbound", "prices", "providers", "retell"}
+    | {"say", "streams", "tools"},
     "sessions": MODEL_AND_ERRORS
     | {"adapters", "bus", "dialects", "estimate", "given", "models", "prices", "providers"}
     | {"retell", "routing", "say", "store", "tools"},
@@ -80,8 +80,8 @@ INSIDE: dict[str, set[str]] = {
     "local": MODEL_AND_ERRORS
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version
     "client": MODEL_AND_ERRORS
-    | {"dialects", "estimate", "fitting", "given", "local", "models", "providers", "say"}
-    | {"streams", "telemetry", "tools"},
+    | {"dialects", "estimate", "fitting", "given", "local", "models", "outbound", "providers"}
+    | {"say", "streams", "telemetry", "tools"},
     "fitting": MODEL_AND_ERRORS
     | {"dialects", "estimate", "models", "retelling", "schemas", "streams"},
     "tasks": MODEL_AND_ERRORS

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from interlingua.dialects.openai_chat.tables import HOSTS
+from interlingua.dialects.openai_chat.tables import HOSTS, Host
 from interlingua.dialects.record import Dialect, Written
 from interlingua.fitting.fit import fit
 from interlingua.fitting.quick import fits, is_simple, quick_of
@@ -31,13 +31,14 @@ def say(
     provider: str | None = None,
     source: str | None = None,
     images: bool = True,
-    host: str | None = None,
+    host: str | Host | None = None,
     instructions: Instructions = "place",
 ) -> Written:
     """The request in a dialect, as the model of the profile takes it.
 
-    `provider` serves the model; `host` is its name among those that speak Chat with words of their
-    own. `images` says whether the model takes any, where the profile does not."""
+    `provider` serves the model; `host` has its words, or is its name, among those that speak Chat
+    with words of their own. `images` says whether the model takes any, where the profile does
+    not."""
     if profile is not None and is_simple(request, quick_of(profile, dialect.name)):
         if host is None or not dialect.traits.host_words:
             return dialect.write_request(request)
@@ -95,7 +96,7 @@ def _name_rule(report: Report, profile: Profile) -> None:
             report.losses[index] = replace(loss, reason=reason, rule=rule.id)
 
 
-def written(told: Retold, dialect: Dialect, host: str | None = None) -> Written:
+def written(told: Retold, dialect: Dialect, host: str | Host | None = None) -> Written:
     """What was retold, on the wire."""
     if host is None or not dialect.traits.host_words:
         done = dialect.write_request(told.value, told.scribe)

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.client.bound import LENIENT
 from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.anthropic.tables import BETAS
+from interlingua.providers.binding import LENIENT
 from tests.client import served
 from tests.client.served import client_of, serving
 

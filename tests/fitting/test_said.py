@@ -8,7 +8,8 @@ import pytest
 
 import interlingua as il
 from interlingua.adapters.adapter import Adapter
-from interlingua.client.targets import Targets, write
+from interlingua.client.targets import Targets
+from interlingua.outbound import write_for
 
 CHAT: dict[str, Any] = {
     "model": "gpt-4o",
@@ -38,7 +39,7 @@ def test_conversions_clients_and_sessions_say_the_same(model: str, asked: dict[s
     target = targets.find(model)
     spoken = target.dialect.name
     request = il.dialect("openai-chat").read_request(asked)
-    client = write(request, target, None, "canonical")
+    client = write_for(request, target, None, "canonical")
     session = Adapter(model, spoken).to_wire(request.messages, options=request.options)
     converted = il.convert(il.dumps(request), "canonical", spoken, model=model)
     assert client.wire == session.wire == converted.wire

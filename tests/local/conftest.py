@@ -12,9 +12,11 @@ import pytest
 
 import interlingua as il
 from interlingua import local
+from interlingua.client.targets import Targets
 from interlingua.local.front import PATHS
 from interlingua.local.weights import VARIABLE
-from interlingua.providers import fit_body, provider
+from interlingua.outbound import write_for
+from interlingua.providers import provider
 
 PATH_OF = {dialect: path for path, dialect in PATHS.items()}
 DIALECTS = list(PATH_OF)
@@ -82,11 +84,9 @@ def ask(server: local.LocalServer) -> Ask:
     ) -> Answer:
         chosen = il.Options(**{"temperature": 0.0, "max_output_tokens": 40, **options})
         value = il.Request(messages, local.NAME, tools=tools, options=chosen)
-        retold = il.retell(value, dialect).value
-        wire = il.dialect(dialect).write_request(retold).wire
-        fitted = fit_body(wire, provider("local"), dialect)
+        target = Targets([provider("local")], profiles=False).find(f"local:{local.NAME}", dialect)
         # Our writer leaves it out, since Anthropic's own API now refuses it.
-        fitted["temperature"] = chosen.temperature
-        return send(server, PATH_OF[dialect], fitted)
+        body = {**write_for(value, target, chosen.stream).wire, "temperature": chosen.temperature}
+        return send(server, PATH_OF[dialect], body)
 
     return asked

@@ -9,17 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import interlingua as il
 from interlingua.models import known_models, usual_dialect
 from interlingua.models.capabilities import providers as capable_providers
 from interlingua.providers import (
     MissingSettingError,
     ProviderSetupError,
     UnknownProviderError,
-    compatible,
     dialect_for,
     endpoint,
-    fit_body,
     provider,
     providers,
 )
@@ -181,27 +178,3 @@ def test_what_is_missing_is_named() -> None:
 def test_an_odd_address_is_refused(url: str) -> None:
     with pytest.raises(ProviderSetupError, match="base address"):
         endpoint("openai:m", base_url=url)
-
-
-def test_switches_change_the_body_and_not_the_value_given() -> None:
-    request = il.Request(
-        (il.Message.developer("short"), il.Message.user("hi")),
-        "m",
-        options=il.Options(max_output_tokens=5, stream=True),
-    )
-    wire = il.dialect("openai-chat").write_request(request).wire
-    before = il.dialect("openai-chat").write_request(request).wire
-    home = fit_body(wire, provider("openai"), "openai-chat")
-    assert home["stream_options"] == {"include_usage": True}
-    assert home["max_completion_tokens"] == 5
-    plain = fit_body(wire, compatible("acme", "http://127.0.0.1:1/v1"), "openai-chat")
-    assert plain["max_tokens"] == 5
-    assert "max_completion_tokens" not in plain
-    assert [each["role"] for each in plain["messages"]] == ["system", "user"]
-    assert "stream_options" not in fit_body(wire, provider("mistral"), "openai-chat")
-    assert wire == before
-
-
-def test_vertex_says_the_version_in_the_body_and_the_model_in_the_address() -> None:
-    fitted = fit_body({"model": "m", "max_tokens": 1}, provider("vertex"), "anthropic")
-    assert fitted == {"max_tokens": 1, "anthropic_version": "vertex-2023-10-16"}

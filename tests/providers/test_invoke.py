@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import interlingua as il
+from interlingua.client.targets import Targets
 from interlingua.model.events import MessageComplete, StreamError
-from interlingua.providers.endpoint import endpoint, fit_body, speaks
+from interlingua.outbound import write_for
+from interlingua.providers.endpoint import endpoint, speaks
 from interlingua.providers.registry import provider
 from interlingua.streams import aws, sse
 from interlingua.streams.framing import decoder
@@ -51,9 +53,11 @@ def test_it_has_an_address_of_its_own_that_says_the_model_and_the_stream() -> No
     assert found.headers["accept"] == "application/vnd.amazon.eventstream"
     assert endpoint(CLAUDE, environ=environ, dialect="anthropic").url.endswith("/invoke")
     assert endpoint(CLAUDE, environ=environ).url.endswith("/converse")
-    wire = {"model": "m", "max_tokens": 9, "messages": [], "stream": True}
-    body = fit_body(wire, provider("bedrock"), "anthropic")
-    assert body == {"max_tokens": 9, "messages": [], "anthropic_version": "bedrock-2023-05-31"}
+    target = Targets([provider("bedrock")], environ=environ).find(CLAUDE, "anthropic")
+    request = il.Request((il.Message.user("hi"),), options=il.Options(max_output_tokens=9))
+    body = write_for(request, target, stream=True).wire
+    assert {"model", "stream"}.isdisjoint(body)
+    assert body["anthropic_version"] == "bedrock-2023-05-31"
 
 
 def test_only_claude_is_spoken_to_like_this() -> None:

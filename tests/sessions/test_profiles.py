@@ -63,7 +63,7 @@ def test_a_session_says_what_a_client_on_this_machine_sends(home: Path, session_
     call = session_at().begin("hi").call()
     targets = Targets(environ={"ANTHROPIC_API_KEY": "k"})
     sent = targets.prepare(call.request, targets.find(OPUS), stream=False)
-    assert msgspec.json.decode(sent.http.body) == {**call.wire, "stream": False}
+    assert msgspec.json.decode(sent.http.body) == call.wire
     assert sent.report.losses == call.report.losses
 
 
@@ -111,10 +111,10 @@ def test_a_rule_about_the_dialect_holds_for_adapters_and_clients(home: Path) -> 
 def test_what_was_given_stays_when_tools_need_another_dialect() -> None:
     own = profile_from({"limits": {"output": 9}}, profile_of("gpt-5.6", "openai", "openai-chat"))
     tool = il.ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
-    spoken = Adapter("openai:gpt-5.6", profile=own).speaking([tool])
+    spoken = Adapter("openai:gpt-5.6", profile=own).for_request(il.Request(tools=(tool,)))
     assert spoken.profile is own
     rules = Asked(given=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
-    other = Adapter("openai:gpt-5.6", asked=rules).speaking([tool])
+    other = Adapter("openai:gpt-5.6", asked=rules).for_request(il.Request(tools=(tool,)))
     assert other.profile is not None
     assert other.profile.limits.output == 9
 

@@ -12,7 +12,7 @@ from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.dialects.registry import dialects
 from interlingua.estimate.estimator import estimate_input_tokens
-from interlingua.fitting.spoken import dialect_for_tools
+from interlingua.fitting.spoken import dialect_for_request
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message
@@ -20,10 +20,12 @@ from interlingua.model.tools import ToolDefinition
 from interlingua.models.capabilities import expected_capabilities
 from interlingua.models.names import model_name
 from interlingua.models.resolving import resolve
+from interlingua.outbound import Target, host_of, retold_for, written_for
 from interlingua.prices.table import PriceTable
 from interlingua.providers.profiles import Asked, asked_here
+from interlingua.providers.provider import Provider
 from interlingua.retell import Retold
-from interlingua.say import Fitting, fitted, host_of, written
+from interlingua.say import Fitting
 
 _NO_CONTEXT = RequestContext()
 
@@ -65,6 +67,17 @@ class Adapter:
             if profile
             else self._asked.capabilities(self.model, spoken)
         )
+        provider = self._asked.providers.get(self.provider) or _nobody(self.provider, spoken)
+        self.target = Target(
+            self.model,
+            self.wire_name,
+            provider,
+            self.dialect,
+            self.capabilities.supports_images,
+            self.profile,
+            self._usual,
+            host=host_of(provider, self.dialect),
+        )
 
     def __repr__(self) -> str:
         return f"<Adapter {self.model} in {self.dialect.name}>"
@@ -81,13 +94,13 @@ class Adapter:
         offered = tuple([_offered(tool) for tool in tools])
         return Request(spoken, self.wire_name, offered, options or Options())
 
-    def speaking(self, tools: Iterable[ToolDefinition]) -> Adapter:
-        """The same model in the dialect that requests with these tools need, where it is another
-        one and nobody asked for this."""
+    def for_request(self, request: Request) -> Adapter:
+        """The same model in the dialect that this request needs, where it is another one and nobody
+        asked for this."""
         if not self._usual or self.profile is None:
             return self
         known = self._asked.speaks(self.model) or dialects()
-        other = dialect_for_tools(self.profile, tools, known)
+        other = dialect_for_request(self.profile, request, known)
         if other is None:
             return self
         return Adapter(
@@ -102,17 +115,11 @@ class Adapter:
 
     def retold(self, request: Request) -> Retold:
         """The same in a form that this model can take."""
-        return fitted(
-            request,
-            self.dialect,
-            self.profile,
-            provider=self.provider,
-            images=self.capabilities.supports_images,
-        )
+        return retold_for(request, self.target)
 
     def written(self, told: Retold) -> Written:
-        """What was retold, on the wire, in the words of who serves the model."""
-        return written(told, self.dialect, host_of(self.provider))
+        """What was retold, as the body that is sent to who serves the model."""
+        return written_for(told, self.target)
 
     def to_wire(
         self,
@@ -121,7 +128,9 @@ class Adapter:
         options: Options | None = None,
     ) -> Written:
         """The request as this provider takes it, and the report of what it could not say."""
-        return self.written(self.retold(self.request(messages, tools, options)))
+        request = self.request(messages, tools, options)
+        spoken = self.for_request(request)
+        return spoken.written(spoken.retold(request))
 
     def from_wire_response(
         self, response: dict[str, Any] | bytes | str, context: RequestContext = _NO_CONTEXT
@@ -169,6 +178,11 @@ class Adapter:
     ) -> int:
         """About how many tokens the prompt has, counted here and now."""
         return estimate_input_tokens(messages, tools, self.model, options)
+
+
+def _nobody(key: str, dialect: str) -> Provider:
+    """A provider that nobody knows anything of."""
+    return Provider(key=key, auth=(), dialect=dialect, dialects={})
 
 
 def _offered(tool: ToolDefinition) -> ToolDefinition:

@@ -122,7 +122,8 @@ class Chat:
                             yield result
                     if turn.open_calls():
                         return  # the rest is for the caller to answer
-                call = self.call = await turn.call(options if left else _without_tools(options))
+                said = options if left else _without_tools(options)
+                call = self.call = await turn.call(said, stream=True)
                 async with aclosing(self._answer(turn, call)) as events:
                     async for event in events:
                         yield event
@@ -140,7 +141,7 @@ class Chat:
         """One streamed answer; a model that cannot stream gives it in one piece."""
         dialect = call.adapter.dialect.name
         try:
-            if not call.adapter.capabilities.supports_streaming:
+            if not call.request.options.stream:
                 answer = await self.client.generate(turn.model, call.request, dialect=dialect)
                 self.report = answer.report
                 call.sent(answer.report)

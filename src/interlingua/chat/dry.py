@@ -61,9 +61,9 @@ def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
     while True:
         targets = Targets(setup.providers, environ=setup.environ, base_urls=places, keys=keys)
         target = targets.find(turn.model, call.adapter.dialect.name)
-        streams = call.adapter.capabilities.supports_streaming
+        streams = call.request.options.stream
         try:
-            return _masked(targets.prepare(call.request, target, streams), notes)
+            return _masked(targets.prepare(call.request, target, bool(streams)), notes)
         except MissingSettingError as odd:
             if odd.what != "key" or provider in keys:
                 raise

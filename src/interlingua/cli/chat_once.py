@@ -135,7 +135,7 @@ async def show_request(question: Question, wanted: Wanted, as_json: bool) -> int
     async with opened_talk(wanted._replace(keep=False)) as talk:
         await _choose(talk, screen)
         turn = await talk.session.begin(message)
-        call = await turn.call()
+        call = await turn.call(stream=True)
         request = dry(talk.setup, turn, call)
     for note in request.notes:
         screen.note(note)

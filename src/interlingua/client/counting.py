@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from interlingua.client.targets import Prepared, Target, Targets, write
+from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.record import Counting
 from interlingua.errors import ReadError, found
 from interlingua.model.exchange import Request
+from interlingua.outbound import say_to
 
 
 def can_count(target: Target) -> bool:
@@ -21,7 +22,7 @@ def can_count(target: Target) -> bool:
 
 
 def prepare(request: Request, target: Target, targets: Targets) -> Prepared:
-    written = write(request, target, None)
+    written = say_to(request, target, None)
     wire = _wire(dict(written.wire), target)
     return Prepared(target, targets.address(target, wire, "count_tokens"), written.report)
 

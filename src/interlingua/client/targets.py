@@ -9,29 +9,29 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from interlingua.client.bound import lenient
 from interlingua.client.transport import HttpRequest
 from interlingua.dialects.anthropic.tables import BETA_HEADER as HEADER
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.dialects.record import Dialect, Written
+from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.fitting.back import Back
 from interlingua.fitting.spoken import dialect_for_request
 from interlingua.losses import Report
-from interlingua.model.exchange import Options, Request
-from interlingua.models.names import model_name, unknown
+from interlingua.model.exchange import Request
+from interlingua.models.names import model_name
 from interlingua.models.overlay import Given
-from interlingua.models.profile import Profile
 from interlingua.models.resolving import resolve
+from interlingua.outbound import NO_OPTIONS as NO_OPTIONS
+from interlingua.outbound import Target as Target
+from interlingua.outbound import host_of, write_for
 from interlingua.providers.credentials import Credentials, authorise, credentials
-from interlingua.providers.endpoint import Endpoint, endpoint, fit_body
+from interlingua.providers.endpoint import Endpoint, endpoint
 from interlingua.providers.errors import UnknownProviderError
 from interlingua.providers.profiles import Asked
 from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 from interlingua.providers.secret import Secret
-from interlingua.say import say
 
 _MOST = 1000
 """Models whose address is kept."""
@@ -52,38 +52,6 @@ class Server(Protocol):
 Place = str | Callable[[], str | Server]
 """A base URL, or a function that has it, for servers that are started when they are needed."""
 LOCAL = "local"
-NO_OPTIONS = Options()
-_PLAIN = {stream: Options(stream=stream) for stream in (None, False, True)}
-
-
-class Target(msgspec.Struct, frozen=True, eq=False):
-    """One model at one provider, in one dialect."""
-
-    model: str
-    """`<provider>:<name>`."""
-    name: str
-    provider: Provider
-    dialect: Dialect
-    images: bool = True
-    """Whether the model takes any."""
-    profile: Profile | None = None
-    """What it takes; None: a request is said as it is."""
-    usual: bool = False
-    """Nobody asked for this dialect: another may be spoken where a request needs it."""
-    fixed: bool = False
-    """The profile was given for this call, and is that of any dialect."""
-
-    def fitted_to(self, profile: Profile | Literal[False]) -> Target:
-        """The same, asked by another profile, or by none."""
-        return msgspec.structs.replace(self, profile=profile or None, fixed=True)
-
-    def near(self) -> tuple[str, ...]:
-        """Models of this provider that look like this one."""
-        from interlingua.models.capabilities import known_models
-
-        mine = [id for id in known_models() if id.startswith(f"{self.provider.key}:")]
-        near = unknown(self.model, "", mine).near
-        return tuple(id for id in near if id != self.model)
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
@@ -146,7 +114,8 @@ class Targets:
             spoken = dialect_of(dialect or self.asked.dialect(id))
             images = self.asked.capabilities(id, spoken.name).supports_images
             profile = self.asked.profile(id, spoken.name)
-            found = Target(id, name, provider, spoken, images, profile, usual)
+            host = host_of(provider, spoken)
+            found = Target(id, name, provider, spoken, images, profile, usual, host=host)
             if len(self._found) < _MOST:
                 self._found[model, dialect, usual] = found
         return found
@@ -210,12 +179,11 @@ class Targets:
         """Say the request in the target's dialect: retold, since history may be from anywhere.
         `source` is the dialect it was read from, where that is known."""
         target = self.for_request(target, request)
-        return self.ready(write(request, target, stream, source), target, stream)
+        return self.ready(write_for(request, target, stream, source), target, stream)
 
     def ready(self, written: Written, target: Target, stream: bool) -> Prepared:
-        """What is written, with everything that its provider wants to be sent along."""
-        wire = fit_body(written.wire, target.provider, target.dialect.name)
-        wire = lenient(wire, target.provider.key, target.dialect.name, target.name)
+        """A body, with everything that its provider wants to be sent along."""
+        wire = written.wire
         asked = self.address(target, wire, "request", stream)
         betas = target.dialect.betas_of(wire)
         if betas:
@@ -269,27 +237,6 @@ class Targets:
             if not callable(key):
                 self._credentials[provider.key] = known
         return known
-
-
-def write(
-    request: Request, target: Target, stream: bool | None, source: str | None = None
-) -> Written:
-    """The request in the target's dialect, and in the words of the host that speaks it."""
-    options = request.options
-    if options.stream is not stream:
-        options = _PLAIN[stream] if options is NO_OPTIONS else options.replace(stream=stream)
-    request = Request(
-        request.messages, target.name, request.tools, options, request.continues, request.raw
-    )
-    return say(
-        request,
-        target.dialect,
-        target.profile,
-        provider=target.provider.key,
-        source=source,
-        images=target.images,
-        host=target.provider.switches.host if target.dialect.traits.host_words else None,
-    )
 
 
 def _with_betas(asked: HttpRequest, betas: list[str]) -> HttpRequest:

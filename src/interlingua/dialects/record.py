@@ -248,9 +248,10 @@ class Dialect:
             raise DepthError(self._response, codec.STORED_DEPTH) from None
 
     def write_request(
-        self, request: Request, recorder: LossRecorder | None = None, host: str | None = None
+        self, request: Request, recorder: LossRecorder | None = None, host: object = None
     ) -> Written:
-        """`host` is who speaks the dialect with words of its own, where the dialect knows any."""
+        """`host` is who speaks the dialect with words of its own, where the dialect knows any: its
+        name, or the words themselves."""
         recorder = recorder or LossRecorder(self.name, request, Report(self.name))
         if host is None:
             wire = self._write_request(request, recorder)

@@ -45,6 +45,7 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("tool_choice",)),
         **dict.fromkeys([f"output.{name}" for name in (*_OUTPUT, "verbosity")], ("text",)),
         "limits.output": ("max_output_tokens",),
+        "words.user": ("user", "safety_identifier"),
     },
     "anthropic": {
         **{f"sampling.{name}": (name,) for name in ("temperature", "top_p", "top_k")},
@@ -76,6 +77,7 @@ _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"}
 """Keys that as a rule are there, and only matter where their number does."""
 _TTL = b'"ttl"'
 _INSTRUCTIONS = re.compile(rb'"role"\s*:\s*"(?:system|developer)"')
+DEVELOPER = re.compile(rb'"role"\s*:\s*"developer"')
 _ROLE = re.compile(rb'"role"\s*:\s*"([a-z]+)"')
 _STRICT = re.compile(rb'"strict"\s*:\s*true')
 _URL = re.compile(rb'"https?:', re.IGNORECASE)
@@ -105,6 +107,8 @@ class Watched(NamedTuple):
     """Whether the last message may not be one of instructions."""
     never: bool
     """Whether every body has to be read."""
+    system: bool
+    """Whether instructions may have one role only."""
 
 
 @lru_cache(512)
@@ -134,6 +138,7 @@ def watched(profile: Profile, dialect: str) -> Watched:
         limits_media(profile),
         profile.turns.last is not None and "system" not in profile.turns.last,
         bool(profile.turns.alternate) or profile.instructions.role == "user",
+        profile.instructions.role == "system",
     )
 
 
@@ -171,12 +176,19 @@ def touches(profile: Profile, dialect: str, body: bytes) -> bool:
         return True
     if rules.strict and _STRICT.search(body):
         return True
+    if rules.system and DEVELOPER.search(body):
+        return True
     if (rules.media or (rules.by_url and _URL.search(body))) and _MEDIA.search(body):
         return True
     if rules.sizes and _is_much(body, rules):
         return True
     turns = members.get("messages") or members.get("input") or b""
     return _turns_matter(bytes(turns), rules)
+
+
+def shows_media(body: bytes) -> bool:
+    """Whether there may be media in the body."""
+    return _MEDIA.search(body) is not None or any(piece in body for piece in _PIECES)
 
 
 def _is_much(body: bytes, rules: Watched) -> bool:

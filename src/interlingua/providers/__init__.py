@@ -1,7 +1,7 @@
 """Who serves models: addresses, keys, and how each wants to be asked, as data."""
 
 from interlingua.providers.credentials import Credentials, Ready, authorise, credentials
-from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint, fit_body
+from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint
 from interlingua.providers.errors import (
     MissingSettingError,
     ProviderSetupError,
@@ -47,7 +47,6 @@ __all__ = [
     "credentials",
     "dialect_for",
     "endpoint",
-    "fit_body",
     "own_path",
     "provider",
     "providers",

@@ -1,12 +1,12 @@
-"""Where to send a request, and what the provider wants in its body. Pure functions of a provider,
-a model and the environment that is given to them; keys come later (`credentials.py`)."""
+"""Where to send a request. Pure functions of a provider, a model and the environment that is given
+to them; keys come later (`credentials.py`), and what is sent is written in `outbound.py`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -106,35 +106,10 @@ def speaks(provider: Provider, dialect: str, model: str) -> bool:
     if paths is None:
         return False
     name = model_name(model).name
+    for pattern, only in provider.dialect_of.items():
+        if fnmatchcase(name, pattern):
+            return dialect == only
     return not paths.models or any(fnmatchcase(name, pattern) for pattern in paths.models)
-
-
-def fit_body(wire: Mapping[str, Any], provider: Provider, dialect: str) -> dict[str, Any]:
-    """A request's wire as this provider takes it: a copy, with its switches applied."""
-    paths = _paths(provider, dialect)
-    fitted = {**wire, **paths.body}
-    if not paths.model_in_body:
-        fitted.pop("model", None)
-    if not paths.stream_in_body:
-        fitted.pop("stream", None)
-    if traits_of(dialect).host_words:
-        _fit_chat(fitted, provider)
-    return fitted
-
-
-def _fit_chat(wire: dict[str, Any], provider: Provider) -> None:
-    switches = provider.switches
-    if wire.get("stream") and switches.stream_usage:
-        wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
-    if switches.max_tokens is not None:
-        other = {"max_tokens", "max_completion_tokens"} - {switches.max_tokens}
-        for word in other & wire.keys():
-            wire.setdefault(switches.max_tokens, wire.pop(word))
-    if not switches.developer:
-        wire["messages"] = [
-            {**each, "role": "system"} if each.get("role") == "developer" else each
-            for each in wire.get("messages", ())
-        ]
 
 
 def _paths(provider: Provider, dialect: str) -> Paths:

@@ -188,14 +188,13 @@ class AsyncTurn(TurnFace):
         clock: Callable[[], float] = time.perf_counter,
         *,
         profile: Fitting = None,
+        stream: bool | None = None,
     ) -> AsyncCall:
         """The next request. Every call of the answer before it needs its result first. `profile` is
         what the model takes, where that is not what the rules say, or False to say the request as
-        it is."""
-        return AsyncCall(
-            self._store,
-            await run(self._store, _call.started(self._core, options_of(options), clock, profile)),
-        )
+        it is. With `stream` the answer comes as a stream, if the model has any."""
+        steps = _call.started(self._core, options_of(options), clock, profile, stream)
+        return AsyncCall(self._store, await run(self._store, steps))
 
     async def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:
         """Keep what the tools gave."""

@@ -56,6 +56,7 @@ def started(
     options: Options | None,
     clock: Callable[[], float],
     profile: Fitting = None,
+    stream: bool | None = None,
 ) -> Steps[CallCore]:
     """The next request of a turn. All calls of the last answer must have their results."""
     turn.require_open()
@@ -66,7 +67,7 @@ def started(
     history = yield from core.load()
     yield from turn.held()
     turn.calling = True
-    call = CallCore(turn, tuple(history), options or turn.options, clock, profile)
+    call = CallCore(turn, tuple(history), options or turn.options, clock, profile, stream)
     turn.calls += 1
     told = LlmCallStarted(
         model=turn.model,
@@ -77,6 +78,13 @@ def started(
     turn.trace.emit("llm.call_started", told)
     yield from core.recorder.stored()
     return call
+
+
+def _streaming(options: Options | None, stream: bool | None, can: bool) -> Options:
+    """The options, with a word on whether the answer comes as a stream: the wire has to say so."""
+    options = options or Options()
+    wanted = bool(options.stream if stream is None else stream and can)
+    return options if options.stream is wanted else options.replace(stream=wanted)
 
 
 def broken_off(problem: Exception) -> ProviderError:
@@ -95,10 +103,10 @@ class CallCore:
         options: Options | None,
         clock: Callable[[], float] = time.perf_counter,
         profile: Fitting = None,
+        stream: bool | None = None,
     ) -> None:
         self.turn = turn
         self.id = _IDS.new()
-        self.adapter = turn.core.adapter(turn.model, profile).speaking(turn.core.tools)
         self.message: Message | None = None
         """The answer as it is stored, once something of it is."""
         self.ended = False
@@ -106,7 +114,10 @@ class CallCore:
         """What the wire could not say, as somebody else sent it."""
         tools = turn.core.tools
         messages = with_files(messages, turn.core.row.workspace_path)
-        self.request: Request = self.adapter.request(messages, tools, options)
+        usual = turn.core.adapter(turn.model, profile)
+        options = _streaming(options, stream, usual.capabilities.supports_streaming)
+        self.request: Request = usual.request(messages, tools, options)
+        self.adapter = usual.for_request(self.request)
         self.estimate = tokens_said(self.adapter, messages, tools, options)
         self._clock = clock
         self._began = clock()

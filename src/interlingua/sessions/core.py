@@ -325,6 +325,7 @@ class Core:
         model = router.config().names.require(model)
         adapter = self.adapter(model)
         said = with_files(history, self.row.workspace_path)
+        adapter = adapter.for_request(adapter.request(said, tools, options))
         tokens = tokens_said(adapter, said, tools, options)
         report, critical = tried(adapter, said, tools, options)
         present = self.model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from interlingua.dialects.kernel.errors import each, maybe, read_whole
@@ -16,12 +16,18 @@ from interlingua.dialects.openai_chat.options import (
     read_options,
     write_options,
 )
-from interlingua.dialects.openai_chat.tables import HOSTS, TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tables import (
+    HOSTS,
+    LIMITS,
+    TABLES,
+    Host,
+    Tables,
+    at_host,
+)
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
 from interlingua.model.exchange import Options, Request
 from interlingua.model.tools import ToolDefinition
 
-_AT_HOSTS = {name: at_host(TABLES, host) for name, host in HOSTS.items()}
 _NO_OPTIONS = Options()
 
 
@@ -57,9 +63,39 @@ def _read_tools(wire: Wire, t: Tables, kept: Kept) -> tuple[ToolDefinition, ...]
     return tuple(tools)
 
 
-def write_request(request: Request, recorder: LossRecorder, host: str | None = None) -> Wire:
-    """`host` is one of `HOSTS`; without one it is for a host of which nothing is known."""
-    return write_body(request, _AT_HOSTS.get(host, TABLES) if host else TABLES, recorder)
+def write_request(request: Request, recorder: LossRecorder, host: str | Host | None = None) -> Wire:
+    """`host` is one of `HOSTS`, or its name; without one nothing is known of it."""
+    t = TABLES if host is None else _tables_at(host)
+    wire = write_body(request, t, recorder)
+    _settle(wire, request, t.host, recorder)
+    return wire
+
+
+@lru_cache(256)
+def _tables_at(host: str | Host) -> Tables:
+    known = HOSTS.get(host) if isinstance(host, str) else host
+    return TABLES if known is None else at_host(TABLES, known)
+
+
+def _settle(wire: Wire, request: Request, host: Host, recorder: LossRecorder) -> None:
+    """What a host wants of a body that is written: its one word for the longest answer, and to be
+    asked for counts. The same number under another word is no loss; another number is."""
+    if host.insists:
+        said = [wire.pop(word) for word in LIMITS & wire.keys()]
+        limit = request.options.max_output_tokens
+        if said:
+            wire[host.max_tokens] = said[0] if limit is None else limit
+    for word, value in _second_limits(request, recorder.dialect):
+        if wire.get(word, wire.get(host.max_tokens)) != value:
+            recorder.lost(request, f"raw.{recorder.dialect}.{word}", "the host takes one limit")
+    if host.stream_usage and request.options.stream:
+        wire["stream_options"] = {"include_usage": True, **(wire.get("stream_options") or {})}
+
+
+def _second_limits(request: Request, dialect: str) -> list[tuple[str, Any]]:
+    """Limits that a wire had beside the one that was read."""
+    rest = (request.raw or {}).get(dialect)
+    return [] if not rest else [(word, rest[word]) for word in LIMITS & rest.keys()]
 
 
 def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:

@@ -38,6 +38,10 @@ class Host(NamedTuple):
     replay: Replay = "never"
     switch: str | None = None
     """The key that turns thinking on and off, where it is not done by the effort."""
+    stream_usage: bool = False
+    """Tells token counts in a stream only when asked with `stream_options`."""
+    insists: bool = False
+    """Takes no other word for the longest answer than its own, whatever a wire had."""
 
 
 OPENAI_IDS = IdGrammar(r"[a-zA-Z0-9_.:|-]", 1, 40)
@@ -71,6 +75,10 @@ HOSTS: dict[str, Host] = {
     ),
     "xai": Host(LONG_IDS, user="user", thinking="reasoning_content", replay="always"),
 }
+ANYBODY = Host(replay="own")
+"""A host of which nothing is known."""
+LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
+"""The words for the longest answer."""
 
 # -- tables ---------------------------------------------------------------------------------------
 
@@ -405,7 +413,7 @@ TABLES = Tables(
         {"30m": "30m", "12h": "12h", "5m": "30m", "1h": "30m", "24h": "12h"},
         frozenset({"part"}),
     ),
-    host=Host(replay="own"),
+    host=ANYBODY,
     answer_thinking=("reasoning_content", "thinking_blocks"),
     plain_thinking=("reasoning_content",),
     reasoning_object=False,

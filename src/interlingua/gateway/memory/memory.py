@@ -18,7 +18,6 @@ import msgspec
 from msgspec import UNSET
 
 from interlingua.client.targets import Target
-from interlingua.dialects.openai_chat.tables import HOSTS
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.hidden import (
@@ -236,8 +235,7 @@ def _takes_thinking(target: Target) -> bool:
     """Whether a host that signs nothing wants its own thinking back."""
     if not target.dialect.traits.host_words:
         return False
-    host = target.provider.switches.host
-    return host is None or host not in HOSTS or HOSTS[host].replay != "never"
+    return target.host is None or target.host.replay != "never"
 
 
 def _tenant(exchange: Exchange) -> str:

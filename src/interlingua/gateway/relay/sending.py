@@ -17,10 +17,9 @@ from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
 from interlingua.client.transport import Limits as HttpLimits
 from interlingua.client.tries import Clock, tried
-from interlingua.dialects.record import Written
 from interlingua.errors import LossError, WriteError
-from interlingua.fitting.fit import fit
-from interlingua.fitting.keys import touches
+from interlingua.fitting.hosts import says_otherwise
+from interlingua.fitting.keys import shows_media, touches
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, read_request
 from interlingua.gateway.relay.errors_down import body_down, headers_down
@@ -30,6 +29,7 @@ from interlingua.gateway.relay.patching import patched, says_twice
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
+from interlingua.outbound import fitted_only, written_for
 
 _ERROR_BYTES = 1024 * 1024
 T = TypeVar("T")
@@ -91,30 +91,37 @@ async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Ta
 
 def _may_need_fitting(asked: Asked, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
-    if target.profile is None or asked.way.passthrough:
+    if asked.way.passthrough:
         return False
-    return touches(target.profile, target.dialect.name, asked.body)
+    if target.host is not None and says_otherwise(target.host, asked.body):
+        return True
+    if not target.images and shows_media(asked.body):
+        return True
+    return target.profile is not None and touches(target.profile, target.dialect.name, asked.body)
 
 
 async def _fitted(
     gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
 ) -> Prepared | None:
     """A body of the target's own dialect as the model takes it: the client's own bytes where that
-    changes nothing, and None where the model wants to be asked in another dialect."""
+    changes nothing, and None where it has to be retold: the model wants to be asked in another
+    dialect, or takes no images."""
     request = asked.request or read_request(asked.match, asked.body)
-    if gateway.targets.for_request(target, request) is not target or target.profile is None:
+    if gateway.targets.for_request(target, request) is not target:
+        return None
+    if not target.images and shows_media(asked.body):
         return None
     given = await gateway.inlined(request, asked.way, target, exchange)
     request = given.request.replace(model=target.name)
-    fitted = fit(request, target.profile, dialect=target.dialect.name)
-    if fitted.value is request and not given.notes:
+    told = fitted_only(request, target)
+    own = target.host is not None and says_otherwise(target.host, asked.body)
+    if told.value is request and not given.notes and not own:
         return untouched(gateway, exchange, asked, target)
-    done = target.dialect.write_request(fitted.value, fitted.scribe)
-    told = Written(done.wire, done.report, done.model, done.stream, fitted.back)
+    done = written_for(told, target)
     given.tell(done.report)
     exchange.report = done.report
     _refuse_losses(exchange)
-    return gateway.targets.ready(told, target, exchange.stream)
+    return gateway.targets.ready(done, target, exchange.stream)
 
 
 def is_wrapped(target: Target) -> bool:
@@ -160,7 +167,7 @@ def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
             changes["model"] = msgspec.UNSET
         elif asked.envelope.model != target.name:
             changes["model"] = target.name
-    if asks_usage(asked):
+    if target.host is not None and target.host.stream_usage and asks_usage(asked):
         changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
     if changes or (exchange.principal.limited and says_twice(body)):
         body = patched(body, changes)
