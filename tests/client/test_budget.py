@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.client import AsyncClient, RetryPolicy, ServerError
+from interlingua.client.attempts import Clock, tried
 from interlingua.client.budget import SHARED, STEPS, Budget
 from interlingua.client.errors import CallError, NetworkError, RateLimitError
 from interlingua.client.middleware import Call
 from interlingua.client.retry import RETRYABLE
-from interlingua.client.tries import Clock, tried
 from interlingua.gateway.gateway import Gateway
 from interlingua.model.exchange import Request
 from tests.effort import examples

@@ -13,9 +13,9 @@ import pytest
 from aiohttp import web
 
 import interlingua as il
+from interlingua.client.attempts import Clock
 from interlingua.client.fetching import Inlined, MediaFetcher
 from interlingua.client.public import is_public
-from interlingua.client.tries import Clock
 from interlingua.losses import Report
 from interlingua.model.blocks import (
     AudioBlock,

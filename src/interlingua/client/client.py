@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Parsed, Run, TokenCount
-from interlingua.client.asking import Asker
+from interlingua.client.attempt import Asker
+from interlingua.client.attempts import Clock, InFlight, tried
 from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
@@ -31,7 +32,6 @@ from interlingua.client.transport import (
     HttpTransport,
     Transport,
 )
-from interlingua.client.tries import Clock, InFlight, tried
 from interlingua.errors import InterlinguaError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.given import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from interlingua.client import failures
+from interlingua.client.attempt import Opened
 from interlingua.client.errors import CallError, NetworkError, TooLargeError
-from interlingua.client.targets import Prepared, Target
-from interlingua.client.transport import Reply, TooLarge, TransportError
+from interlingua.client.targets import Target
+from interlingua.client.transport import TooLarge, TransportError
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.streams.fold import unfold
@@ -23,14 +23,11 @@ STREAMS = 4
 class Incoming:
     """One reply on its way from bytes to events."""
 
-    def __init__(
-        self, reply: Reply, prepared: Prepared, marks: bool, limit: int, total: str
-    ) -> None:
-        self.reply = reply
-        self.prepared = prepared
+    def __init__(self, opened: Opened, marks: bool, limit: int) -> None:
+        self._opened = opened
+        self.reply = reply = opened.reply
+        self.prepared = prepared = opened.prepared
         self.target: Target = prepared.target
-        self.secrets = prepared.http.secrets
-        self._total = total
         self._left = limit
         self._limit = limit
         self._decoder = decoder(self.target.dialect.name)
@@ -62,10 +59,8 @@ class Incoming:
             if not chunk:
                 events += self._reader.close()
             return _up_to_last(events) if events else events
-        except TransportError as odd:
-            failed: CallError = failures.of_transport(odd, self.secrets, self._total)
-        except ReadError as odd:
-            failed = failures.unreadable(odd, self.reply.headers, self.secrets)
+        except (TransportError, ReadError) as odd:
+            failed = self._opened.failure(odd)
         raise failed
 
     async def _whole(self) -> list[Event]:
@@ -77,10 +72,8 @@ class Incoming:
             response = self.target.dialect.read_response(body)
         except TooLarge:
             raise TooLargeError(f"an answer of more than {self._limit // STREAMS} bytes") from None
-        except TransportError as odd:
-            failed: CallError = failures.of_transport(odd, self.secrets, self._total)
-        except ReadError as odd:
-            failed = failures.unreadable(odd, self.reply.headers, self.secrets)
+        except (TransportError, ReadError) as odd:
+            failed = self._opened.failure(odd)
         else:
             return unfold(response if self._back is None else self._back.response(response))
         raise failed
@@ -115,15 +108,13 @@ class Incoming:
     def failure(self, last: StreamError) -> CallError:
         """The error that a stream ended with. One of kind `network` is the reader's own word for a
         stream that broke off."""
-        failed = failures.of_provider(last.error, self.reply.headers, self.secrets)
+        failed = self._opened.refusal(last.error)
         if isinstance(failed, NetworkError):
             failed.begun = self._left < self._limit
-        return self.placed(failed)
+        return failed
 
     def placed(self, error: CallError) -> CallError:
-        if error.request_id is None:
-            error.request_id = failures.request_id(self.reply.headers, self.secrets)
-        return failures.placed(error, self.target)
+        return self._opened.placed(error)
 
 
 def is_last(event: Event) -> bool:

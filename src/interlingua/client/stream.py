@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt
+from interlingua.client.attempts import Clock, InFlight, tried
 from interlingua.client.bound import told
 from interlingua.client.errors import (
     CallCancelledError,
@@ -18,7 +19,6 @@ from interlingua.client.errors import (
 from interlingua.client.incoming import STREAMS, Incoming, is_last
 from interlingua.client.middleware import Call
 from interlingua.client.stamp import ended, stamped
-from interlingua.client.tries import Clock, InFlight, tried
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.events import Event, MessageComplete, Other, StreamError
@@ -185,18 +185,18 @@ class AsyncStream:
         asker = self._client.asker
         target = asker.target(model, self.call)
         prepared = await asker.prepare(self.call, target, clock)
-        reply, total = await asker.open(prepared, clock, stream=True)
-        way = Incoming(reply, prepared, self._marks, STREAMS * asker.max_bytes, total)
+        opened = await asker.open(prepared, clock, stream=True)
+        way = Incoming(opened, self._marks, STREAMS * asker.max_bytes)
         try:
             events: list[Event] = []
             while not events:
                 events = await way.more()
         except BaseException:
-            reply.close()
+            way.reply.close()
             raise
         last = events[-1]
         if type(last) is StreamError and all(type(event) is Other for event in events[:-1]):
-            reply.close()
+            way.reply.close()
             raise way.failure(last)
         return way, events
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import msgspec
 
 from interlingua.client import counting, failures
+from interlingua.client.attempts import Clock
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Target
-from interlingua.client.tries import Clock
 from interlingua.errors import ReadError, WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway

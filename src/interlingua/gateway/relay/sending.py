@@ -10,13 +10,13 @@ import msgspec
 
 from interlingua.client import failures
 from interlingua.client.answer import Attempt
+from interlingua.client.attempts import Clock, tried
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.middleware import Call
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
 from interlingua.client.transport import Limits as HttpLimits
-from interlingua.client.tries import Clock, tried
 from interlingua.errors import LossError, WriteError
 from interlingua.fitting.hosts import says_otherwise
 from interlingua.fitting.keys import shows_media, touches

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from interlingua.client import failures
+from interlingua.client.attempts import Clock
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import Reply, TransportError
-from interlingua.client.tries import Clock
 from interlingua.dialects.front import Front
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError

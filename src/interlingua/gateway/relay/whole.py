@@ -8,11 +8,11 @@ import msgspec
 from msgspec.structs import replace
 
 from interlingua.client import failures
+from interlingua.client.attempts import Clock
 from interlingua.client.client import placed
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.client.transport import Reply, TooLarge, TransportError
-from interlingua.client.tries import Clock
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from interlingua.client.answer import Answer
-from interlingua.client.asking import Asker
+from interlingua.client.attempt import Asker
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import AuthError, CallError, RateLimitError
 from interlingua.client.stream import AsyncStream
