@@ -76,7 +76,9 @@ class Room:
             if message.role in (Role.USER, Role.ASSISTANT):
                 who = ">" if message.role is Role.USER else "<"
                 self.screen.line(f"{who} {one_line(message.text, SHOWN_AGAIN)}", "2")
-        if messages and _is_broken_off(messages[-1]):
+        if await self.talk.is_busy():
+            self.screen.warn("Another program has a turn of this session under way.")
+        elif messages and _is_broken_off(messages[-1]):
             self.screen.warn("The last turn was broken off; what arrived is kept. /retry goes on.")
 
     async def step(self) -> bool:
@@ -123,6 +125,7 @@ class Room:
 
     async def _turn(self, message: Message | None) -> None:
         talk, screen = self.talk, self.screen
+        await talk.wait(screen.note)
         if message is not None:
             await talk.name(message.text)
         before = talk.chat.turn

@@ -44,6 +44,7 @@ async def ask_once(question: Question, wanted: Wanted, as_json: bool, thinking: 
     message = question.message()
     screen = Screen(answer=not as_json, thinking=thinking)
     async with opened_talk(wanted, confirm=_consent) as talk:
+        await talk.wait(screen.note)
         await _choose(talk, screen)
         await talk.name(question.title())
         parts = talk.chat.say(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +20,7 @@ from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.exchange import Options
 from interlingua.model.message import Role
 from interlingua.sessions.aio import AsyncSession
+from interlingua.sessions.holding import is_under_way
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 from interlingua.store.rows import SessionRow
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_SCHEMA = 1 << 20
 LONGEST_NAME = 60
+LOOK = 0.25
+"""Seconds between two looks whether another program's turn has ended."""
 SHORT = 10
 """Letters of an id that people are shown: the part that tells its millisecond."""
 
@@ -168,6 +171,20 @@ class Talk:
 
     async def rename(self, name: str) -> None:
         self.title = (await self.store.update_session(self.session.id, name=name)).name
+
+    async def is_busy(self) -> bool:
+        """Whether another program, a gateway say, has a turn of the session under way."""
+        turn = (await self.store.session(self.session.id)).turn
+        return turn is not None and is_under_way(turn)
+
+    async def wait(self, say: Callable[[str], None]) -> None:
+        """Let a turn that another program has under way come to its end, and say so."""
+        if not await self.is_busy():
+            return
+        say("Another program has a turn of this session under way; waiting for its end (Ctrl-C).")
+        while await self.is_busy():
+            await asyncio.sleep(LOOK)
+        await self.session.reload()
 
     async def forget_if_empty(self) -> None:
         """A session that was made here, and in which nobody spoke, is not kept."""
