@@ -14,7 +14,7 @@ from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import Kept, MediaFetcher
 from interlingua.client.lessons import Lessons
-from interlingua.client.middleware import Call
+from interlingua.client.middleware import Call, Layers
 from interlingua.client.stamp import stamped
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
@@ -153,9 +153,13 @@ class Asker:
         if self._fetcher is not None:
             await self._fetcher.close()
 
-    async def prepare(self, call: Call, target: Target, clock: Clock) -> Prepared:
+    async def prepare(
+        self, call: Call, target: Target, clock: Clock, layers: Layers | None = None
+    ) -> Prepared:
         """The request, ready to be sent; a server that is started on demand is started first."""
         prepared = await self._prepared(call, target, clock)
+        for sending in layers.on_sending if layers is not None else ():
+            sending(call, prepared)
         return prepared.with_headers(call.headers) if call.headers else prepared
 
     async def _prepared(self, call: Call, target: Target, clock: Clock) -> Prepared:
@@ -219,9 +223,11 @@ class Asker:
             failed = failures.of_transport(odd, secrets, bound)
         raise failures.placed(failed, prepared.target, prepared.http)
 
-    async def answer(self, model: str, call: Call, clock: Clock) -> Answer:
+    async def answer(
+        self, model: str, call: Call, clock: Clock, layers: Layers | None = None
+    ) -> Answer:
         """One answer that comes whole."""
-        prepared = await self.prepare(call, self.target(model, call), clock)
+        prepared = await self.prepare(call, self.target(model, call), clock, layers)
         opened = await self.open(prepared, clock, stream=False)
         target = prepared.target
         response = stamped(opened.read(await opened.body(self.max_bytes)), target)

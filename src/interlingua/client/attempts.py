@@ -21,6 +21,7 @@ from interlingua.client.middleware import Call
 from interlingua.client.retry import RetryPolicy
 from interlingua.errors import InterlinguaError
 from interlingua.model.exchange import ErrorKind
+from interlingua.providers.errors import MissingSettingError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -111,11 +112,13 @@ async def tried(
     provider_of: Callable[[str], str],
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Do `once` with each model in turn, as often as the policy and the budget let; what came of
-    it, and every try on the way. The error of the last try is raised, and lists them as well.
+    it, and every try on the way. The error of the last try is raised, and lists them as well. A
+    model without a key or an address is passed over as long as there is another one.
     `provider_of` says which provider serves a model."""
     clock = Clock(call.deadline)
     tries: list[Attempt] = []
     failed: CallError | None = None
+    unset: MissingSettingError | None = None
     purse = Purse(budget, call.id)
     for number, model in enumerate(call.models):
         if number:
@@ -124,9 +127,14 @@ async def tried(
             if not purse.begin(provider_of(model)):
                 continue
             done, last = await _with_one(call, model, once, policy, sleep, clock, tries, purse)
-        except InterlinguaError:
+        except InterlinguaError as odd:
             if failed is None:
-                raise
+                if not isinstance(odd, MissingSettingError):
+                    raise
+                unset = unset or odd
+                if model != call.models[-1]:
+                    extra = {"call": call.id, "model": model, "missing": odd.what}
+                    logger.warning("model_passed_over", extra=extra)
             # A model that is not set up is no reason to hide why it was asked for.
             tries.append(Attempt(model, ErrorKind.OTHER))
             continue
@@ -135,7 +143,9 @@ async def tried(
         failed = last
         if failed.kind not in fallback_on or clock.left() == 0.0:
             break
-    assert failed is not None, "a call names a model"
+    if failed is None:
+        assert unset is not None, "a call names a model"
+        raise unset
     failed.attempts = tuple(tries)
     raise failed
 

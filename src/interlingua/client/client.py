@@ -185,7 +185,7 @@ class AsyncClient:
             clock = Clock(None)
             work = tried(
                 call,
-                lambda model, left: self.asker.answer(model, call, left),
+                lambda model, left: self.asker.answer(model, call, left, self.layers),
                 self.policy,
                 self.fallback_on,
                 self.sleep,

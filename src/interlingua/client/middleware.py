@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping
 from inspect import isawaitable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -17,6 +17,9 @@ from interlingua.client.errors import CallError
 from interlingua.model.events import Event
 from interlingua.model.exchange import Request
 from interlingua.models.profile import Profile
+
+if TYPE_CHECKING:
+    from interlingua.client.targets import Prepared
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):
@@ -45,6 +48,9 @@ class Middleware:
         """On the way in."""
         return call
 
+    def sending(self, call: Call, prepared: Prepared) -> None:
+        """For each try, just before it is sent: what goes to whom, and what it could not say."""
+
     def answer(self, call: Call, answer: Answer) -> Answer | Awaitable[Answer]:
         """On the way out, for an answer that came whole, and at the end of a stream that did."""
         return answer
@@ -71,6 +77,9 @@ class Layers:
         self._out = self._in[::-1]
         self.on_event = tuple(
             each.event for each in self._out if type(each).event is not Middleware.event
+        )
+        self.on_sending = tuple(
+            each.sending for each in self._in if type(each).sending is not Middleware.sending
         )
 
     async def request(self, call: Call) -> Call:

@@ -184,7 +184,7 @@ class AsyncStream:
         again: nobody has seen anything of this answer yet."""
         asker = self._client.asker
         target = asker.target(model, self.call)
-        prepared = await asker.prepare(self.call, target, clock)
+        prepared = await asker.prepare(self.call, target, clock, self._client.layers)
         opened = await asker.open(prepared, clock, stream=True)
         way = Incoming(opened, self._marks, STREAMS * asker.max_bytes)
         try:

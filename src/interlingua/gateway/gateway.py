@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from interlingua.client.attempt import Asker
 from interlingua.client.budget import SHARED, Budget
 from interlingua.client.fetching import Inlined, MediaFetcher
 from interlingua.client.lessons import Lessons
@@ -99,6 +100,7 @@ class Gateway:
         self.repeats = repeats or Repeats()
         self.lessons = lessons if lessons is not None else Lessons()
         self.fetcher = fetcher or MediaFetcher()
+        self.asker = self._asker()
         self.draining = False
         self._ids = Ulids()
         self._ways: dict[tuple[str, str], Way] = {}
@@ -130,6 +132,14 @@ class Gateway:
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""
         self.settings, self.targets, self._ways = settings, targets, {}
+        self.asker = self._asker()
+
+    def _asker(self) -> Asker:
+        """What sends requests to providers, for the fronts and for sessions."""
+        lessons = self.lessons if self.settings.repair else None
+        return Asker(
+            self.targets, self.transport, None, self.settings.limits.answer, lessons=lessons
+        )
 
     def way(self, name: str | None, front: Front) -> Way:
         """Who serves a name, whatever the client speaks: names mean the same at every front."""

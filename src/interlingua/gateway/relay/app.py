@@ -28,7 +28,7 @@ from interlingua.gateway.relay.fronts import Match, error_body, match, token_of
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.refusals import coded
 from interlingua.gateway.relay.sizes import Most, most_of
-from interlingua.gateway.relay.stream import Opened, error_frames, more, opened
+from interlingua.gateway.relay.stream import Stream, begun, error_frames, more
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
 from interlingua.gateway.relay.whole import failed, relay
 from interlingua.gateway.server.connections import LEAVING, Leaving
@@ -186,7 +186,7 @@ class App:
     async def _stream(self, exchange: Exchange, asked: Asked, send: Send) -> None:
         gateway, limits = self.gateway, self.gateway.settings.limits
         raw: list[Told] = []
-        opening = asyncio.ensure_future(opened(gateway, exchange, asked, raw))
+        opening = asyncio.ensure_future(begun(gateway, exchange, asked, raw))
         try:
             await asyncio.wait({opening}, timeout=limits.first_event)
             if not opening.done():
@@ -218,12 +218,12 @@ class App:
         await send({"type": "http.response.body", "body": error_frames(asked.front, error)})
 
     async def _begin(
-        self, exchange: Exchange, asked: Asked, send: Send, stream: Opened | None = None
+        self, exchange: Exchange, asked: Asked, send: Send, stream: Stream | None = None
     ) -> None:
         exchange.status = 200
         target = exchange.target
-        upstream = stream.reply.headers if stream is not None else {}
-        secrets = stream.secrets if stream is not None else ()
+        upstream = stream.opened.headers if stream is not None else {}
+        secrets = stream.opened.secrets if stream is not None else ()
         spoken = target.dialect.name if target is not None else ""
         headers = [
             (b"content-type", asked.front.stream_type.encode()),
@@ -244,7 +244,7 @@ class App:
                 await send(sign)
             await asyncio.wait({waiting}, timeout=limits.keep_alive)
 
-    async def _pump(self, exchange: Exchange, asked: Asked, stream: Opened, send: Send) -> None:
+    async def _pump(self, exchange: Exchange, asked: Asked, stream: Stream, send: Send) -> None:
         """Bytes as they come. Sending waits for a slow client, and so does reading upstream. What
         the answer cost is written before its end is told: a process that dies then has told nobody
         of anything that was not counted."""
@@ -264,22 +264,22 @@ class App:
         finally:
             line.close()
             stream.way.end()
-            stream.reply.close()
+            stream.opened.reply.close()
         await line.end()
 
-    async def _settle(self, exchange: Exchange, stream: Opened) -> None:
+    async def _settle(self, exchange: Exchange, stream: Stream) -> None:
         exchange.is_last = True
         if exchange.reservation is not None:
             stream.way.note()
             await self.gateway.caps.settle(exchange)
 
 
-def _unwanted(opening: asyncio.Future[Opened]) -> None:
+def _unwanted(opening: asyncio.Future[Stream]) -> None:
     """A stream that came when its client had just left."""
     if not opening.cancelled() and opening.exception() is None:
         stream = opening.result()
         stream.way.end()
-        stream.reply.close()
+        stream.opened.reply.close()
 
 
 def too_long(limit: int) -> Refused:

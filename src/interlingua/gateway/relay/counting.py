@@ -9,18 +9,17 @@ import msgspec
 
 from interlingua.client import counting, failures
 from interlingua.client.attempts import Clock
-from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Target
-from interlingua.errors import ReadError, WriteError
+from interlingua.errors import WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, read_request, understood
 from interlingua.gateway.relay.fronts import Match
 from interlingua.gateway.relay.headers import answer_headers
-from interlingua.gateway.relay.sending import send, tries_of
+from interlingua.gateway.relay.sending import tries_of
 from interlingua.gateway.relay.sizes import Most
-from interlingua.gateway.relay.whole import failed, whole
+from interlingua.gateway.relay.whole import failed
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request
 
@@ -76,15 +75,9 @@ async def _count(
         await gateway.targets.start(target)
         given = await gateway.inlined(request, asked.way, target, exchange)
         try:
-            prepared = counting.prepare(given.request, target, gateway.targets)
+            return await gateway.asker.count_of(given.request, target, clock)
         except WriteError as odd:
             raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
-        reply = await send(gateway, prepared, clock, stream=False)
-        body = await whole(gateway, reply, target)
-        try:
-            return counting.read(body, target)
-        except ReadError as odd:
-            raise placed(failures.unreadable(odd, reply.headers), target) from None
 
     try:
         tokens, tries = await tries_of(gateway, exchange, asked, once)

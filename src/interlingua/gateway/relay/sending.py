@@ -8,15 +8,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from interlingua.client import failures
 from interlingua.client.answer import Attempt
+from interlingua.client.attempt import ErrorReply, Opened
 from interlingua.client.attempts import Clock, tried
-from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.middleware import Call
 from interlingua.client.targets import Prepared, Target
-from interlingua.client.transport import HttpRequest, Reply, TooLarge, TransportError
-from interlingua.client.transport import Limits as HttpLimits
+from interlingua.client.transport import HttpRequest
 from interlingua.errors import LossError, WriteError
 from interlingua.fitting.hosts import says_otherwise
 from interlingua.fitting.keys import shows_media, touches
@@ -31,7 +29,6 @@ from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.outbound import fitted_only, written_for
 
-_ERROR_BYTES = 1024 * 1024
 T = TypeVar("T")
 
 
@@ -184,73 +181,15 @@ def asks_usage(asked: Asked) -> bool:
     return not (asked.envelope.stream_options or {}).get("include_usage")
 
 
-async def send_mended(
-    gateway: Gateway,
-    asked: Asked,
-    prepared: Prepared,
-    clock: Clock,
-    stream: bool,
-    raw: list[Told],
-) -> Reply:
-    """The same as `send`, but for a refusal that names one parameter: then once more without it, or
-    as the refusal says that it is taken."""
-    repairs = gateway.settings.repair and not asked.way.passthrough
-    if repairs and len(gateway.lessons):
-        prepared = gateway.lessons.applied(prepared, gateway.targets, stream)
-    try:
-        return await send(gateway, prepared, clock, stream, raw)
-    except CallError as odd:
-        lesson = None
-        if repairs:
-            lesson = gateway.lessons.from_refusal(prepared, odd, raw[0].body if raw else None)
-        again = None
-        if lesson is not None:
-            again = gateway.lessons.mended(prepared, lesson, gateway.targets, stream)
-        if lesson is None or again is None:
-            raise
-    raw.clear()
-    reply = await send(gateway, again, clock, stream, raw)
-    gateway.lessons.learn(lesson)
-    return reply
-
-
 async def send(
-    gateway: Gateway,
-    prepared: Prepared,
-    clock: Clock,
-    stream: bool,
-    raw: list[Told] | None = None,
-) -> Reply:
-    """A reply of status 200; else the error that it tells. What the provider said itself is kept in
+    gateway: Gateway, asked: Asked, prepared: Prepared, clock: Clock, stream: bool, raw: list[Told]
+) -> Opened:
+    """A reply of success; else the error that it tells. What the provider said itself is kept in
     `raw`, for clients that speak its dialect."""
-    target = prepared.target
-    usual = target.provider.timeouts
-    limits = HttpLimits(
-        usual.connect,
-        usual.first_byte if stream else None,
-        usual.idle if stream else None,
-        None if stream else usual.total,
-    )
-    secrets = prepared.http.secrets
-    try:
-        reply = await gateway.transport.send(prepared.http, limits)
-        if reply.status == 200:
-            return reply
-        body = await _error_body(reply)
-        if raw is not None:
-            kind = reply.headers.get("content-type", "application/json").encode("latin-1")
-            down = [(b"content-type", kind), *headers_down(reply.headers, secrets)]
-            raw[:] = [Told(reply.status, down, body_down(body, secrets))]
-        error = failures.of_reply(reply.status, reply.headers, body, target.dialect, secrets)
-    except TransportError as odd:
-        error = failures.of_transport(odd, secrets)
-    raise placed(error, target)
 
+    def hear(said: ErrorReply) -> None:
+        kind = said.headers.get("content-type", "application/json").encode("latin-1")
+        down = [(b"content-type", kind), *headers_down(said.headers, said.secrets)]
+        raw[:] = [Told(said.status, down, body_down(said.body, said.secrets))]
 
-async def _error_body(reply: Reply) -> bytes:
-    try:
-        return await reply.body(_ERROR_BYTES)
-    except (TooLarge, TransportError):
-        return b""
-    finally:
-        reply.close()
+    return await gateway.asker.open(prepared, clock, stream, hear, not asked.way.passthrough)

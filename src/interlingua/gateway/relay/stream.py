@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from interlingua.client import failures
+from interlingua.client.attempt import Opened
 from interlingua.client.attempts import Clock
-from interlingua.client.client import placed
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
-from interlingua.client.targets import Prepared, Target
-from interlingua.client.transport import Reply, TransportError
+from interlingua.client.targets import Prepared
+from interlingua.client.transport import TransportError
 from interlingua.dialects.front import Front
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
@@ -26,7 +25,7 @@ from interlingua.gateway.relay.sending import (
     asks_usage,
     is_wrapped,
     prepare,
-    send_mended,
+    send,
     tries_of,
 )
 from interlingua.gateway.relay.whole import echoed, given_id
@@ -47,14 +46,12 @@ from interlingua.streams.convert import StreamConverter
 from interlingua.streams.framing import encoder
 
 
-class Opened(NamedTuple):
+class Stream(NamedTuple):
     """A stream whose first bytes are there."""
 
-    reply: Reply
-    target: Target
+    opened: Opened
     way: Translating | PassingOn
     first: bytes
-    secrets: tuple[str, ...] = ()
 
 
 class Translating:
@@ -244,49 +241,49 @@ def error_frames(front: Front, error: ProviderError) -> bytes:
     return b"".join([encode(frame) for frame in frames])
 
 
-async def opened(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[Told]) -> Opened:
+async def begun(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[Told]) -> Stream:
     """The stream, once its first bytes are there. What fails before that may be tried again, since
     nobody has seen anything of it."""
 
-    async def once(model: str, clock: Clock) -> Opened:
+    async def once(model: str, clock: Clock) -> Stream:
         target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
-        reply = await send_mended(gateway, asked, prepared, clock, True, raw)
-        secrets = tuple(prepared.http.secrets)
-        exchange.upstream_id = failures.request_id(reply.headers, secrets)
-        target = prepared.target
-        way = way_of(exchange, asked, prepared, secrets)
+        opened = await send(gateway, asked, prepared, clock, True, raw)
+        exchange.upstream_id = opened.request_id
+        way = way_of(exchange, asked, prepared, opened.secrets)
         try:
-            first = b""
-            while not first:
-                chunk = await reply.chunk()
-                first = way.feed(chunk) if chunk else way.close()
-                if way.error is not None and not way.began:
-                    raise placed(
-                        failures.of_provider(way.error, reply.headers, prepared.http.secrets),
-                        target,
-                    )
-                if not chunk:
-                    break
+            first = await _first(opened, way)
             if way.error is not None:
                 exchange.error = way.error.kind
             await remember(gateway, exchange, way)
-        except TransportError as odd:
-            reply.close()
-            raise placed(failures.of_transport(odd, prepared.http.secrets), target) from None
-        except ReadError as odd:
-            reply.close()
-            raise placed(failures.unreadable(odd, reply.headers), target) from None
+        except (TransportError, ReadError) as odd:
+            opened.reply.close()
+            failed = opened.failure(odd)
         except BaseException:
-            reply.close()
+            opened.reply.close()
             raise
-        return Opened(reply, target, way, first, secrets)
+        else:
+            return Stream(opened, way, first)
+        raise failed
 
     stream, tries = await tries_of(gateway, exchange, asked, once)
     exchange.attempts = len(tries)
     exchange.first_byte_ms = exchange.elapsed_ms()
     return stream
+
+
+async def _first(opened: Opened, way: Translating | PassingOn) -> bytes:
+    """The first bytes for the client. An error that comes before all else is no stream."""
+    first = b""
+    while not first:
+        chunk = await opened.reply.chunk()
+        first = way.feed(chunk) if chunk else way.close()
+        if way.error is not None and not way.began:
+            raise opened.refusal(way.error)
+        if not chunk:
+            break
+    return first
 
 
 def way_of(
@@ -305,22 +302,18 @@ def way_of(
     return Translating(exchange, prepared, front, tells_usage, asked.body, secrets)
 
 
-async def more(gateway: Gateway, exchange: Exchange, stream: Opened) -> bytes | None:
+async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
     """The next bytes for the client, perhaps none yet; None at the end. What has to be remembered
     is, before the client can know that the answer is whole."""
     way = stream.way
     try:
-        chunk = await stream.reply.chunk()
+        chunk = await stream.opened.reply.chunk()
         out = way.feed(chunk) if chunk else way.close()
     except (TransportError, ReadError) as odd:
         if way.is_whole:  # the client has it all; how the connection ended does not matter
             return way.close() or None
-        error = (
-            failures.of_transport(odd, stream.secrets)
-            if isinstance(odd, TransportError)
-            else failures.unreadable(odd, stream.reply.headers)
-        )
-        out = way.fail(placed(error, stream.target))
+        error = stream.opened.failure(odd)
+        out = way.fail(error)
         if not way.is_whole:  # it may have been, but for a word that is not needed
             exchange.error = error.kind
         await remember(gateway, exchange, way)  # the end may have come before the break

@@ -7,14 +7,11 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.client import failures
+from interlingua.client.attempt import Opened
 from interlingua.client.attempts import Clock
-from interlingua.client.client import placed
-from interlingua.client.errors import CallError, TooLargeError
+from interlingua.client.errors import CallError
 from interlingua.client.targets import LOCAL, Prepared, Target
-from interlingua.client.transport import Reply, TooLarge, TransportError
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
@@ -23,7 +20,7 @@ from interlingua.gateway.relay.fronts import RESPONSES, STATUSES, error_body, fr
 from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
-from interlingua.gateway.relay.sending import prepare, send_mended, tries_of
+from interlingua.gateway.relay.sending import prepare, send, tries_of
 from interlingua.gateway.state import Exchange
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
@@ -40,10 +37,10 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
         target = asked.way.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, asked, target)
-        reply = await send_mended(gateway, asked, prepared, clock, False, raw)
-        body = await whole(gateway, reply, prepared.target)
-        exchange.upstream_id = failures.request_id(reply.headers, prepared.http.secrets)
-        return await answered(gateway, exchange, asked, prepared, body, reply.headers)
+        opened = await send(gateway, asked, prepared, clock, False, raw)
+        body = await opened.body(gateway.asker.max_bytes)
+        exchange.upstream_id = opened.request_id
+        return await answered(gateway, exchange, asked, opened, body)
 
     try:
         told, tries = await tries_of(gateway, exchange, asked, once)
@@ -56,28 +53,15 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
     return told
 
 
-async def whole(gateway: Gateway, reply: Reply, target: Target) -> bytes:
-    limit = gateway.settings.limits.answer
-    try:
-        return await reply.body(limit)
-    except TooLarge:
-        error: CallError = TooLargeError(f"an answer of more than {limit} bytes")
-    except TransportError as odd:
-        error = failures.of_transport(odd)
-    finally:
-        reply.close()
-    raise placed(error, target)
-
-
 async def answered(
     gateway: Gateway,
     exchange: Exchange,
     asked: Asked,
-    prepared: Prepared,
+    opened: Opened,
     body: bytes,
-    upstream: Mapping[str, str],
 ) -> Told:
     """A provider's answer as one for the client."""
+    prepared, upstream = opened.prepared, opened.headers
     target, front = prepared.target, asked.front
     back = prepared.back
     same = target.dialect.name == front.dialect and not asked.ours and back is None
@@ -85,15 +69,7 @@ async def answered(
     if seen is not None:
         _note_usage(gateway, exchange, target, *seen)
         return _passed_on(exchange, asked, prepared, body, upstream)
-    try:
-        response = target.dialect.read_response(body)
-    except ReadError as odd:
-        raise placed(failures.unreadable(odd, upstream), target) from None
-    if response.error is not None:
-        error = failures.of_provider(response.error, upstream, prepared.http.secrets)
-        raise placed(error, target)
-    if back is not None:
-        response = back.response(response)
+    response = opened.read(body)
     metadata = response.message.metadata
     if exchange.principal.metered:
         exchange.heard = len(body)

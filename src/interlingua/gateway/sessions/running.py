@@ -188,7 +188,7 @@ class Turns:
         id = self.router.config().names.resolve(model)
         if id is None:
             return  # beginning the turn says what is wrong with it
-        history = await session.messages() if client._principal.capped else []
+        history = await session.messages() if client.meter.principal.capped else []
         said = Request(messages=(*history, message), options=options or Options())
         await client.hold(id, said)
 
