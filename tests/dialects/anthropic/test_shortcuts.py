@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import msgspec
 from hypothesis import given
@@ -315,6 +316,30 @@ def _longly(listed: Any, recorder: LossRecorder) -> Any:
 @given(st.lists(MESSAGES, max_size=3).map(tuple))
 def test_messages_that_are_written_at_once(listed: Any) -> None:
     assert written(_plainly, listed) == written(_longly, listed)
+
+
+TURNS = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "system"])},
+    optional={
+        "content": st.sampled_from(
+            [
+                [{"type": "text", "text": "a"}],
+                [{"type": "tool_result", "tool_use_id": "toolu_1"}, {"type": "text", "text": "b"}],
+                [],
+                "c",
+                None,
+            ]
+        ),
+        "x": st.none() | st.just(1),
+    },
+)
+
+
+@given(st.lists(TURNS, max_size=4))
+def test_turns_that_are_read_at_once(turns: Any) -> None:
+    at_once = outcome(messages.read_turns, turns, [])
+    with mock.patch.object(messages, "_is_usual", return_value=False):
+        assert at_once == outcome(messages.read_turns, turns, [])
 
 
 # -- streams --------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ def _read_turn(
             blocks = read_parts(content, place)
         except ShapeError as error:
             raise error.inside(".content") from None
-        if len(turn) == 2 and name != before and role is not _SYSTEM:  # the usual turn
+        if _is_usual(turn, before):
             _add_turn(role, blocks, None, messages)
             return name
         kept = Kept()
@@ -175,6 +175,11 @@ def _read_turn(
         kept.add_others(turn, _TURN)
     _add_turn(role, blocks, kept.raw(NAME), messages)
     return name
+
+
+def _is_usual(turn: Wire, before: str | None) -> bool:
+    """Whether a turn with parts says nothing beside them that is to be kept."""
+    return len(turn) == 2 and turn["role"] != before and turn["role"] != "system"
 
 
 def _add_turn(
