@@ -83,7 +83,7 @@ def test_any_json_is_read_or_refused(name: str, plain: Any) -> None:
 @few
 @given(raws(("flat", "parts", "camel", "openai-ui")))
 def test_odd_memories_do_not_break_a_writer(name: str, raw: dict[str, Any]) -> None:
-    keys = ("blank", "inside", "missing", "content", "thinking_blocks", "thought_signatures")
+    keys = ("spelled", "inside", "missing", "content", "thinking_blocks", "thought_signatures")
     odd = [3, [], {}, *({key: item} for key in keys for item in (3, [3], {"usage": 3}, "x"))]
     spelling = [{name: {"$form": form}} for form in odd]
     for memory in (raw, {name: 3}, {name: None}, *spelling):

@@ -1,7 +1,8 @@
 """What the views share: what a writer gives, and the memory of how a wire spelled things.
 
 A view keeps what it does not know under its own name in `raw`, and how the wire spelled things in
-`$form` there, so that what came from a view goes back to it unchanged.
+`$form` there, in the words of the dialects' kernel, so that what came from a view goes back to it
+unchanged.
 """
 
 from __future__ import annotations
@@ -9,12 +10,25 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from interlingua.dialects.kernel.kept import FORM, form_in, form_of, restore
+from interlingua.dialects.kernel.kept import mine_of as own_raw
 from interlingua.losses import Report
 from interlingua.model import codec
 from interlingua.model.base import JsonObject, Raw
 
-FORM = "$form"
-"""The key of a view's `raw` for spelling; all other keys are content."""
+__all__ = [
+    "FORM",
+    "ISSUER",
+    "Written",
+    "form_of",
+    "own_raw",
+    "present",
+    "step",
+    "was_blank",
+    "with_form",
+    "with_rest",
+]
+
 ISSUER = "issuer"
 """In `$form`: the dialect whose provider the wire names as the maker of a block's signature."""
 
@@ -30,48 +44,31 @@ class Written(NamedTuple):
         return codec.dumps(self.wire)
 
 
-def own_raw(view: str, raw: Raw | None) -> JsonObject:
-    """What a view kept of its own."""
-    own = (raw or {}).get(view)
-    return own if isinstance(own, dict) else {}
-
-
-def form_of(view: str, raw: Raw | None) -> JsonObject:
-    """How a view remembers to have spelled something."""
-    form = own_raw(view, raw).get(FORM)
-    return form if isinstance(form, dict) else {}
-
-
 def with_rest(view: str, raw: Raw | None, out: JsonObject) -> JsonObject:
     """What is written, and what the view kept; where both say something, what is written wins."""
-    own = own_raw(view, raw)
-    rest = {name: item for name, item in own.items() if name != FORM}
-    return _blanked(_filled(out, rest), form_of(view, raw))
+    if not (mine := own_raw(view, raw)):
+        return out
+    filled = restore(dict(out), {name: item for name, item in mine.items() if name != FORM})
+    return restore(filled, {FORM: _usable(form_in(mine), filled)})
 
 
-def _filled(out: JsonObject, rest: JsonObject) -> JsonObject:
-    filled = dict(out)
-    for name, item in rest.items():
-        if name not in out:
-            filled[name] = item
-        elif isinstance(item, dict) and isinstance(out[name], dict):
-            filled[name] = _filled(out[name], item)
-    return filled
-
-
-def _blanked(out: JsonObject, form: JsonObject) -> JsonObject:
-    blank, inside = form.get("blank"), form.get("inside")
+def _usable(form: JsonObject, out: JsonObject) -> JsonObject:
+    """Spelling of what is there: memories may be old, or of objects that are gone."""
+    spelled, inside = form.get("spelled"), form.get("inside")
+    usable: JsonObject = {"spelled": spelled} if isinstance(spelled, dict) else {}
     if isinstance(inside, dict):
-        for name, deeper in inside.items():
-            if isinstance(out.get(name), dict) and isinstance(deeper, dict):
-                out = {**out, name: _blanked(out[name], deeper)}
-    return _filled(out, blank) if isinstance(blank, dict) else out
+        usable["inside"] = {
+            name: _usable(deeper, out[name])
+            for name, deeper in inside.items()
+            if isinstance(deeper, dict) and isinstance(out.get(name), dict)
+        }
+    return usable
 
 
 def was_blank(form: JsonObject, name: str) -> bool:
     """Whether the wire had the field, with nothing in it."""
-    blank = form.get("blank")
-    return isinstance(blank, dict) and name in blank
+    spelled = form.get("spelled")
+    return isinstance(spelled, dict) and name in spelled
 
 
 def with_form(view: str, raw: Raw | None, **form: Any) -> Raw:

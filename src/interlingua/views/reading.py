@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.wire import WORDS
 from interlingua.errors import ReadError, found
 from interlingua.model.base import JsonObject, Raw
 from interlingua.views.base import FORM, step
 
 T = TypeVar("T")
-
-_KINDS: dict[type, str] = {
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    dict: "an object",
-    list: "a list",
-}
-
-
-def is_kind(value: Any, kind: type) -> bool:
-    """Whether a JSON value is of a kind: an integer is a number, a boolean is neither."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
 
 
 def item_list(view: str, plain: Any, path: str = "$") -> list[tuple[Any, str]]:
@@ -64,9 +51,10 @@ class Fields:
         if value is None:
             self.blank[name] = None
             return None
-        if not is_kind(value, kind):
-            raise self.error(name, _KINDS[kind], found(value))
-        return value  # type: ignore[no-any-return]  # just checked
+        try:
+            return want(value, kind)
+        except ShapeError as error:
+            raise self.error(name, error.expected, error.found) from None
 
     def text_or_list(self, name: str) -> str | list[Any] | None:
         value = self.left.get(name)
@@ -86,7 +74,7 @@ class Fields:
     def need(self, name: str, kind: type[T]) -> T:
         value = self.maybe(name, kind)
         if value is None:
-            raise self.error(name, _KINDS[kind], "null" if name in self.blank else "nothing")
+            raise self.error(name, WORDS[kind], "null" if name in self.blank else "nothing")
         return value
 
     def word(self, name: str, table: Mapping[str, T]) -> T:
@@ -109,19 +97,15 @@ class Fields:
 
     def raw(self, **form: Any) -> Raw | None:
         """What to keep: the rest, and of the spelling whatever is not None."""
-        rest, spelling = self._kept()
-        spelling.update({name: item for name, item in form.items() if item is not None})
-        own = {**rest, FORM: spelling} if spelling else rest
-        return {self.view: own} if own else None
+        kept = self._kept()
+        kept.form.update({name: item for name, item in form.items() if item is not None})
+        return kept.raw(self.view)
 
-    def _kept(self) -> tuple[JsonObject, JsonObject]:
-        rest = {name: item for name, item in self.left.items() if item is not None}
-        blank = {**dict.fromkeys(self.left.keys() - rest.keys()), **self.blank}
-        spelling: JsonObject = {"blank": blank} if blank else {}
+    def _kept(self) -> Kept:
+        kept = Kept()
+        kept.add_others(self.left, ())
+        for name, item in self.blank.items():
+            kept.spell(name, item)
         for name, fields in self.inside.items():
-            deeper_rest, deeper_spelling = fields._kept()
-            if deeper_rest:
-                rest[name] = deeper_rest
-            if deeper_spelling:
-                spelling.setdefault("inside", {})[name] = deeper_spelling
-        return rest, spelling
+            kept.absorb(name, fields._kept())
+        return kept
