@@ -216,3 +216,29 @@ def test_the_end_of_a_message_waits_for_what_a_host_sends_after_it() -> None:
     told += reader.close()
     assert isinstance(told[-1], MessageComplete)
     assert written(told) == frames
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda event: event.replace(index=event.index + 1),
+        lambda event: event.replace(choice=1),
+        lambda event: ThinkingDelta(event.index, event.text, frame=event.frame),
+    ],
+)
+def test_a_piece_of_which_anything_was_changed_is_said_anew(changed: Any) -> None:
+    told = events()
+    place = [number for number, event in enumerate(told) if isinstance(event, TextDelta)][1]
+    told[place] = changed(told[place])
+    for kept in (told, _decode(msgspec.json.encode(told))):
+        assert FRAMES[3] not in written(kept)
+
+
+def test_many_pieces_that_went_home_are_told_to_who_takes_over() -> None:
+    pieces = [Frame(None, _line(role="assistant", content=f"{number} ")) for number in range(3000)]
+    told = events_of(DIALECT, [*pieces, FRAMES[4]], Frame)
+    told[-3] = told[-3].replace(stop_reason=il.StopReason.MAX_TOKENS)
+    frames = written(told)
+    assert frames[: len(pieces)] == pieces
+    assert folded(frames).message.text == "".join(f"{number} " for number in range(3000))
+    assert folded(frames).message.metadata.stop_reason is il.StopReason.MAX_TOKENS

@@ -42,7 +42,9 @@ from interlingua.streams.pieces import MANY, thin
 
 Steps = dict[type, Callable[[Any], list[Frame]]]
 """What to do with an event, by its type."""
-_PIECES = frozenset({TextDelta, ThinkingDelta, ToolUseInputDelta})
+_PIECES: dict[type, str] = {
+    each: each.type for each in (TextDelta, ThinkingDelta, ToolUseInputDelta)
+}
 _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
@@ -65,9 +67,15 @@ class Reader(Protocol):
 
 
 def kept_in(mark: FrameMark | None, name: str) -> Wire:
-    """What the dialect of this name put on a mark."""
+    """What the dialect of this name put on a mark: its `frames`, and what their events `said`. Of a
+    frame that is one piece there is a short form."""
     rest = mark.rest.get(name) if mark is not None and mark.rest is not None else None
-    return rest if type(rest) is dict else {}
+    match rest:
+        case {"piece": [name, data, *said]}:
+            return {"frames": [[name, data]], "said": said}
+        case dict():
+            return rest
+    return {}
 
 
 def is_marked(mark: FrameMark | None, name: str) -> bool:
@@ -75,12 +83,12 @@ def is_marked(mark: FrameMark | None, name: str) -> bool:
     return "frames" in kept_in(mark, name)
 
 
-def said_by(events: list[Event]) -> str:
+def said_by(events: list[Event]) -> Any:
     """What events say, to be compared: the same for equal ones only, in every process. Marks are no
-    part of it; the text of a single piece is its own measure."""
-    first = events[0]
+    part of it; what a single piece says is its own measure."""
+    first: Any = events[0]
     if len(events) == 1 and type(first) in _PIECES:
-        return f"{first.choice} {first.index} {first.text}"  # type: ignore[union-attr]  # a piece
+        return [_PIECES[type(first)], first.choice, first.index, first.text]
     bare = [event if event.frame is None else event.replace(frame=None) for event in events]
     return blake2b(_encode(bare), digest_size=16).hexdigest()
 
@@ -114,6 +122,18 @@ class MarkedReader:
 
     def feed(self, frame: Frame) -> list[Event]:
         events = self._reader.feed(frame)
+        number = self._number
+        event: Any = events[0] if len(events) == 1 and number == self._said else None
+        kind = _PIECES.get(type(event))
+        if kind is None:
+            return self._feed(frame, events)
+        self._number = self._said = number = number + 1  # the frame that there are most of
+        piece = [*frame, kind, event.choice, event.index, event.text]
+        mark = FrameMark(number, {self._name: {"piece": piece}})
+        force_setattr(event, "frame", mark)  # made for this frame, so that nobody else has it
+        return events
+
+    def _feed(self, frame: Frame, events: list[Event]) -> list[Event]:
         last = self._let_go() if events and self._held else []
         self._number += 1
         self._waiting.append([frame.event, frame.data])
@@ -143,19 +163,12 @@ class MarkedReader:
         self._waiting = []
         mark = FrameMark(self._number, {self._name: kept})
         if len(events) == 1:
-            return [_with_mark(events[0], mark)]
+            return [replace(events[0], frame=mark)]
         kept["events"] = len(events)
         plain = FrameMark(self._number)
         return [
             replace(event, frame=plain if index else mark) for index, event in enumerate(events)
         ]
-
-
-def _with_mark(event: Event, mark: FrameMark) -> Event:
-    if type(event) not in _PIECES:
-        return replace(event, frame=mark)
-    force_setattr(event, "frame", mark)  # made for this frame, so that nobody else has it
-    return event
 
 
 def _is_silent(events: list[Event]) -> bool:
@@ -250,11 +263,28 @@ class Home:
         self._said = -1
         self._agreement = _Agreement()
         self._is_changed = False
-        self.steps: Steps = dict.fromkeys(steps, self._step)
+        self.steps: Steps = dict.fromkeys(steps, self._step) | dict.fromkeys(_PIECES, self._piece)
 
     def close(self) -> list[Frame]:
         frames = self._change() if self._held else []
         return [*frames, *self._close_others()] if self._is_changed else []
+
+    def _piece(self, event: Any) -> list[Frame]:
+        """The event that there are most of: a piece that is all of the next frame."""
+        mark = event.frame
+        kept = mark.rest.get(self._name) if mark is not None and mark.rest is not None else None
+        piece = kept.get("piece") if type(kept) is dict else None
+        if type(piece) is not list or len(piece) != 6 or mark.number != self._said + 1:
+            return self._step(event)
+        name, data, kind, choice, index, text = piece
+        if text != event.text or index != event.index or choice != event.choice:
+            return self._step(event)
+        if kind != _PIECES[type(event)] or self._held or self._is_changed:
+            return self._step(event)
+        self._said = mark.number
+        self._count += 1
+        self._past.add_piece(event)
+        return [tuple.__new__(Frame, (name, data))]
 
     def _step(self, event: Event) -> list[Frame]:
         if self._is_changed:
@@ -272,7 +302,7 @@ class Home:
         self._past.add(held)
         self._held = []
         self._count += len(kept["frames"])
-        return [Frame(*each) for each in kept["frames"]]
+        return [Frame(*frame) for frame in kept["frames"]]
 
     def _belongs(self, mark: FrameMark | None) -> bool:
         """Whether an event is of the frame that is held, or the first one of the next frame where
@@ -314,22 +344,23 @@ class _Past:
     def __init__(self) -> None:
         self._events: list[Event] = []
         self._last: Any = None
-        self._place = (-1, -1)
         self._pieces: list[str] = []
 
     def add(self, events: list[Event]) -> None:
         for event in events:
             if type(event) in _PIECES:
-                self._add_piece(event)
+                self.add_piece(event)
             else:
                 self._close()
                 self._events.append(event)
 
-    def _add_piece(self, event: Any) -> None:
+    def add_piece(self, event: Any) -> None:
         last, pieces = self._last, self._pieces
-        if type(event) is not type(last) or (event.index, event.choice) != self._place:
+        if type(event) is not type(last) or event.index != last.index:
+            last = None
+        if last is None or event.choice != last.choice:
             self._close()
-            self._last, self._place = event, (event.index, event.choice)
+            self._last = event
             pieces.clear()
         pieces.append(event.text)
         if len(pieces) > MANY:
