@@ -320,7 +320,7 @@ def unfold(response: Response) -> list[Event]:
             MessageStart(metadata.response_model, metadata.response_id, message.role, choice=choice)
         )
         for index, block in enumerate(message.content):
-            events += _unfold_block(block, index, choice)
+            events += unfold_block(block, index, choice)
         if message.metadata.stop_reason is not None:
             told = message.metadata
             events.append(Stop(told.stop_reason, told.raw_stop_reason, choice=choice))
@@ -333,7 +333,8 @@ def unfold(response: Response) -> list[Event]:
     return events
 
 
-def _unfold_block(block: Block, index: int, choice: int) -> list[Event]:
+def unfold_block(block: Block, index: int, choice: int = 0) -> list[Event]:
+    """The events of a block that comes in one piece."""
     if isinstance(block, ToolUseBlock):
         text = block.raw_arguments if block.raw_arguments is not None else to_text(block.input)
         return [

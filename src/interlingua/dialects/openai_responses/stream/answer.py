@@ -7,13 +7,13 @@ only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from interlingua.arguments import to_text
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.kept import form_of
-from interlingua.dialects.kernel.stream_reader import call_of, failed
+from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
 from interlingua.dialects.openai_responses.media import read_part
@@ -49,12 +49,12 @@ from interlingua.model.events import (
     Event,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
+from interlingua.streams.fold import unfold_block
 
 ROOM = 64
 """Indexes that an unfinished item keeps for its further blocks when another one begins."""
@@ -94,8 +94,6 @@ def piece_of(block: Block) -> Piece | None:
 class Item:
     """An item of the output: its place, how it began, its parts, and how it ended."""
 
-    __slots__ = ("at", "done", "id", "parts", "room", "wire")
-
     def __init__(self, at: int, id: Any = None) -> None:
         self.at = at
         self.id = id
@@ -117,14 +115,13 @@ class Item:
             return wire
         return {**wire, "call_id": starts[0].id}
 
+    def filled(self, given: Any) -> Any:
+        """The item as the last frame has it; what was told of it to its end stands."""
+        return self.as_told(given if self.done is None else _filled(self.done, given))
+
 
 class Part:
     """A block of an item: its place there, and what was told of it."""
-
-    __slots__ = (
-        *("event", "index", "is_over", "item", "logprobs", "notes"),
-        *("number", "piece", "pieces", "start", "wire"),
-    )
 
     def __init__(self, index: int, item: Item, piece: Piece | None, number: Any) -> None:
         self.index = index
@@ -138,6 +135,11 @@ class Part:
         self.logprobs: list[Any] = []
         self.start: ToolUseStart | None = None
         self.is_over = False
+
+    def begin(self, call: ToolUseBlock) -> Event:
+        told = (call.id, call.name, call.executor, call.call_type, call.raw)
+        self.start = ToolUseStart(self.index, *told)
+        return self.start
 
     def tell(self, text: str) -> Event:
         assert self.event is not None
@@ -183,12 +185,8 @@ class Part:
         return [self.tell(block.text[len(told) :]), end] if is_more else [end]
 
 
-def start_of(block: ToolUseBlock, index: int) -> ToolUseStart:
-    return ToolUseStart(index, block.id, block.name, block.executor, block.call_type, raw=block.raw)
-
-
 def _end_call(block: ToolUseBlock, index: int, told: str) -> list[Event]:
-    end = ToolUseEnd(index, block.input, block.raw_arguments, block.signature, block.raw)
+    end = end_of_block(index, block)
     if block.call_type == "custom":
         text = str(block.input.get("input", ""))
     elif block.raw_arguments is not None:
@@ -197,22 +195,6 @@ def _end_call(block: ToolUseBlock, index: int, told: str) -> list[Event]:
         text = to_text(block.input) if block.input else ""
     is_more = len(text) > len(told) and text.startswith(told)
     return [ToolUseInputDelta(index, text[len(told) :]), end] if is_more else [end]
-
-
-def _whole(block: Block, index: int) -> list[Event]:
-    """The events of a block that came in one piece."""
-    block = without_tokens(block)
-    if type(block) is ToolUseBlock:
-        return [start_of(block, index), *_end_call(block, index, "")]
-    start: Block = block
-    delta: list[Event] = []
-    if type(block) is TextBlock and block.text:
-        start = block.replace(text="", citations=())
-        delta = [TextDelta(index, block.text)]
-    elif type(block) is ThinkingBlock and block.text:
-        start = block.replace(text="", signature=None)
-        delta = [ThinkingDelta(index, block.text)]
-    return [BlockStart(index, start), *delta, BlockEnd(index, block)]
 
 
 # -- the answer -----------------------------------------------------------------------------------
@@ -251,31 +233,27 @@ class Answer:
         self.item, self._next = item, at + 1
         return item
 
-    def _is_another(self, at: int, wire: Wire) -> bool:
-        """Whether the item of a place is whole and not this one: there are servers that give all
-        items one number."""
-        item = self.items.get(at)
-        return item is not None and item.done is not None and item.done.get("id") != wire.get("id")
-
     def _make_way(self, at: int, wire: Wire) -> None:
-        if self._is_another(at, wire):
+        """There are servers that give all items one number: one that is whole makes way for
+        another."""
+        item = self.items.get(at)
+        if item is not None and item.done is not None and item.done.get("id") != wire.get("id"):
             self.items["before", len(self.items)] = self.items.pop(at)
 
     def add(self, at: int | None, given: Wire) -> list[Event]:
         """An item begins."""
         at = self._next if at is None else at
-        if at in self.items and not self._is_another(at, given):
+        self._make_way(at, given)
+        if at in self.items:
             return []
         self._make_room()
         call = self._call(given, at)
-        self._make_way(at, given)
         item = self._turn(at, given.get("id"))
         item.wire = given
         if call is None:
             return []
         part = self._add_part(item, CALL_PIECES.get(kind_of(given)), None, None)
-        part.start = start_of(call, part.index)
-        return [part.start]
+        return [part.begin(call)]
 
     def _call(self, given: Wire, at: int) -> ToolUseBlock | None:
         """The call that an item begins with, where its beginning tells it."""
@@ -330,10 +308,9 @@ class Answer:
         number = None if key is None else sum(each == key for each, _ in item.parts)
         part = self._add_part(item, piece, key, number)
         part.is_over = True
-        events = _whole(block, part.index)
-        if type(events[0]) is ToolUseStart:
-            part.start = events[0]
-        return events
+        if type(block) is ToolUseBlock:
+            return [part.begin(block), *_end_call(block, part.index, "")]
+        return unfold_block(without_tokens(block), part.index)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -400,19 +377,17 @@ class Answer:
     def finish(self, given: Wire) -> tuple[Response, list[Event]]:
         """The whole answer, where this is the last frame's; and what that says of items that were
         not told to their end, or not at all."""
-        output = given.get("output")
+        output = given["output"] if type(given.get("output")) is list else []
         items: list[Any] = []
         events: list[Event] = []
-        for at, place in enumerate(places(self._told(), output if type(output) is list else ())):
-            item = place.item or Item(at)
-            wire = self._so_far(item) if place.number is None else place.wire()
+        for at, (item, number) in enumerate(_paired(self._told(), output)):
+            wire = self._so_far(item) if number is None else item.filled(output[number])
             items.append(wire)
             if item.done is None or not item.parts:
                 try:
                     events += self._end_item(item, wire, at)
                 except ShapeError as error:
-                    number = at if place.number is None else place.number
-                    raise error.inside(f".output[{number}]") from None
+                    raise error.inside(f".output[{at if number is None else number}]") from None
         for item in self.items.values():
             for part in item.parts.values():
                 if not part.is_over:
@@ -504,48 +479,26 @@ def _length(value: Any) -> int:
 # -- the last frame -------------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
-    """An item of the finished output: as it was told, and as the last frame has it."""
-
-    item: Item | None
-    given: Any = None
-    number: int | None = None
-    """Where it stands in the last frame, if it does."""
-
-    def wire(self) -> Any:
-        """What was told of it to its end stands."""
-        item = self.item
-        if item is None:
-            return self.given
-        return item.as_told(self.given if item.done is None else _filled(item.done, self.given))
-
-
-def places(told: Sequence[Item], given: Sequence[Any]) -> list[Place]:
-    """The items that were told, in their order, and then those that only the last frame has."""
-    by_id: dict[str, int] = {}
+def _paired(told: list[Item], given: list[Any]) -> list[tuple[Item, int | None]]:
+    """The items that were told, in their order, with their numbers in the last frame, if they have
+    one there; and then those that only the last frame has."""
+    by_id: dict[Any, int] = {}
     for number, wire in enumerate(given):
         if type(wire) is dict and type(wire.get("id")) is str:
             by_id.setdefault(wire["id"], number)
-    found: dict[int, int] = {}
     left = set(range(len(given)))
-    for place, item in enumerate(told):
+    found: list[int | None] = []
+    for item in told:
         id = item.latest.get("id")
         number = by_id.get(id, -1) if type(id) is str else -1
-        if number in left:
-            found[place] = number
-            left.remove(number)
+        found.append(number if number in left else None)
+        left.discard(number)
     for place, item in enumerate(told):
         for number in (item.at, place):
-            if place not in found and number in left and _may_be(item, given[number]):
+            if found[place] is None and number in left and _may_be(item, given[number]):
                 found[place] = number
                 left.remove(number)
-    return [
-        *(
-            Place(item, given[found[place]], found[place]) if place in found else Place(item)
-            for place, item in enumerate(told)
-        ),
-        *(Place(None, given[number], number) for number in sorted(left)),
-    ]
+    return [*zip(told, found, strict=True), *((Item(number), number) for number in sorted(left))]
 
 
 def _may_be(item: Item, given: Any) -> bool:

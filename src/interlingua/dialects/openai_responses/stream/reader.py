@@ -6,12 +6,12 @@ and the last frame are believed."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from interlingua.dialects.kernel.errors import ShapeError, take, want
-from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
+from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
@@ -74,47 +74,27 @@ class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, kw_on
     obfuscation: str | msgspec.UnsetType = UNSET
 
 
-class _Text(_Plain, tag=TEXT.delta):
-    number: int = msgspec.field(name=CONTENT_INDEX)
-    logprobs: list[Any] | msgspec.UnsetType = UNSET
-
-
-class _Thought(_Plain, tag=THOUGHT.delta):
-    number: int = msgspec.field(name=CONTENT_INDEX)
-    logprobs: ClassVar[None] = None
-
-
-class _Summary(_Plain, tag=SUMMARIZED.delta):
-    number: int = msgspec.field(name=SUMMARY_INDEX)
-    logprobs: ClassVar[None] = None
-
-
-class _PlainCall(_Plain):
-    number: ClassVar[None] = None
-    logprobs: ClassVar[None] = None
-
-
-class _Arguments(_PlainCall, tag=ARGUMENTS.delta):
-    pass
-
-
-class _Input(_PlainCall, tag=INPUT.delta):
-    pass
-
-
-class _Mcp(_PlainCall, tag=MCP.delta):
-    pass
+def _decoder(piece: Piece) -> Callable[[str], Any]:
+    """What reads such a piece and refuses all others. Some have a number, and texts have tokens."""
+    more: dict[str, tuple[Any, Any]] = {}
+    if piece.key is not None:
+        more["number"] = int, msgspec.field(name=piece.key)
+    if piece is TEXT:
+        more["logprobs"] = list[Any] | msgspec.UnsetType, UNSET
+    plain = msgspec.defstruct(
+        "Plain",
+        [(name, *rest) for name, rest in more.items()],
+        bases=(_Plain,),
+        namespace={name: None for name in ("number", "logprobs") if name not in more},
+        tag=piece.delta,
+        kw_only=True,
+    )
+    return msgspec.json.Decoder(plain).decode
 
 
 _DECODERS: dict[Piece | None, Callable[[str], Any]] = {
-    TEXT: msgspec.json.Decoder(_Text).decode,
-    THOUGHT: msgspec.json.Decoder(_Thought).decode,
-    SUMMARIZED: msgspec.json.Decoder(_Summary).decode,
-    ARGUMENTS: msgspec.json.Decoder(_Arguments).decode,
-    INPUT: msgspec.json.Decoder(_Input).decode,
-    MCP: msgspec.json.Decoder(_Mcp).decode,
+    piece: _decoder(piece) for piece in (TEXT, THOUGHT, SUMMARIZED, ARGUMENTS, INPUT, MCP)
 }
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 # -- the stream -----------------------------------------------------------------------------------
@@ -148,7 +128,7 @@ class StreamReader:
             return self._feed(frame)
         try:
             wire = decode(frame.data)
-        except _UNREADABLE:
+        except UNREADABLE:
             return self._feed(frame)
         if (
             wire.sequence_number != self._after

@@ -107,14 +107,13 @@ class OpenPart(OpenBlock):
 
     __slots__ = ("block", "notes", "number", "piece", "pieces", "tail")
 
-    def __init__(self, index: int, piece: Piece | None = None, block: Any = None) -> None:
+    def __init__(self, index: int, block: Any = None) -> None:
         super().__init__(index)
-        self.piece = piece
         self.block: Any = block
-        self.number = 0
+        self.piece: Piece | None = None
         self.pieces: list[str] = []
-        self.notes = 0
-        self.tail = ',"logprobs":[]}' if piece is TEXT else "}"
+        self.number = self.notes = 0
+        self.tail = "}"
 
     def text(self) -> str:
         return "".join(self.pieces)
@@ -210,7 +209,8 @@ class Abroad(InPieces[OpenPart]):
         frames = [*self._start_of(response), *self._close_all(), *self._close_item()]
         recorder = LossRecorder(NAME, response, self._report)
         wire = self._as_begun(write_response(response, recorder), response, recorder)
-        wire = self._agreed(wire)
+        if output := self._agreed(wire.get("output") or []):
+            wire["output"] = output
         kind = ENDINGS.get(wire.get("status"), COMPLETED)
         frames.append(self._spell({"type": kind, "response": wire}))
         self._begin_anew()
@@ -225,22 +225,18 @@ class Abroad(InPieces[OpenPart]):
             wire["id"] = self._begun["id"]
         return wire
 
-    def _agreed(self, wire: Wire) -> Wire:
-        """The whole response, where calls have the ids and arguments that they had in the stream.
-        What was told as two items, because it was not known yet that they are one, stays two."""
-        calls, told, output = self._calls, self._writer.items, wire.get("output") or []
-        is_cut = [item.get("type") for item in output] != [item.get("type") for item in told]
-        if is_cut and len(told) > len(output):
-            return {**wire, "output": list(told)}
-        if not calls:
-            return wire
-        agreed = [
+    def _agreed(self, output: list[Wire]) -> list[Wire]:
+        """The items, where calls have the ids and arguments that they had in the stream. What was
+        told as two items, because it was not known yet that they are one, stays two."""
+        told, calls = self._writer.items, self._calls
+        if len(told) > len(output):
+            return list(told)
+        return [
             {**item, **calls[item["call_id"]]}
             if item.get("type") in _PAIRED and item.get("call_id") in calls
             else item
             for item in output
         ]
-        return {**wire, "output": agreed}
 
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is said again with it, and what still waited as well; but
@@ -325,18 +321,17 @@ class Abroad(InPieces[OpenPart]):
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         """A block that is no call begins; what is told in pieces opens its part."""
-        piece = piece_of(block)
-        said = self._current = OpenPart(index, block=block)
+        piece, item = piece_of(block), self._item
+        said = self._current = OpenPart(index, block)
         if piece is None or "string" in form_of(NAME, block.raw):
             return []
         begun = before_pieces(block)
         frames: list[Frame] = []
-        item = self._item
         if item is None or not item.takes(begun):
             item, frames = self._announce(begun)
             if item is None:
                 return frames
-        said = self._current = OpenPart(index, piece, begun)
+        said.piece = piece
         if type(block) is not ThinkingBlock:
             frames.append(self._open_part(said, item, piece))
         return [*frames, *self._say(said, block.text)]
@@ -345,7 +340,7 @@ class Abroad(InPieces[OpenPart]):
         said.number = item.count(piece)
         self._prepare(said, item, piece)
         kind = SUMMARY_ADDED if piece is SUMMARIZED else PART_ADDED
-        part = _part_of(said.block, piece)
+        part = _part_of(before_pieces(said.block), piece)
         return self._spell({"type": kind, **item.place(piece, said.number), "part": part})
 
     def _prepare(self, said: OpenPart, item: OpenItem, piece: Piece) -> None:
@@ -354,6 +349,8 @@ class Abroad(InPieces[OpenPart]):
             f'{{"type":"{piece.delta}","item_id":{_encode_text(item.id).decode()},'
             f'"output_index":{item.at},{place}"delta":'
         )
+        if piece is TEXT:
+            said.tail = ',"logprobs":[]}'
 
     def _frame(self, head: str, text: str) -> Frame:
         said: Any = self._current
@@ -436,15 +433,10 @@ class Abroad(InPieces[OpenPart]):
             item, frames = self._announce(block)
             if item is None:
                 return frames
-        place = item.place(TEXT, item.count(TEXT))
         item.blocks.append(block)
-        return [
-            *frames,
-            *(
-                self._spell({"type": kind, **place, "part": part})
-                for kind in (PART_ADDED, PART_DONE)
-            ),
-        ]
+        told = {**item.place(TEXT, item.count(TEXT)), "part": part}
+        frames += [self._spell({"type": kind, **told}) for kind in (PART_ADDED, PART_DONE)]
+        return frames
 
     def _close(self, said: OpenPart) -> list[Frame]:
         """A block that has no end is what was said of it."""
