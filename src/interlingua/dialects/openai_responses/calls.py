@@ -268,6 +268,7 @@ def read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
         type(output) is str
         and len(item) == 3
         and item["type"] == "function_call_output"
+        and "call_id" in item
         and not spelling
         and not output.startswith(ERROR_MARK)
     ):

@@ -171,9 +171,11 @@ class Turns:
         self.flush()
         if role is Role.SYSTEM and not self.messages:
             spelling["place"] = "input"
-        rest, spelled = spare(item, _TURN, _SPELLED)
-        if spelled:
-            spelling["item"] = spelled
+        rest: Wire = NOTHING
+        if len(item) > 2:
+            rest, spelled = spare(item, _TURN, _SPELLED)
+            if spelled:
+                spelling["item"] = spelled
         if spelling or rest:
             metadata = MessageMetadata(provider_raw=raw_of(rest, spelling))
             self.messages.append(Message(role, blocks, metadata=metadata))

@@ -45,9 +45,10 @@ def _read(wire: Wire) -> Request:
     _read_messages(wire, items, kept)
     given = kept.take(wire, "tools", list) if wire.get("tools") is not None else None
     tools = (*(read_tools(given) if given else ()), *items.added)
-    for key in ("model", "tools", "tool_choice", "input", "instructions"):
-        if key in wire and wire[key] is None:
-            kept.spell(key, None)
+    if None in wire.values():
+        for key in ("model", "tools", "tool_choice", "input", "instructions"):
+            if key in wire and wire[key] is None:
+                kept.spell(key, None)
     if wire.get("tool_choice") is not None:
         _read_choice(wire["tool_choice"], tools, attrs, kept)
     model = wire.get("model")

@@ -9,12 +9,11 @@ several blocks, at the first of them."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import partial
 from typing import Any
 
 from interlingua.dialects.kernel.errors import take
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of, restore
+from interlingua.dialects.kernel.kept import NOTHING, Kept, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import CACHE_TTLS, CITATIONS, NAME
@@ -26,12 +25,27 @@ from interlingua.model.blocks import Block, Cache, Citation, RefusalBlock, TextB
 
 RESERVED = frozenset({"$form", "$item", "$asides"})
 """Keys of a `raw` that are no keys of the object."""
-own = partial(mine_of, NAME)
-form = partial(form_of, NAME)
+
+
+def own(raw: Raw | None) -> Wire:
+    """What this dialect kept in a `raw`; asked so often that the kernel's way is too long."""
+    if raw is None:
+        return NOTHING
+    mine = raw.get(NAME)
+    return mine if type(mine) is dict else NOTHING
+
+
+def form(raw: Raw | None) -> Wire:
+    """The spelling in it."""
+    if raw is None:
+        return NOTHING
+    mine = raw.get(NAME)
+    spelling = mine.get("$form") if type(mine) is dict else None
+    return spelling if type(spelling) is dict else NOTHING
 
 
 def says_nothing(value: Any) -> bool:
-    return value is None or ((type(value) is list or type(value) is dict) and not value)
+    return not value and (value is None or type(value) in _HOLLOW)
 
 
 def spare(wire: Wire, known: Collection[str], spelled: Collection[str] = ()) -> tuple[Wire, Wire]:
@@ -40,8 +54,12 @@ def spare(wire: Wire, known: Collection[str], spelled: Collection[str] = ()) -> 
     nothing: Wire = {}
     for key, value in wire.items():
         if key not in known:
-            (nothing if key in spelled or says_nothing(value) else rest)[key] = value
+            is_blank = not value and (value is None or type(value) in _HOLLOW)
+            (nothing if is_blank or key in spelled else rest)[key] = value
     return rest, nothing
+
+
+_HOLLOW = frozenset({list, dict})
 
 
 def raw_of(rest: Wire | None, spelling: Wire | None, item: Wire | None = None) -> Raw | None:
@@ -67,6 +85,16 @@ def put_back(out: Wire, raw: Raw | None) -> Wire:
     mine = own(raw)
     if not mine:
         return out
+    spelling = mine.get("$form", NOTHING)
+    if len(mine) == 1 and spelling and spelling.keys() <= _FEW_WORDS:
+        return add(out, spelling.get("spelled"))
+    return _put_back(out, mine)
+
+
+_FEW_WORDS = frozenset({"item", "spelled", "absent"})
+
+
+def _put_back(out: Wire, mine: Wire) -> Wire:
     if not mine.keys().isdisjoint(RESERVED):
         spelling = mine.get("$form", NOTHING)
         mine = {key: item for key, item in mine.items() if key not in RESERVED}
@@ -77,7 +105,12 @@ def put_back(out: Wire, raw: Raw | None) -> Wire:
 
 def put_item_back(out: Wire, raw: Raw | None) -> Wire:
     """The same for an item."""
-    return out if raw is None else add(put_back(out, raw), form(raw).get("item"))
+    if raw is None:
+        return out
+    mine, spelling = own(raw), form(raw)
+    if not (len(mine) == len(spelling) == 1 and "item" in spelling):
+        put_back(out, raw)
+    return add(out, spelling.get("item"))
 
 
 def add(out: Wire, kept: Wire | None) -> Wire:
@@ -93,7 +126,12 @@ def is_kept(raw: Raw | None, key: str) -> bool:
     if raw is None:
         return False
     spelling = form(raw)
-    return key in own(raw) or any(key in spelling.get(w, ()) for w in ("absent", "spelled", "item"))
+    return (
+        key in own(raw)
+        or key in spelling.get("absent", ())
+        or key in spelling.get("spelled", ())
+        or key in spelling.get("item", ())
+    )
 
 
 def made_id(prefix: str, *parts: object) -> str:
@@ -226,8 +264,11 @@ def read_text(part: Wire, made: bool) -> TextBlock:
     if type(text) is str and part["type"] == _USUAL[made]:
         if len(part) == 2 and not made:
             return TextBlock(text)
-        if len(part) == 3 and made and part.get("annotations") == []:
-            return TextBlock(text)
+        if made and part.get("annotations") == []:
+            if len(part) == 3:
+                return TextBlock(text)
+            if len(part) == 4 and part.get("logprobs") == []:
+                return TextBlock(text, raw={NAME: {"$form": {"spelled": {"logprobs": []}}}})
     return _read_text(part, made)
 
 
@@ -258,11 +299,20 @@ def is_string(blocks: tuple[Any, ...]) -> bool:
 
 
 def write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:
-    if is_plain(block):
-        if made:
-            return {"type": "output_text", "text": block.text, "annotations": []}
-        return {"type": "input_text", "text": block.text}
-    return _write_text(block, recorder, made)
+    raw = block.raw
+    if (
+        block.citations
+        or block.cache is not None
+        or block.signature is not None
+        or (block.phase is not None and not made)
+        or (raw is not None and (len(raw) != 1 or NAME not in raw))
+    ):
+        return _write_text(block, recorder, made)
+    kind = _USUAL[made] if raw is None else form(raw).get("type") or _USUAL[made]
+    out = {"type": kind, "text": block.text}
+    if kind == "output_text" and (raw is None or not is_kept(raw, "annotations")):
+        out["annotations"] = []
+    return out if raw is None else put_back(out, raw)
 
 
 def _write_text(block: TextBlock, recorder: LossRecorder, made: bool) -> Wire:

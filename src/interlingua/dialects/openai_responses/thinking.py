@@ -78,18 +78,24 @@ def _read_reasoning(item: Wire, follows: ThinkingBlock | None) -> list[Block]:
 
 def _read_list(item: Wire, key: str, id: str | None) -> list[ThinkingBlock]:
     parts = item.get(key)
-    if parts is None:
-        return []
+    return [] if parts is None else each(parts, f".{key}", lambda part: _read_part(part, key, id))
 
-    def read(part: Any) -> ThinkingBlock:
-        kept = Kept()
-        text = take(want(part, dict), "text", str)
-        attrs = _LISTS[key].read(part, kept)
-        if key != "summary" or not text:  # a part without text, where we would write none
-            kept.form["list"] = key
-        return ThinkingBlock(**attrs, id=id, raw=kept.raw(NAME))
 
-    return each(parts, f".{key}", read)
+def _read_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
+    if type(part) is dict and len(part) == 2 and part.get("type") == "summary_text":
+        text = part.get("text")
+        if type(text) is str and text and key == "summary":
+            return ThinkingBlock(text, None, id)
+    return _read_any_part(part, key, id)
+
+
+def _read_any_part(part: Any, key: str, id: str | None) -> ThinkingBlock:
+    kept = Kept()
+    text = take(want(part, dict), "text", str)
+    attrs = _LISTS[key].read(part, kept)
+    if key != "summary" or not text:  # a part without text, where we would write none
+        kept.form["list"] = key
+    return ThinkingBlock(**attrs, id=id, raw=kept.raw(NAME))
 
 
 def _joins(before: Block | None, block: Block) -> bool:
@@ -144,11 +150,21 @@ def write_reasoning(
 def _write_lists(item: Wire, parts: list[ThinkingBlock], recorder: LossRecorder) -> None:
     item["summary"] = []
     for part in parts:
+        wire = _write_part(part, recorder)
         key = form(part.raw).get("list")
-        wire = written(_LISTS[key or "summary"], None, part, recorder)
         is_bare = not part.text and key is None and len(parts) == 1
-        if not (is_bare and all(each in RESERVED for each in own(part.raw))):
+        if not (is_bare and own(part.raw).keys() <= RESERVED):
             item.setdefault(key or "summary", []).append(wire)
+
+
+def _write_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
+    if part.raw is None and part.cache is None:
+        return {"text": part.text, "type": "summary_text"}
+    return _write_any_part(part, recorder)
+
+
+def _write_any_part(part: ThinkingBlock, recorder: LossRecorder) -> Wire:
+    return written(_LISTS[form(part.raw).get("list") or "summary"], None, part, recorder)
 
 
 # -- compacted history ----------------------------------------------------------------------------
