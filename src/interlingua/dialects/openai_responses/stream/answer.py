@@ -234,8 +234,8 @@ class Answer:
         return item
 
     def _make_way(self, at: int, wire: Wire) -> None:
-        """There are servers that give all items one number: one that is whole makes way for
-        another."""
+        """There are gateways that give several items one number (OmniRoute until 2026-08; its
+        changes read 2026-11): one that is whole makes way for another."""
         item = self.items.get(at)
         if item is not None and item.done is not None and item.done.get("id") != wire.get("id"):
             self.items["before", len(self.items)] = self.items.pop(at)
@@ -345,7 +345,8 @@ class Answer:
         return part.so_far()
 
     def _so_far(self, item: Item, status: str | None = None) -> Wire:
-        """What there is of an item. The encrypted content of a beginning is none to rely on."""
+        """What there is of an item. The encrypted content of a beginning may be incomplete (API
+        reference, read 2026-11)."""
         if item.done is not None:
             return item.done
         parts = sorted(item.parts.values(), key=lambda part: part.index)

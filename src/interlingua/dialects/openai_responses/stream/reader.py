@@ -103,13 +103,13 @@ _DECODERS: dict[Piece | None, Callable[[str], Any]] = {
 class StreamReader:
     """One stream of the Responses API. Several responses may follow each other in it.
 
-    An `error` may be followed by the response that failed: it waits for the next frame or the
-    end."""
+    An `error` may be followed by the response that failed (OpenAI, seen 2026-11): it waits for the
+    next frame or the end."""
 
     def __init__(self) -> None:
         self.waits = False
-        """OpenAI names its frames, and its last frame is the last. Servers that name none may send
-        `[DONE]` after it."""
+        """OpenAI names its frames, and its last frame is the last. Hosts that name none may send
+        `[DONE]` after it (OpenRouter, seen 2026-11)."""
         self._answer: Answer | None = None
         self._is_over = False
         self._failure: StreamError | None = None
@@ -187,8 +187,9 @@ class StreamReader:
         return events
 
     def _is_repeated(self, wire: Wire, data: str) -> bool:
-        """Whether a frame was delivered before: frames are numbered, so that it can be known. Some
-        servers begin again with each item, others number nothing, or all with 0."""
+        """Whether a frame was delivered before: frames are numbered, so that it can be known.
+        OpenAI's had no numbers in early 2025 (recordings, seen 2026-11); there are bridges that
+        begin again with each item, or number all with 0."""
         number, kind = wire.get("sequence_number"), wire.get("type")
         if type(number) is not int or number <= 0:
             return False
@@ -281,9 +282,8 @@ class StreamReader:
         given = take(wire, "part", dict)
         key = SUMMARY_INDEX if kind_of(wire) == SUMMARY_ADDED else CONTENT_INDEX
         if self._part(wire, key) is not None:
-            take(
-                wire, key, int
-            )  # Of an item with one part there are servers that do not number it.
+            # Parts without numbers (Lemonade 11.9; its tracker, read 2026-11) cannot be told apart.
+            take(wire, key, int)
             return []
         piece = PART_PIECES.get(kind_of(given))
         if piece is not None and given.get(piece.whole) is not None:
