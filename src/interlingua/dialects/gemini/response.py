@@ -4,96 +4,119 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, own_word
-from interlingua.dialects.gemini.citing import write_citations
-from interlingua.dialects.gemini.content import read_parts, write_parts
-from interlingua.dialects.gemini.contents import finish_content, take_some, tell_message
-from interlingua.dialects.gemini.failures import read_failure, write_failure
-from interlingua.dialects.gemini.grounding import read_citations
-from interlingua.dialects.gemini.spelling import SNAKE, Taking, WrongShapeError, mine, spell
+from interlingua.dialects.gemini.calls import Calls
+from interlingua.dialects.gemini.citations import read_citations, write_citations
+from interlingua.dialects.gemini.errors import read_failure, write_failure
+from interlingua.dialects.gemini.messages import (
+    finish_content,
+    read_parts,
+    take_content,
+    tell_message,
+    write_parts,
+)
 from interlingua.dialects.gemini.tables import MODEL, NAME, NEAREST_STOPS, STOP_REASONS
-from interlingua.dialects.gemini.turn import Calls, Turn
+from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.gemini.usage import read_usage, write_usage
+from interlingua.dialects.kernel.errors import ShapeError, each, read_whole, want
+from interlingua.dialects.kernel.fields import Table
+from interlingua.dialects.kernel.kept import (
+    FORM,
+    Kept,
+    did_without,
+    form_of,
+    mine_inside,
+    mine_of,
+    put_back,
+    restore,
+)
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import own_word, snake_case
 from interlingua.model.blocks import Block, ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 
-Scalar = str | int | float | bool
+_METADATA = ("groundingMetadata", "citationMetadata")
+BODY = Table(
+    None,
+    beside=("candidates", "usageMetadata", "modelVersion", "responseId"),
+    also_named=snake_case,
+)
+CANDIDATE = Table(
+    None, beside=("index", "content", "finishReason", *_METADATA), also_named=snake_case
+)
+"""What else there is goes home."""
 
 # -- reading --------------------------------------------------------------------------------------
 
 
 def read_response(wire: Any) -> Response:
-    try:
-        listed = type(wire) is list and len(wire) == 1
-        body = Taking(wire[0] if listed else wire)
-        if listed:
-            body.form["list"] = True
-        if body.left.get("error") is not None:
-            return read_failure(body)
-        return _read_body(body)
-    except WrongShapeError as odd:
-        raise odd.error("response") from None
+    listed = type(wire) is list and len(wire) == 1
+    return read_whole(f"{NAME} response", _read, wire[0] if listed else wire, listed)
 
 
-def _read_body(body: Taking) -> Response:
+def _read(wire: Wire, listed: bool) -> Response:
+    kept = Kept(form={"list": True}) if listed else Kept()
+    if wire.get("error") is not None:
+        return read_failure(wire, kept)
+    body = BODY.usual(wire, kept)
+    BODY.read(body, kept)
     shared: dict[str, Any] = {
-        "response_model": body.take("modelVersion", str),
-        "response_id": body.take("responseId", str),
+        "response_model": kept.may_take(body, "modelVersion", str),
+        "response_id": kept.may_take(body, "responseId", str),
     }
-    if (usage := body.inside("usageMetadata")) is not None:
+    if (usage := kept.may_take(body, "usageMetadata", dict)) is not None:
         shared["usage"], shared["diagnostics"] = read_usage(usage)
-    candidates = body.take("candidates", list, due=True)
+    candidates = kept.may_take(body, "candidates", list, filled=True)
     if not candidates:
-        return _read_blocked(body, candidates, shared)
-    place = (None, "candidates")
+        return _read_blocked(candidates, shared, kept)
     origin = shared["response_id"] or 0
-    messages = [
-        _read_candidate(Taking(each, (place, at)), at, origin, {} if at else shared)
-        for at, each in enumerate(candidates)
-    ]
-    return Response(messages[0], tuple(messages[1:]), raw=body.raw())
+    numbers = iter(range(len(candidates)))
+    message, *others = each(
+        candidates, ".candidates", lambda item: _read_candidate(item, next(numbers), origin, shared)
+    )
+    return Response(message, tuple(others), raw=kept.raw(NAME))
 
 
-def _read_blocked(body: Taking, candidates: list[Any] | None, shared: dict[str, Any]) -> Response:
+def _read_blocked(candidates: list[Any] | None, shared: dict[str, Any], kept: Kept) -> Response:
     """No candidates: the prompt itself was blocked."""
     if candidates is not None:
-        body.form["void"] = True
+        kept.spell("candidates", [])
     word = None
-    feedback = body.left.get("promptFeedback")
+    feedback = kept.rest.get("promptFeedback")
     if type(feedback) is dict and type(feedback.get("blockReason")) is str:
-        left = dict(feedback)
-        word = left.pop("blockReason")
-        body.left["promptFeedback"] = left
+        word = feedback["blockReason"]
+        kept.rest["promptFeedback"] = {k: v for k, v in feedback.items() if k != "blockReason"}
     metadata = MessageMetadata(
         protocol=NAME, stop_reason=StopReason.CONTENT_FILTER, raw_stop_reason=word, **shared
     )
-    return Response(Message(Role.ASSISTANT, metadata=metadata), raw=body.raw())
+    return Response(Message(Role.ASSISTANT, metadata=metadata), raw=kept.raw(NAME))
 
 
-def _read_candidate(
-    candidate: Taking, position: int, origin: Any, shared: dict[str, Any]
-) -> Message:
-    index = candidate.take("index", int, due=True)
+def _read_candidate(wire: Any, position: int, origin: Any, shared: dict[str, Any]) -> Message:
+    kept = Kept()
+    candidate = CANDIDATE.usual(want(wire, dict), kept)
+    CANDIDATE.read(candidate, kept)
+    index = kept.may_take(candidate, "index", int, filled=True)
     if index is not None and index != position:
-        candidate.left["index"] = index
-    calls = calls_of(origin, position)
-    content = take_candidate_content(candidate)
+        kept.rest["index"] = index
+    parts = take_parts(candidate, kept)
     blocks: list[Block] = []
-    if content is not None:
-        parts = take_some(content)
-        blocks = read_parts(parts, (content.place, "parts"), calls)
-        candidate.absorb("content", content)
-        if candidate.has("groundingMetadata") or candidate.has("citationMetadata"):
-            blocks = read_citations(candidate, blocks, parts)
-    word = take_finish(candidate)
+    if parts:
+        try:
+            blocks = read_parts(parts, calls_of(origin, position))
+        except ShapeError as error:
+            raise error.inside(".content") from None
+    if not candidate.keys().isdisjoint(_METADATA):
+        blocks = read_citations(candidate, blocks, parts or [], kept)
+    word = finish_of(candidate, kept)
     metadata = MessageMetadata(
         protocol=NAME,
         stop_reason=None if word is None else stop_reason(word, blocks),
         raw_stop_reason=word,
-        provider_raw=candidate.raw(),
-        **shared,
+        provider_raw=kept.raw(NAME),
+        **({} if position else shared),
     )
     return Message(Role.ASSISTANT, tuple(blocks), metadata=metadata)
 
@@ -103,28 +126,39 @@ def calls_of(origin: Any, position: int) -> Calls:
     return Calls(f"{origin}/{position}" if position else origin, model=True)
 
 
-def take_candidate_content(candidate: Taking) -> Taking | None:
-    """The content, whose role is settled; its parts are still there."""
-    content = candidate.inside("content", due=True)
-    if content is not None:
-        role = content.take("role", str, due=True)
-        if role not in (None, MODEL):
-            content.form["role"] = role
-    return content
-
-
-def take_finish(candidate: Taking) -> Scalar | None:
-    """The wire's word for the end; a number from clients that keep the enum's numbers."""
-    key = "finishReason" if "finishReason" in candidate.left else SNAKE["finishReason"]
-    word = candidate.left.get(key)
-    if isinstance(word, (dict, list)):
+def take_parts(candidate: Wire, kept: Kept) -> list[Any] | None:
+    """The parts of a candidate's content, None where it has none."""
+    content = kept.may_take(candidate, "content", dict, filled=True)
+    if content is None:
         return None
-    return candidate.take("finishReason", str if word is None else type(word))
+    if len(content) == 2 and content.get("role") == MODEL:
+        parts = content.get("parts")
+        if type(parts) is list and parts:  # as nearly all have it
+            return parts
+    inner = Kept()
+    try:
+        word, _, parts = take_content(content, inner)
+    except ShapeError as error:
+        raise error.inside(".content") from None
+    if word not in (None, MODEL):
+        inner.form["role"] = word
+    kept.absorb("content", inner)
+    return parts
 
 
-def stop_reason(word: Scalar, blocks: list[Block] | tuple[Block, ...]) -> StopReason | None:
+def finish_of(candidate: Wire, kept: Kept) -> Any:
+    """The wire's word for the end; a number from clients that keep the enum's numbers."""
+    word = candidate.get("finishReason")
+    if word is None or isinstance(word, (dict, list)):
+        if "finishReason" in candidate:
+            kept.add("finishReason", word)
+        return None
+    return word
+
+
+def stop_reason(word: Any, blocks: list[Block] | tuple[Block, ...]) -> StopReason | None:
     """Calls for the client end a turn that stopped of itself, and no other."""
-    reason = STOP_REASONS.read(word)  # type: ignore[arg-type]  # a word of another type is none
+    reason = STOP_REASONS.read(word)
     if reason is StopReason.END_TURN and any(
         type(block) is ToolUseBlock and block.executor == "client" for block in blocks
     ):
@@ -135,34 +169,29 @@ def stop_reason(word: Scalar, blocks: list[Block] | tuple[Block, ...]) -> StopRe
 # -- writing --------------------------------------------------------------------------------------
 
 
-def write_response(response: Response, scribe: Scribe) -> Any:
-    rest, form = mine(response.raw)
-    if response.raw is not None:
-        scribe.unsaid_raw(response, response.raw)
+def write_response(response: Response, recorder: LossRecorder) -> Any:
+    raw = response.raw
     if response.error is not None:
-        body = {**rest, **write_failure(response, response.error, scribe)}
+        body = write_failure(response, response.error, recorder)
     else:
-        body = _write_body(response, rest, form, scribe)
-    spell(body, form)
-    return [body] if form.get("list") else body
+        body = _write_body(response, mine_of(NAME, raw), recorder)
+    if raw is None:
+        return body
+    put_back(body, response, raw, recorder)
+    return [body] if form_of(NAME, raw).get("list") else body
 
 
-def _write_body(response: Response, rest: Wire, form: Wire, scribe: Scribe) -> Wire:
-    body = dict(rest)
+def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
+    body: Wire = {}
     metadata = response.message.metadata
-    if _is_blocked(response, form):
-        body["candidates"] = []
+    if _is_blocked(response, mine):
         if metadata.raw_stop_reason is not None:
-            feedback = {
-                **(rest.get("promptFeedback") or {}),
-                "blockReason": metadata.raw_stop_reason,
-            }
-            body["promptFeedback"] = feedback
+            body["promptFeedback"] = {"blockReason": metadata.raw_stop_reason}
     else:
         messages = (response.message, *response.alternatives)
-        body["candidates"] = [_write_candidate(m, at, scribe) for at, m in enumerate(messages)]
+        body["candidates"] = [_write_candidate(m, at, recorder) for at, m in enumerate(messages)]
     if metadata.usage is not None:
-        body["usageMetadata"] = write_usage(metadata.usage, scribe)
+        body["usageMetadata"] = write_usage(metadata.usage, recorder)
     if metadata.response_model is not None:
         body["modelVersion"] = metadata.response_model
     if metadata.response_id is not None:
@@ -170,52 +199,41 @@ def _write_body(response: Response, rest: Wire, form: Wire, scribe: Scribe) -> W
     return body
 
 
-def _is_blocked(response: Response, form: Wire) -> bool:
+def _is_blocked(response: Response, mine: Wire) -> bool:
     """Whether there were no candidates, and still is nothing that one would say."""
-    missing = (*form.get("absent", ()), *form.get("nil", ()))
     return (
-        ("void" in form or "candidates" in missing)
+        did_without(mine, "candidates")
         and not response.message.content
         and not response.alternatives
         and response.message.metadata.stop_reason is StopReason.CONTENT_FILTER
     )
 
 
-def _write_candidate(message: Message, position: int, scribe: Scribe) -> Wire:
-    rest, form = mine(message.metadata.provider_raw)
-    if message.name is not None or message.metadata.provider_raw is not None:
-        tell_message(message, scribe)
-    turn = Turn(scribe, model=True, cites=True)
+def _write_candidate(message: Message, position: int, recorder: LossRecorder) -> Wire:
+    mine = tell_message(message, recorder)
+    turn = Turn(recorder, model=True, cites=True)
     parts: list[Wire] = []
     write_parts(message, turn, parts)
     if message.metadata.logprobs:
-        scribe.lost(message, "metadata.logprobs", severity="info")
-    candidate = {"index": position, **rest}
-    _put_content(candidate, parts, form)
-    if (word := _finish_word(message, scribe)) is not None:
+        recorder.lost(message, "metadata.logprobs", severity="info")
+    candidate: Wire = {} if did_without(mine, "index") else {"index": position}
+    if "index" in mine:
+        candidate["index"] = mine["index"]
+    if parts or not did_without(mine, "content"):
+        candidate["content"] = _content(parts, mine_inside(mine, "content"))
+    if (word := _finish_word(message, recorder)) is not None:
         candidate["finishReason"] = word
     if any(getattr(block, "citations", None) for block in message.content):
-        write_citations(message.content, turn.placed, parts, candidate, form, scribe)
-    missing = (*form.get("absent", ()), *form.get("nil", ()))
-    if "index" in missing and candidate["index"] == position:
-        candidate["index"] = None
-    return spell(candidate, form)
+        candidate |= write_citations(message.content, turn, parts, mine)
+    return restore(candidate, mine) if mine else candidate
 
 
-def _put_content(candidate: Wire, parts: list[Wire], form: Wire) -> None:
-    missing = (*form.get("absent", ()), *form.get("nil", ()))
-    kept = candidate.pop("content", None) or {}
-    if "content" in missing and not parts:
-        candidate["content"] = None
-        return
-    inner = form.get("content") or {}
-    role: Any = inner.get("role", MODEL)
-    if "role" in (*inner.get("absent", ()), *inner.get("nil", ())):
-        role = None
-    candidate["content"] = finish_content({"role": role, "parts": parts}, inner, kept)
+def _content(parts: list[Wire], mine: Wire) -> Wire:
+    role = None if did_without(mine, "role") else mine.get(FORM, {}).get("role", MODEL)
+    return finish_content(role, parts, mine)
 
 
-def _finish_word(message: Message, scribe: Scribe) -> Any:
+def _finish_word(message: Message, recorder: LossRecorder) -> Any:
     metadata = message.metadata
     word, wanted = own_word(metadata, NAME), metadata.stop_reason
     if word is not None and stop_reason(word, message.content) is wanted:
@@ -225,5 +243,5 @@ def _finish_word(message: Message, scribe: Scribe) -> Any:
     told: Any = NEAREST_STOPS.get(wanted) or STOP_REASONS.write(wanted)
     if stop_reason(told, message.content) is not wanted:
         reason = f"{NAME} has no word for {wanted.value}"
-        scribe.lost(message, "metadata.stop_reason", reason, kind="approximated")
+        recorder.lost(message, "metadata.stop_reason", reason, kind="approximated")
     return told

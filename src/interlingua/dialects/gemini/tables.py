@@ -5,11 +5,10 @@ Facts are those of the google-genai SDK 3.1.0 unless a line says otherwise, read
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from interlingua.dialects.base import Traits, TwoWay
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.record import Counting
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.blocks import (
     AudioBlock,
@@ -143,18 +142,6 @@ NARROWED = "VALIDATED"
 
 # -- options --------------------------------------------------------------------------------------
 
-NUMBERS: dict[str, tuple[str, type[Any]]] = {
-    "temperature": ("temperature", float),
-    "topP": ("top_p", float),
-    "topK": ("top_k", float),
-    "candidateCount": ("n", int),
-    "maxOutputTokens": ("max_output_tokens", int),
-    "seed": ("seed", int),
-    "presencePenalty": ("presence_penalty", float),
-    "frequencyPenalty": ("frequency_penalty", float),
-}
-"""Keys of `generationConfig` that are one number here and there."""
-
 EFFORTS: TwoWay[str, Effort] = TwoWay(
     {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high"}
 )
@@ -175,12 +162,6 @@ SERVICE_TIERS: dict[str, str] = {
     "default": "standard",
 }
 """Our word, or another dialect's, to the wire's."""
-
-SAID_OPTIONS = frozenset(
-    {"temperature", "top_p", "top_k", "n", "max_output_tokens", "seed", "presence_penalty"}
-    | {"frequency_penalty", "stop", "logprobs", "modalities", "tool_choice", "response_format"}
-    | {"reasoning", "service_tier", "metadata", "stream"}
-)
 
 # -- answers --------------------------------------------------------------------------------------
 

@@ -1,127 +1,153 @@
 """Tools: function declarations, which come several to an entry, and tools that are built in.
 
-How entries were spelled is kept with the tools:
+How entries were spelled is kept with the tools. Words that reading again cannot tell:
 
-    apart    a new entry began here, though the tool before is a function too
-    with     this tool stood in one entry with the one before
-    entry    the spelling of the entry itself, with its first tool
-    schema   the schema was in `parameters`, which has Google's own schema language
-    output   the same for the result's schema, in `response`
-    google, google_output   those schemas, where JSON Schema spells them otherwise
-"""
+    apart   a new entry began here, though the tool before is a function too
+    with    this tool stood in one entry with the one before
+    entry   the spelling of the entry itself, with its first tool
+    google  schemas that were in Google's own language, an older OpenAPI's, by the key for JSON
+            Schema; the schema itself where JSON Schema spells it otherwise
+
+That language spells types in capitals, says `nullable` for a type that may be null, and counts as
+strings. The schema that was read goes home as it was while it still says the same."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire
-from interlingua.dialects.gemini.schemas import read_schema, write_schema
-from interlingua.dialects.gemini.spelling import (
-    Place,
-    Taking,
-    WrongShapeError,
-    account,
-    mine,
-    spell,
-)
 from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, FREE_TEXT, NAME
+from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.fields import Table, plain
+from interlingua.dialects.kernel.kept import (
+    FORM,
+    NOTHING,
+    Kept,
+    form_in,
+    form_of,
+    kept,
+    mine_of,
+    put_back,
+    restore,
+)
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import snake_case
+from interlingua.model.base import same
 from interlingua.model.tools import ToolDefinition
 
 FUNCTIONS = "functionDeclarations"
-_SAID = frozenset({"name", "description", "input_schema", "output_schema", "kind"})
-_SAID_BUILT_IN = frozenset({"name", "kind", "executor"})
+_BUILT_IN = frozenset({"name", "kind", "executor", "raw"})
 
-# -- reading --------------------------------------------------------------------------------------
+# -- one function ---------------------------------------------------------------------------------
+
+SCHEMAS = {"parametersJsonSchema": "parameters", "responseJsonSchema": "response"}
+"""The key of a schema, and that of one in Google's language."""
+TOOL = Table(
+    ToolDefinition,
+    plain("name", "name", str, missing=""),
+    plain("description", "description", str),
+    plain("parametersJsonSchema", "input_schema", dict),
+    plain("responseJsonSchema", "output_schema", dict),
+    silent=("kind",),
+    also_named=snake_case,
+)
 
 
-def read_tools(entries: list[Any], place: Place) -> tuple[tuple[ToolDefinition, ...], Wire]:
+def _read_function(wire: Any) -> ToolDefinition:
+    kept = Kept()
+    function = TOOL.usual(want(wire, dict), kept)
+    for usual, google in SCHEMAS.items():
+        function = from_google(function, usual, google, kept)
+    return ToolDefinition(**TOOL.read(function, kept), raw=kept.raw(NAME))
+
+
+def _write_function(tool: ToolDefinition, recorder: LossRecorder) -> Wire:
+    out: Wire = {}
+    mine = mine_of(NAME, tool.raw)
+    TOOL.write(tool, out, mine, recorder)
+    if tool.kind == "custom":
+        reason = "free text is sent as the one argument of a function"
+        recorder.lost(tool, "kind", reason, kind="downgraded")
+        out["parametersJsonSchema"] = tool.input_schema or FREE_TEXT
+    if tool.raw is None:
+        return out
+    for usual, google in SCHEMAS.items():
+        to_google(out, usual, google, mine)
+    return put_back(out, tool, tool.raw, recorder)
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def read_tools(entries: list[Any]) -> tuple[tuple[ToolDefinition, ...], Wire]:
     """The tools, and the entries without any by their position."""
     tools: list[ToolDefinition] = []
     hollow: Wire = {}
-    for index, entry in enumerate(entries):
-        taking = Taking(entry, (place, index))
-        found = _read_entry(taking)
+    for index, found in enumerate(each(entries, ".tools", _read_entry)):
         if not found:
-            hollow[str(index)] = entry
+            hollow[str(index)] = entries[index]
         elif tools and tools[-1].kind == "function" and found[0].kind == "function":
             found[0] = _noted(found[0], "apart", True)
         tools += found
     return tuple(tools), hollow
 
 
-def _read_entry(entry: Taking) -> list[ToolDefinition]:
-    found: list[ToolDefinition] = []
-    functions = entry.take(FUNCTIONS, list)
-    for index, each in enumerate(functions or ()):
-        found.append(_read_function(Taking(each, ((entry.place, FUNCTIONS), index))))
-    if functions is not None and not functions:
-        entry.form["void"] = True
-    for key in list(entry.left):
-        if (tool := _read_built_in(entry, key)) is not None:
-            found.append(_noted(tool, "with", True) if found else tool)
-    if found and entry.form:
-        found[0] = _noted(found[0], "entry", entry.form)
+def _read_entry(entry: Any) -> list[ToolDefinition]:
+    kept = Kept()
+    functions: list[ToolDefinition] = []
+    others: list[ToolDefinition] = []
+    wire: Wire = want(entry, dict)
+    for key, given in wire.items():
+        kind: str = _KINDS.get(key, key)
+        if kind != key and kind in entry:
+            kind = key
+        elif kind != key:
+            kept.form.setdefault("named", {})[kind] = key
+        if given is None or (kind == FUNCTIONS and given == []):
+            kept.spell(kind, given)
+        elif kind == FUNCTIONS:
+            functions = each(given, f".{FUNCTIONS}", _read_function)
+        elif type(given) not in (dict, list):
+            raise ShapeError(f".{key}", "an object", given)
+        else:
+            others.append(_built_in(kind, given))
+    found = functions + others
+    for index in range(max(len(functions), 1), len(found)):
+        found[index] = _noted(found[index], "with", True)
+    if found and kept.form:
+        found[0] = _noted(found[0], "entry", kept.form)
     return found
 
 
-def _read_built_in(entry: Taking, key: str) -> ToolDefinition | None:
-    """A tool by its key; a null is none."""
-    kind = _camel(key)
-    value = entry.left.pop(key)
-    if kind != key:
-        entry.note("snake", kind)
-    if value is None:
-        entry.note("null", kind)
-        return None
-    if type(value) not in (dict, list):
-        raise WrongShapeError((entry.place, key), "an object", value)
-    executor = "client" if kind in CLIENT_KINDS else "provider"
-    return ToolDefinition(kind, executor=executor, kind=kind, raw={NAME: {kind: value}})  # type: ignore[arg-type]  # one of two words
+_KINDS: dict[str, str] = {snake_case(kind): kind for kind in (FUNCTIONS, *BUILT_IN)}
 
 
-def _camel(key: str) -> str:
-    """A built-in tool's key in our own style; a key that is known in neither stays as it is."""
-    head, *tail = key.split("_")
-    camel = head + "".join(word.capitalize() for word in tail)
-    return camel if camel in BUILT_IN else key
+def _built_in(kind: str, settings: Any) -> ToolDefinition:
+    executor: Any = "client" if kind in CLIENT_KINDS else "provider"
+    return ToolDefinition(kind, executor=executor, kind=kind, raw={NAME: {kind: settings}})
 
 
 def _noted(tool: ToolDefinition, name: str, note: Any) -> ToolDefinition:
-    rest, form = mine(tool.raw)
-    return tool.replace(raw={NAME: {**rest, "$form": {**form, name: note}}})
+    mine = mine_of(NAME, tool.raw)
+    return tool.replace(raw={NAME: {**mine, FORM: {**form_in(mine), name: note}}})
 
 
-def _read_function(wire: Taking) -> ToolDefinition:
-    name = wire.take("name", str, due=True) or ""
-    description = wire.take("description", str)
-    schema = wire.take("parametersJsonSchema", dict)
-    if schema is None and (schema := wire.take("parameters", dict)) is not None:
-        wire.form["schema"] = "parameters"
-        schema = read_schema(schema, wire.form, "google")
-    output = wire.take("responseJsonSchema", dict)
-    if output is None and (output := wire.take("response", dict)) is not None:
-        wire.form["output"] = "response"
-        output = read_schema(output, wire.form, "google_output")
-    return ToolDefinition(name, description, schema, output_schema=output, raw=wire.raw())
-
-
-# -- writing --------------------------------------------------------------------------------------
-
-
-def write_tools(tools: tuple[ToolDefinition, ...], hollow: Wire, scribe: Scribe) -> list[Wire]:
+def write_tools(
+    tools: tuple[ToolDefinition, ...], hollow: Wire, recorder: LossRecorder
+) -> list[Wire]:
     entries: list[tuple[Wire, Wire]] = []
     functions: list[Wire] | None = None
     for tool in tools:
-        form = mine(tool.raw)[1]
+        form = form_of(NAME, tool.raw)
         if tool.kind in ("function", "custom"):
             if functions is None or "apart" in form:
                 functions = []
                 _enter(entries, FUNCTIONS, functions, form)
-            functions.append(_write_function(tool, form, scribe))
-        elif (value := _write_built_in(tool, scribe)) is not None:
+            functions.append(_write_function(tool, recorder))
+        elif (value := _write_built_in(tool, recorder)) is not None:
             _enter(entries, tool.kind, value, form)
             functions = None
-    written = [_finish(entry, form) for entry, form in entries]
+    written = [restore(entry, {FORM: form}) for entry, form in entries]
     for index, entry in hollow.items():
         written.insert(int(index), entry)
     return written
@@ -135,54 +161,125 @@ def _enter(entries: list[tuple[Wire, Wire]], key: str, value: Any, form: Wire) -
         entries.append(({key: value}, form.get("entry") or {}))
 
 
-def _finish(entry: Wire, form: Wire) -> Wire:
-    if form.get("void"):
-        entry.setdefault(FUNCTIONS, [])
-    return spell(entry, form)
-
-
-def _write_function(tool: ToolDefinition, form: Wire, scribe: Scribe) -> Wire:
-    out: Wire = {**mine(tool.raw)[0], "name": tool.name}
-    if tool.description is not None:
-        out["description"] = tool.description
-    schema = tool.input_schema
-    if tool.kind == "custom":
-        reason = "free text is sent as the one argument of a function"
-        scribe.lost(tool, "kind", reason, kind="downgraded")
-        schema = schema or FREE_TEXT
-    if schema is not None:
-        out[form.get("schema") or "parametersJsonSchema"] = write_schema(schema, form, "google")
-    if tool.output_schema is not None:
-        output = write_schema(tool.output_schema, form, "google_output")
-        out[form.get("output") or "responseJsonSchema"] = output
-    _account(tool, scribe)
-    return spell(out, form)
-
-
-def _account(tool: ToolDefinition, scribe: Scribe) -> None:
-    if (
-        tool.side_effects is not None
-        or not tool.requires_workspace
-        or tool.executor != "client"
-        or tool.strict is not None
-        or tool.deferred is not None
-        or tool.grammar is not None
-    ):
-        scribe.unsaid(tool, _SAID)
-    else:
-        account(tool, _SAID, scribe)
-
-
-def _write_built_in(tool: ToolDefinition, scribe: Scribe) -> Any:
+def _write_built_in(tool: ToolDefinition, recorder: LossRecorder) -> Any:
     """The settings of a built-in tool; None for one that is not known here."""
-    settings = mine(tool.raw)[0].get(tool.kind, {} if tool.kind in BUILT_IN else None)
+    settings = kept(NAME, tool.raw).get(tool.kind, {} if tool.kind in BUILT_IN else None)
     if type(settings) not in (dict, list):
-        scribe.lost(tool, None, "a tool that another provider defines", severity="error")
+        recorder.lost(tool, None, "a tool that another provider defines", severity="error")
         return None
-    scribe.unsaid(tool, _SAID_BUILT_IN)
+    recorder.unwritten(tool, _BUILT_IN)
+    if tool.raw is not None:
+        recorder.unwritten_raw(tool, tool.raw)
     if tool.name != tool.kind:
         reason = "a built-in tool has no name of its own"
-        scribe.lost(tool, None, reason, kind="approximated")
+        recorder.lost(tool, None, reason, kind="approximated")
     if tool.executor != ("client" if tool.kind in CLIENT_KINDS else "provider"):
-        scribe.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
+        recorder.lost(tool, "executor", "who runs it is settled by its kind", kind="approximated")
     return settings
+
+
+# -- Google's schema language ---------------------------------------------------------------------
+
+_TYPES = {
+    word.upper(): word
+    for word in ("string", "number", "integer", "boolean", "array", "object", "null")
+}
+_CAPITALS = {word: capitals for capitals, word in _TYPES.items()}
+_COUNTS = frozenset(
+    {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
+)
+_INNER = ("items", "additionalProperties", "not")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "$defs", "defs")
+_WORDS = (*_COUNTS, *_LISTS, "additionalProperties", "propertyOrdering")
+_SNAKE = {snake_case(word): word for word in _WORDS}
+
+
+def from_google(wire: Wire, usual: str, google: str, kept: Kept) -> Wire:
+    """The object with a schema in Google's language under the usual key, as JSON Schema."""
+    key = google if wire.get(google) is not None else snake_case(google)
+    schema = wire.get(key)
+    if schema is None or wire.get(usual) is not None:
+        return wire
+    said = _through(want(schema, dict, f".{google}"), _plain)
+    notes = kept.form.setdefault("google", {})
+    notes[usual] = None if same(said, schema) else schema
+    if key != google:
+        kept.form.setdefault("named", {})[google] = key
+    if usual in wire:
+        kept.spell(usual, None)
+    return {name: item for name, item in wire.items() if name not in (usual, key)} | {usual: said}
+
+
+def to_google(out: Wire, usual: str, google: str, mine: Wire) -> None:
+    """A schema in Google's language, where it was: the one that was read, if it still says this."""
+    notes = form_in(mine).get("google", NOTHING)
+    if usual not in notes or usual not in out:
+        return
+    schema, old = out.pop(usual), notes[usual]
+    if old is not None:
+        schema = old if same(_through(old, _plain), schema) else _through(schema, _google)
+    out[google] = schema
+
+
+def _through(schema: Any, change: Any) -> Any:
+    """The schema with every schema in it changed."""
+    if type(schema) is not dict:
+        return schema
+    out = {_camel(key, schema): item for key, item in schema.items()}
+    for key in _INNER:
+        if key in out:
+            out[key] = _through(out[key], change)
+    for key in _LISTS:
+        if type(out.get(key)) is list:
+            out[key] = [_through(each, change) for each in out[key]]
+    for key in _NAMED:
+        if type(out.get(key)) is dict:
+            out[key] = {name: _through(each, change) for name, each in out[key].items()}
+    return change(out)
+
+
+def _camel(key: str, schema: Wire) -> str:
+    """The usual spelling of a keyword: the service takes two."""
+    usual = _SNAKE.get(key, key)
+    return key if usual in schema else usual
+
+
+def _plain(out: Wire) -> Wire:
+    word = out.get("type")
+    if type(word) is str and word in _TYPES:
+        out["type"] = word = _TYPES[word]
+    for key in _COUNTS & out.keys():
+        if type(out[key]) is str and out[key].isdecimal():
+            out[key] = int(out[key])
+    if out.get("nullable") is False:
+        del out["nullable"]
+    elif out.get("nullable") is True:
+        _allow_null(out)
+    return out
+
+
+def _allow_null(out: Wire) -> None:
+    """Say `nullable` as JSON Schema does, in every keyword that would forbid null."""
+    words = out.get("enum")
+    if type(out.get("type")) is str:
+        out["type"] = [out["type"], "null"]
+    elif type(out.get("anyOf")) is list:
+        out["anyOf"] = [*out["anyOf"], {"type": "null"}]
+    elif type(words) is not list:
+        return
+    if type(words) is list and None not in words:
+        out["enum"] = [*words, None]
+    del out["nullable"]
+
+
+def _google(out: Wire) -> Wire:
+    word = out.get("type")
+    if type(word) is list and len(word) == 2 and "null" in word:
+        out["nullable"] = True
+        if type(out.get("enum")) is list:
+            out["enum"] = [each for each in out["enum"] if each is not None]
+        word = next(each for each in word if each != "null") if word != ["null", "null"] else "null"
+    if type(word) is str and word in _CAPITALS:
+        out["type"] = _CAPITALS[word]
+    return out

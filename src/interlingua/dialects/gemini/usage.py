@@ -1,13 +1,22 @@
 """Tokens. The prompt's count includes what came from the cache; the answer's excludes the thoughts;
-what server tools added to the prompt is counted apart, and stays apart."""
+what server tools added to the prompt is counted apart, and stays apart. The total is repeated, so
+that these keys hang together:
+
+    wire   counts that contradict each other
+    total  a total that is not the sum, and the sum that it stood for; None where there was none
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe, Wire, count, fresh_input
-from interlingua.dialects.gemini.spelling import SNAKE, Taking, mine, spell
 from interlingua.dialects.gemini.tables import NAME
+from interlingua.dialects.kernel.fields import Table
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.base import same
 from interlingua.model.metadata import Diagnostic, Usage
 
@@ -19,9 +28,10 @@ TOOLS = "toolUsePromptTokenCount"
 TOTAL = "totalTokenCount"
 _COUNTS = (PROMPT, CACHED, CANDIDATES, THOUGHTS)
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
-_SAID = frozenset(_FIELDS)
-_SNAKES = frozenset(SNAKE[name] for name in (*_COUNTS, TOTAL))
+_SAID = frozenset({*_FIELDS, "raw"})
+_SNAKES = frozenset(snake_case(name) for name in (*_COUNTS, TOTAL))
 _NONE = object()
+USAGE = Table(None, beside=(*_COUNTS, TOTAL), also_named=snake_case)
 
 
 def quick_usage(wire: Wire) -> Usage | None:
@@ -49,45 +59,50 @@ def quick_usage(wire: Wire) -> Usage | None:
         return None
     if not rest:
         return Usage(prompt - (read or 0), output, read, None, reasoned)
-    if not _SNAKES.isdisjoint(rest):
+    if not _SNAKES.isdisjoint(rest) or None in rest.values():
         return None
     return Usage(prompt - (read or 0), output, read, None, reasoned, raw={NAME: rest})
 
 
-def read_usage(wire: Taking) -> tuple[Usage, tuple[Diagnostic, ...]]:
-    counts = {name: _take_count(wire, name) for name in _COUNTS}
-    total = _take_count(wire, TOTAL)
-    usage = _usage(counts)
+def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
+    usage = quick_usage(wire)
+    return _read_usage(wire) if usage is None else (usage, ())
+
+
+def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
+    kept = Kept()
+    counted = USAGE.usual(wire, kept)
+    USAGE.read(counted, kept)
+    given = {name: number for name in _COUNTS if (number := _take(counted, name, kept)) is not None}
+    total = _take(counted, TOTAL, kept)
+    usage = _usage(given)
     written = _counts(usage)
-    given = {name: number for name, number in counts.items() if number is not None}
     diagnostics: tuple[Diagnostic, ...] = ()
     if any(written.get(name) != number for name, number in given.items()):
-        wire.form["wire"] = given
-        diagnostics = (Diagnostic("usage_contradicts"),)
-    elif len(written) > len(given):
-        wire.form["absent"] = [name for name in written if name not in given]
+        kept.form["wire"] = given
+        diagnostics = (CONTRADICTS,)
+    else:
+        for name in written.keys() - given.keys():
+            kept.miss(name)
     if total is None:
-        wire.form["totalless"] = True
-    elif total != (rebuilt := _total(written, wire.left)) or not written:
-        wire.form["total"] = [total, rebuilt]
-    return usage.replace(raw=wire.raw()), diagnostics
+        kept.form["total"] = None
+    elif total != (sum_of := _total(written, kept.rest)) or not written:
+        kept.form["total"] = [total, sum_of]
+    return usage.replace(raw=kept.raw(NAME)), diagnostics
 
 
-def _take_count(wire: Taking, name: str) -> int | None:
+def _take(wire: Wire, name: str, kept: Kept) -> int | None:
     """A count; what is none stays where it is."""
-    for key in (name, SNAKE[name]):
-        if key in wire.left:
-            value = count(wire.left[key])
-            if value is not None or wire.left[key] is None:
-                return wire.take(name, int)
-            return None
-    return None
+    tokens = count(wire.get(name))
+    if tokens is None and name in wire:
+        kept.add(name, wire[name])
+    return tokens
 
 
-def _usage(counts: dict[str, int | None]) -> Usage:
+def _usage(counts: Wire) -> Usage:
     """The counts as disjoint ones; negative ones are clamped."""
     prompt, cached, candidates, thoughts = [
-        None if (n := counts[name]) is None else max(n, 0) for name in _COUNTS
+        None if (n := counts.get(name)) is None else max(n, 0) for name in _COUNTS
     ]
     output = None
     if candidates is not None or thoughts is not None:
@@ -114,62 +129,28 @@ def _total(counts: Wire, rest: Wire) -> int:
     return sum(counts.get(name) or 0 for name in names) + (count(rest.get(TOOLS)) or 0)
 
 
-def write_usage(usage: Usage, scribe: Scribe) -> Wire:
-    rest, form = mine(usage.raw)
-    scribe.unsaid(usage, _SAID)
+def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, usage.raw)
+    form = form_in(mine)
+    recorder.unwritten(usage, _SAID)
     counts: Wire = _counts(usage)
-    total = _total(counts, rest)
-    if "wire" in form and _fits(form["wire"], usage):
-        out = {**rest, **form["wire"]}
+    total, before = _total(counts, mine), form.get("total", ())
+    if "wire" in form and _differing(_usage(form["wire"]), usage) == []:
+        counts = dict(form["wire"])
     else:
-        _tell(usage, counts, scribe)
+        for name in _differing(_usage(counts), usage):
+            if getattr(usage, name) is not None:
+                reason = f"{NAME} counts otherwise: see what was written"
+                recorder.lost(usage, name, reason, kind="approximated")
         for name in form.get("absent", ()):
             if not counts.get(name) or (name == PROMPT and usage.input_tokens is None):
                 counts.pop(name, None)
-        out = {**rest, **counts}
-    if form.get("total", (None, None))[1] == total:
-        out[TOTAL] = form["total"][0]
-    elif counts and not form.get("totalless"):
-        out[TOTAL] = total
-    return spell(out, {key: form[key] for key in ("null", "snake") if key in form})
+    if before and before[1] == total:
+        counts[TOTAL] = before[0]
+    elif counts and before is not None:
+        counts[TOTAL] = total
+    return counts if usage.raw is None else put_back(counts, usage, usage.raw, recorder)
 
 
-def spell_usage(usage: Usage) -> Wire | None:
-    """The same in the plain case; None for any other, where a look at the losses is due."""
-    raw, prompt, output = usage.raw, usage.input_tokens, usage.output_tokens
-    kept = None if raw is None else raw.get(NAME)
-    if prompt is None or usage.cache_creation_input_tokens is not None:
-        return None
-    if kept is not None and (type(kept) is not dict or "$form" in kept):
-        return None
-    out: Wire = {} if kept is None else kept.copy()
-    cached, thoughts = usage.cached_input_tokens, usage.reasoning_tokens
-    if cached is not None:
-        out[CACHED] = cached
-        prompt += cached
-    out[PROMPT] = prompt
-    total = prompt + (output or 0) + (count(out.get(TOOLS)) or 0)
-    if output is not None:
-        out[CANDIDATES] = output
-    if thoughts is not None:
-        if output is None or thoughts > output:
-            return None
-        out[CANDIDATES], out[THOUGHTS] = output - thoughts, thoughts
-    out[TOTAL] = total
-    return out
-
-
-def _fits(wire: Any, usage: Usage) -> bool:
-    """Whether a remembered wire still says what the fields say."""
-    back = _usage({name: count(wire.get(name)) for name in _COUNTS})
-    return all(same(getattr(back, name), getattr(usage, name)) for name in _FIELDS)
-
-
-def _tell(usage: Usage, counts: Wire, scribe: Scribe) -> None:
-    """Report what the counts say otherwise."""
-    back = _usage({name: counts.get(name) for name in _COUNTS})
-    for name in _FIELDS:
-        value = getattr(usage, name)
-        if value is not None and getattr(back, name) != value:
-            reason = f"{NAME} counts otherwise: see what was written"
-            scribe.lost(usage, name, reason, kind="approximated")
+def _differing(one: Usage, other: Usage) -> list[Any]:
+    return [name for name in _FIELDS if not same(getattr(one, name), getattr(other, name))]

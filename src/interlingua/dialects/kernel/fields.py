@@ -521,8 +521,13 @@ class Table:
             key = field.key
             if key in out:
                 continue
-            if field.more is not None and (old := spelled.spelling(field, key)) is not None:
-                out[key] = old if self._still_says(field, old, value) else fill(value)
+            old = None if spelled is _AS_WE_DO else spelled.spelling(field, key)
+            if old is not None and self._still_says(
+                field, {key: old} if field.keys else old, value
+            ):
+                out[key] = old
+            elif field.more is not None and old is not None:
+                out[key] = fill(value)
             elif key not in spelled.gone or not (missing is None or _says(value, missing)):
                 filled = fill(value)
                 if filled is not None:

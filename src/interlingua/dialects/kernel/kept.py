@@ -98,6 +98,19 @@ class Kept(msgspec.Struct):
                 self.miss(key)
         return value or None
 
+    def may_take(self, wire: Wire, key: str, kind: type[T], filled: bool = False) -> T | None:
+        """The same where an empty value says something; `filled` is what the writer fills in."""
+        value = wire.get(key)
+        if type(value) is kind:
+            return value
+        if value is not None:
+            return want(value, kind, f".{key}")
+        if key in wire:
+            self.spell(key, None)
+        elif filled:
+            self.miss(key)
+        return None
+
     def add(self, key: str, value: Any) -> None:
         """A key that no field has: content, unless it is null."""
         if value is None:

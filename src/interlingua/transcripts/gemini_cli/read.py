@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.dialects.gemini.contents import read_contents
-from interlingua.dialects.gemini.spelling import WrongShapeError
+from interlingua.dialects.gemini.messages import read_contents
+from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -214,9 +214,9 @@ def _from_parts(role: str, parts: list[Any]) -> list[Message]:
     if role == "user" and (common := common_turn(parts)) is not None:
         return [common]
     try:
-        return read_contents([{"role": role, "parts": parts}], (None, "contents"))
-    except WrongShapeError as error:
-        raise error.error("content") from None
+        return read_contents([{"role": role, "parts": parts}])
+    except ShapeError as error:
+        raise error.error(f"{DIALECT} content") from None
 
 
 def common_turn(parts: list[Any]) -> Message | None:

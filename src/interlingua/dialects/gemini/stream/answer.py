@@ -15,19 +15,20 @@ from typing import Any
 
 from msgspec import UNSET
 
-from interlingua.dialects.base import Wire, encode
-from interlingua.dialects.gemini.content import read_part
-from interlingua.dialects.gemini.contents import take_some
+from interlingua.dialects.gemini.calls import Calls
+from interlingua.dialects.gemini.messages import read_part
 from interlingua.dialects.gemini.response import (
     calls_of,
+    finish_of,
     read_response,
     stop_reason,
-    take_candidate_content,
-    take_finish,
+    take_parts,
 )
-from interlingua.dialects.gemini.spelling import SNAKE, Place, Taking, mine
-from interlingua.dialects.gemini.tables import MODEL
-from interlingua.dialects.gemini.turn import Calls
+from interlingua.dialects.gemini.tables import MODEL, NAME
+from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.kept import Kept, kept
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
@@ -45,9 +46,9 @@ from interlingua.model.message import Message
 
 Text = TextBlock | ThinkingBlock
 
-_SIGNATURES = ("thoughtSignature", SNAKE["thoughtSignature"])
+_SIGNATURES = ("thoughtSignature", snake_case("thoughtSignature"))
 _METADATA = ("groundingMetadata", "citationMetadata")
-_CITING = tuple(key for name in _METADATA for key in (name, SNAKE[name]))
+_CITING = tuple(key for name in _METADATA for key in (name, snake_case(name)))
 _CONTENT = frozenset({"content"})
 _PARTS = frozenset({"parts"})
 
@@ -96,19 +97,21 @@ class Candidate:
 
     # -- frames -----------------------------------------------------------------------------------
 
-    def tell(self, wire: Wire, candidate: Taking) -> list[Event]:
-        """The events of a frame."""
+    def tell(self, wire: Wire, candidate: Wire) -> list[Event]:
+        """The events of a frame; `candidate` has the usual names."""
         self._begin_frame()
-        content = take_candidate_content(candidate)
-        if content is not None:
-            parts = take_some(content)
+        parts = take_parts(candidate, Kept())
+        if parts is not None:
             for at, part in enumerate(parts):
-                self._tell_part(part, ((content.place, "parts"), at))
-            self._keep_content(wire["content"])
+                try:
+                    self._tell_part(part)
+                except ShapeError as error:
+                    raise error.inside(f".content.parts[{at}]") from None
+            self._keep_content(candidate["content"])
             if parts:
                 self.finished = False
         merge(self._wire, wire, _CONTENT)
-        word = take_finish(candidate)
+        word = finish_of(candidate, Kept())
         if word is not None:
             self.finished = True
             reason = stop_reason(word, self._client_calls)
@@ -130,10 +133,10 @@ class Candidate:
         if content.get("parts") is not None:
             self._content["parts"] = self._parts
 
-    def _tell_part(self, part: Any, place: Place) -> None:
-        if type(part) is dict and self._tell_piece(part, place):
+    def _tell_part(self, part: Any) -> None:
+        if type(part) is dict and self._tell_piece(part):
             return
-        blocks = read_part(part, place, self._calls)
+        blocks = read_part(part, self._calls)
         if len(blocks) == 1 and isinstance(blocks[0], Text):
             self._tell_text(part, blocks[0])
             self._before = type(blocks[0])
@@ -162,7 +165,7 @@ class Candidate:
     # -- texts ------------------------------------------------------------------------------------
 
     def _tell_text(self, part: Wire, block: Text) -> None:
-        run, whole = self.run, bool(mine(block.raw)[0])
+        run, whole = self.run, bool(kept(NAME, block.raw))
         if (
             run is None
             or run.kind is not type(block)
@@ -198,14 +201,14 @@ class Candidate:
         if run is None:
             return
         run.settle()
-        block = read_part(run.part, None, Calls())[0]
+        block = read_part(run.part, Calls())[0]
         if any(self._wire.get(key) for key in _CITING):
             block = read_response({"candidates": [self.whole()]}).message.content[run.index]
         self._events.append(BlockEnd(run.index, block, choice=self._choice))
 
     # -- calls that come in pieces ----------------------------------------------------------------
 
-    def _tell_piece(self, part: Wire, place: Place) -> bool:
+    def _tell_piece(self, part: Wire) -> bool:
         """Whether it was a piece of a call, and not a whole one."""
         call = begins(part)
         if call is None or (self._pieced is None and not goes_on(call)):
@@ -215,18 +218,18 @@ class Candidate:
             if not goes_on(call):
                 return False
         if self._pieced is None:
-            self._pieced = self._start_pieced(part, call, place)
+            self._pieced = self._start_pieced(part, call)
         self._pieced.add(call)
         if not goes_on(call):
             self._end_pieced()
         return True
 
-    def _start_pieced(self, part: Wire, call: Wire, place: Place) -> PiecedCall:
+    def _start_pieced(self, part: Wire, call: Wire) -> PiecedCall:
         self._close()
         index = self._open()
         begun = {**part, "functionCall": {key: call[key] for key in ("id", "name") if key in call}}
         begun["functionCall"]["args"] = {}
-        block = read_part(begun, place, self._calls)[0]
+        block = read_part(begun, self._calls)[0]
         assert isinstance(block, ToolUseBlock)
         self._parts.append(begun)
         self._client_calls = [block]
@@ -279,7 +282,7 @@ _MOST = 10_000
 def look(wire: Wire, name: str) -> Any:
     """The value of a key in either style."""
     value = wire.get(name)
-    return wire.get(SNAKE[name]) if value is None else value
+    return wire.get(snake_case(name)) if value is None else value
 
 
 def begins(part: Wire) -> Wire | None:
@@ -399,5 +402,5 @@ _JOINS: dict[str, Callable[[Wire, Wire], Wire]] = {
         ("citationMetadata", _lengthen),
         ("logprobsResult", _lengthen),
     )
-    for key in (name, SNAKE[name])
+    for key in (name, snake_case(name))
 }

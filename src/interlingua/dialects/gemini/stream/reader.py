@@ -11,13 +11,15 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from interlingua.dialects.base import Wire, parse
-from interlingua.dialects.gemini.response import read_response
-from interlingua.dialects.gemini.spelling import SNAKE, Taking, WrongShapeError
+from interlingua.dialects.gemini.response import BODY, CANDIDATE, read_response
 from interlingua.dialects.gemini.stream.answer import Candidate, Run, merge
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.usage import quick_usage, read_usage
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, failed
+from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.events import (
     Event,
     MessageComplete,
@@ -145,13 +147,13 @@ class StreamReader:
         if type(body) is not dict:  # from servers that speak more than one dialect
             return [Other()]
         if body.get("error") is not None:
-            error = read_response(wire).error
-            assert error is not None
-            return [self._break_off(error)]
+            failure = read_response(wire).error
+            assert failure is not None
+            return [self._break_off(failure)]
         try:
             return self._chunk(body) or [Other()]
-        except WrongShapeError as odd:
-            raise odd.error("stream") from None
+        except ShapeError as error:
+            raise error.error(WHAT) from None
 
     def _break_off(self, error: ProviderError) -> StreamError:
         self._over = True
@@ -159,11 +161,13 @@ class StreamReader:
         return StreamError(error, partial)
 
     def _chunk(self, wire: Wire) -> list[Event]:
-        body = Taking(wire)
-        model, id = body.take("modelVersion", str), body.take("responseId", str)
-        usage = body.inside("usageMetadata")
-        counts = None if usage is None else read_usage(usage)[0]
-        candidates = body.take("candidates", list)
+        kept = Kept()
+        body = BODY.usual(wire, kept)
+        model = kept.may_take(body, "modelVersion", str)
+        id = kept.may_take(body, "responseId", str)
+        counts = kept.may_take(body, "usageMetadata", dict)
+        usage = None if counts is None else read_usage(counts)[0]
+        candidates = kept.may_take(body, "candidates", list)
         self._last_id = self._last_id if id is None else id
         events = [] if self._started else self._begin(model, id)
         if candidates:
@@ -172,8 +176,8 @@ class StreamReader:
         else:
             events += self._blocked(body)
         merge(self._body, wire, _BODY)
-        if counts is not None:
-            events.append(UsageUpdate(counts))
+        if usage is not None:
+            events.append(UsageUpdate(usage))
         return events
 
     def _begin(self, model: str | None, id: str | None) -> list[Event]:
@@ -186,23 +190,30 @@ class StreamReader:
         events: list[Event] = []
         seen: set[int] = set()
         for at, each in enumerate(candidates):
-            candidate = Taking(each, ((None, "candidates"), at))
-            index = candidate.take("index", int)
-            choice = at if index is None or index < 0 else index
-            while choice in seen:
-                choice += 1
-            seen.add(choice)
-            known = self._candidates.get(choice)
-            if known is None:
-                known = self._candidates[choice] = Candidate(choice, self._id or 0)
-                if choice:
-                    events.append(MessageStart(self._model, self._id, choice=choice))
-            events += known.tell(each, candidate)
+            try:
+                events += self._tell_one(want(each, dict), at, seen)
+            except ShapeError as error:
+                raise error.inside(f".candidates[{at}]") from None
         return events
 
-    def _blocked(self, body: Taking) -> list[Event]:
+    def _tell_one(self, wire: Wire, at: int, seen: set[int]) -> list[Event]:
+        kept = Kept()
+        candidate = CANDIDATE.usual(wire, kept)
+        index = kept.may_take(candidate, "index", int)
+        choice = at if index is None or index < 0 else index
+        while choice in seen:
+            choice += 1
+        seen.add(choice)
+        known = self._candidates.get(choice)
+        if known is not None:
+            return known.tell(wire, candidate)
+        known = self._candidates[choice] = Candidate(choice, self._id or 0)
+        start = [MessageStart(self._model, self._id, choice=choice)] if choice else []
+        return [*start, *known.tell(wire, candidate)]
+
+    def _blocked(self, body: Wire) -> list[Event]:
         """A frame without candidates: the prompt may have been blocked."""
-        feedback = body.left.get("promptFeedback")
+        feedback = body.get("promptFeedback")
         if type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
             return []
         self._block_word = feedback["blockReason"]
@@ -216,7 +227,7 @@ class StreamReader:
         if self._candidates:
             wire["candidates"] = [each.whole() for _, each in sorted(self._candidates.items())]
         if self._last_id != self._id:  # ids of calls are made of the first
-            wire.pop(SNAKE["responseId"], None)
+            wire.pop(snake_case("responseId"), None)
             wire["responseId"] = self._id
         response = read_response(wire)
         message, changes = response.message, dict[str, Any]()

@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.base import Scribe, Wire, encode
-from interlingua.dialects.gemini.content import WRITERS
-from interlingua.dialects.gemini.failures import write_failure
+from interlingua.dialects.gemini.errors import write_failure
+from interlingua.dialects.gemini.messages import WRITERS
 from interlingua.dialects.gemini.response import write_response
-from interlingua.dialects.gemini.spelling import mine
 from interlingua.dialects.gemini.tables import MODEL, NAME
-from interlingua.dialects.gemini.turn import Turn
+from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel import stream_writer
-from interlingua.dialects.kernel.recorder import Quiet
+from interlingua.dialects.kernel.kept import kept
+from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
 from interlingua.dialects.kernel.stream_home import Steps
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import beside_error
+from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
@@ -136,25 +136,25 @@ class _Abroad:
             return []
         frames = [frame for voice in self._voices.values() for frame in voice.finish()]
         response = event.response
-        scribe = Scribe(NAME, response, self._report)
-        wire = write_response(response, scribe)
+        recorder = LossRecorder(NAME, response, self._report)
+        wire = write_response(response, recorder)
         messages = (response.message, *response.alternatives)
         blanks = [block for each in messages for block in each.content if _is_blank(block)]
         if blanks:
             wire = write_response(_without_blanks(response), _QUIET)
         for block in blanks:
-            scribe.lost(block, None, _BLANK, severity="info")
+            recorder.lost(block, None, _BLANK, severity="info")
         body = wire[0] if type(wire) is list else wire
         candidates = body.get("candidates")
         if not candidates:
             body["promptFeedback"] = {"blockReason": _BLOCKED, **(body.get("promptFeedback") or {})}
         for choice, candidate in enumerate(candidates or ()):
-            self._end(choice, candidate, messages[choice], scribe)
+            self._end(choice, candidate, messages[choice], recorder)
         frames.append(_spell_frame({**self._about, **body}))
         self._begin_anew()
         return frames
 
-    def _end(self, choice: int, candidate: Wire, message: Message, scribe: Scribe) -> None:
+    def _end(self, choice: int, candidate: Wire, message: Message, recorder: LossRecorder) -> None:
         """What is left to say of a candidate: all of it, if nothing was."""
         content = candidate.get("content")
         if choice in self._voices or not content or not content.get("parts"):
@@ -162,18 +162,18 @@ class _Abroad:
         if candidate.get("finishReason") is None:
             candidate["finishReason"] = _END
             reason = "metadata.stop_reason"
-            scribe.lost(message, reason, _NO_REASON, kind="approximated")
+            recorder.lost(message, reason, _NO_REASON, kind="approximated")
 
     def _fail(self, event: StreamError) -> list[Frame]:
         if self._failed:
             return []
         self._failed = True
         error = event.error
-        blank, scribe = beside_error(event, NAME, self._report)
+        blank, recorder = beside_error(event, NAME, self._report)
         if event.partial is not None:
-            self._voice(0).report_partial(event.partial, scribe, _NO_TURN)
+            self._voice(0).report_partial(event.partial, recorder, _NO_TURN)
         self._begin_anew()
-        return [_spell_frame(write_failure(Response(blank, error=error), error, scribe))]
+        return [_spell_frame(write_failure(Response(blank, error=error), error, recorder))]
 
 
 def _is_blank(block: Any) -> bool:
@@ -274,7 +274,7 @@ class _Voice:
     def _open(self, index: int, block: Any) -> list[Frame]:
         self.index, self.length, self._start = index, 0, None
         kind = _KINDS.get(type(block))
-        if kind is None or mine(block.raw)[0]:
+        if kind is None or kept(NAME, block.raw):
             return []
         self._empty = kind
         return self._say(block.text)
@@ -331,17 +331,17 @@ class _Voice:
 
     # -- what was not said ------------------------------------------------------------------------
 
-    def report_partial(self, partial: Message, scribe: Scribe, reason: str) -> None:
+    def report_partial(self, partial: Message, recorder: LossRecorder, reason: str) -> None:
         """What was said before a stream broke off is no loss, all else is."""
         told = [index in self._told for index in sorted(self._seen)]
         if len(told) != len(partial.content):
             told = [True] * len(partial.content)
-        turn = Turn(scribe, model=True, cites=True)
+        turn = Turn(recorder, model=True, cites=True)
         for block, was_told in zip(partial.content, told, strict=True):
             if was_told:
                 WRITERS[type(block)](block, turn)
             else:
-                scribe.dropped(block, reason)
+                recorder.dropped(block, reason)
 
 
 def _kind_of(part: Wire) -> Wire:

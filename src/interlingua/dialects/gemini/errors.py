@@ -1,0 +1,114 @@
+"""Error bodies: `{"error": {"code", "message", "status", "details"}}`, at times in a list. A text
+alone in place of the object has the word `string`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.gemini.tables import (
+    ERROR_PHRASES,
+    ERROR_WORDS,
+    ERRORS,
+    NAME,
+    STATUS_KINDS,
+)
+from interlingua.dialects.kernel.errors import ShapeError, failed_answer, want
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, kept, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
+
+_BODY = frozenset({"error"})
+
+
+def read_failure(wire: Wire, kept: Kept) -> Response:
+    """An empty message of status `error`, and the error."""
+    kept.add_others(wire, _BODY)
+    try:
+        error = _read_error(wire["error"])
+    except ShapeError as wrong:
+        raise wrong.inside(".error") from None
+    return failed_answer(NAME, error).replace(raw=kept.raw(NAME))
+
+
+def _read_error(given: Any) -> ProviderError:
+    if type(given) is str:
+        raw = Kept(form={"string": True}).raw(NAME)
+        return ProviderError(_kind_of(given, None, None), given, raw=raw)
+    inner = Kept()
+    message = inner.may_take(want(given, dict), "message", str, filled=True) or ""
+    taken = {"message"}
+    status, code = given.get("code"), given.get("status")
+    for key, item, kind in (("code", status, int), ("status", code, str)):
+        if type(item) is kind:
+            taken.add(key)
+        elif key not in given:
+            inner.miss(key)
+    inner.add_others(given, frozenset(taken))
+    code = code if type(code) is str else None
+    status = status if type(status) is int else None
+    if code is not None and code not in ERRORS:
+        inner.form["own"] = True  # who else made up a word for it is not asked
+    return ProviderError(_kind_of(message, code, status), message, code, status, inner.raw(NAME))
+
+
+def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
+    if word in (None, "INVALID_ARGUMENT"):
+        for phrase, kind in ERROR_PHRASES.items():
+            if phrase in message:
+                return kind
+    if word in ERRORS:
+        return ERRORS[word][0]
+    return STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
+
+
+def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
+    _tell_message(response, recorder)
+    mine = mine_of(NAME, error.raw)
+    more = kept(NAME, error.raw) or error.code is not None or error.status is not None
+    if form_in(mine).get("string") and not more:
+        if error.raw is not None:
+            recorder.unwritten_raw(error, error.raw)
+        _tell_kind(error, None, None, recorder)
+        return {"error": error.message}
+    word, status = _word(error, mine, recorder), error.status
+    if status is None and not _had_none(mine, "code"):
+        status = ERRORS[word][1] if word in ERRORS else 500
+    _tell_kind(error, word, status, recorder)
+    wire: Wire = {}
+    if error.message or not did_without(mine, "message"):
+        wire["message"] = error.message
+    wire |= {key: item for key, item in (("code", status), ("status", word)) if item is not None}
+    return {"error": wire if error.raw is None else put_back(wire, error, error.raw, recorder)}
+
+
+def _tell_message(response: Response, recorder: LossRecorder) -> None:
+    reason = "an error body has no message"
+    for block in response.message.content:
+        recorder.dropped(block, reason)
+    if response.message.metadata.usage is not None:
+        recorder.lost(response.message, "metadata.usage", reason)
+    for other in response.alternatives:
+        recorder.lost(other, None, reason)
+
+
+def _tell_kind(
+    error: ProviderError, word: str | None, status: int | None, recorder: LossRecorder
+) -> None:
+    if _kind_of(error.message, word, status) is not error.kind:
+        recorder.lost(error, "kind", "the word and the code tell the kind", kind="approximated")
+
+
+def _had_none(mine: Wire, key: str) -> bool:
+    """Whether the wire had no such key, or something else under it."""
+    return key in mine or did_without(mine, key)
+
+
+def _word(error: ProviderError, mine: Wire, recorder: LossRecorder) -> str | None:
+    """The status word: Google's own, or the one for the kind."""
+    if error.code is None:
+        return None if _had_none(mine, "status") else ERROR_WORDS[error.kind]
+    if error.code in ERRORS or form_in(mine).get("own"):
+        return error.code
+    recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
+    return ERROR_WORDS[error.kind]

@@ -1,0 +1,436 @@
+"""Contents, to messages and back: one message for a turn, one for every tool's result; and their
+parts, to blocks and back.
+
+How a content was spelled is kept with its first message. Words of it that reading again cannot
+tell:
+
+    role    another word than `user` or `model`
+    apart   a new content began here, though the one before is of the same role
+    one     the parts were one object, not a list of them
+    string  the instructions were a string
+    with    of a block: it and the one before were one part
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from interlingua.dialects.gemini.calls import (
+    CALLS,
+    RESULTS,
+    Calls,
+    quick_call,
+    quick_result,
+    read_call,
+    read_result,
+    write_call,
+    write_result,
+)
+from interlingua.dialects.gemini.media import read_media, write_media
+from interlingua.dialects.gemini.tables import MODEL, NAME, PARTS, ROLES, SIGNATURE, USER
+from interlingua.dialects.gemini.text import (
+    Turn,
+    drop_redacted,
+    read_text,
+    write_compaction,
+    write_refusal,
+    write_text,
+    write_thinking,
+    write_unknown,
+)
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.kept import (
+    FORM,
+    NOTHING,
+    Kept,
+    did_without,
+    form_in,
+    form_of,
+    keep,
+    kept,
+    mine_of,
+    restore,
+)
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK, snake_case, unsaid_changes
+from interlingua.model.base import Raw
+from interlingua.model.blocks import (
+    AudioBlock,
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata
+
+# -- parts ----------------------------------------------------------------------------------------
+
+_KIND_OF = {key: kind for kind in PARTS for key in (kind, snake_case(kind))}
+_BARE = SIGNATURE | _KIND_OF.keys()
+
+
+def read_parts(parts: list[Any], calls: Calls) -> list[Block]:
+    blocks: list[Block] = []
+    at = 0
+    try:
+        for at, part in enumerate(parts):  # noqa: B007  # it is the place of an error
+            if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:
+                blocks.append(TextBlock(text))
+            else:
+                blocks += read_part(part, calls)
+    except ShapeError as error:
+        raise error.inside(f".parts[{at}]") from None
+    return blocks
+
+
+def read_part(part: Any, calls: Calls) -> list[Block]:
+    """One part: several blocks if it is of several kinds."""
+    if type(part) is dict:
+        block: Block | None = None
+        if type(inner := part.get("functionCall")) is dict:
+            block = quick_call(inner, part, calls)
+        elif type(inner := part.get("functionResponse")) is dict and len(part) == 1:
+            block = quick_result(inner, calls)
+        if block is not None:
+            return [block]
+    return _read_part(part, calls)
+
+
+def _read_part(part: Any, calls: Calls) -> list[Block]:
+    found = {_KIND_OF[key] for key, item in want(part, dict).items() if _is_kind(key, item)}
+    kinds = [kind for kind in PARTS if kind in found]
+    if len(kinds) == 1:
+        return [_read_kind(part, kinds[0], Kept(), calls)]
+    if kinds:
+        return _read_several(part, kinds, calls)
+    if part.keys() <= _BARE:
+        return [read_text(part, Kept())]
+    return [UnknownBlock({NAME: part})]
+
+
+def _is_kind(key: str, item: Any) -> bool:
+    return item is not None and key in _KIND_OF
+
+
+def _read_kind(part: Wire, kind: str, kept: Kept, calls: Calls) -> Block:
+    if kind == "text":
+        return read_text(part, kept)
+    if kind in CALLS:
+        return read_call(part, kind, kept, calls)
+    if kind in RESULTS:
+        return read_result(part, kind, kept, calls)
+    return read_media(part, kind, kept)
+
+
+def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
+    """One part of several kinds: a block for each, which the writer puts together again. What
+    concerns the whole part is with the first; only a thought is one by its text."""
+    first, others = dict(part), []
+    for kind in kinds[1:]:
+        key = kind if part.get(kind) is not None else snake_case(kind)
+        alone = {key: first.pop(key)}
+        if kind == "text" and first.get("thought") is True:
+            alone["thought"] = first.pop("thought")
+        others.append(_read_kind(alone, kind, Kept(form={"with": True}), calls))
+    return [_read_kind(first, kinds[0], Kept(), calls), *others]
+
+
+def write_parts(message: Message, turn: Turn, parts: list[Wire]) -> int:
+    """Add a message's parts to those of its content; gives how many blocks were said."""
+    said = 0
+    for block in message.content:
+        part = WRITERS[type(block)](block, turn)
+        if part is None:
+            turn.placed.append(-1)
+            continue
+        said += 1
+        if block.raw is not None and parts and _is_joined(block, part, parts[-1]):
+            parts[-1] = {**parts[-1], **part}
+        else:
+            parts.append(part)
+        turn.placed.append(len(parts) - 1)
+    return said
+
+
+def _is_joined(block: Block, part: Wire, before: Wire) -> bool:
+    """Whether a block and the one before it were one part, and still can be."""
+    return form_of(NAME, block.raw).get("with") is True and not before.keys() & part.keys()
+
+
+WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
+    TextBlock: write_text,
+    ThinkingBlock: write_thinking,
+    RedactedThinkingBlock: drop_redacted,
+    RefusalBlock: write_refusal,
+    CompactionBlock: write_compaction,
+    ToolUseBlock: write_call,
+    ToolResultBlock: write_result,
+    UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
+    **dict.fromkeys(
+        (ImageBlock, AudioBlock, VideoBlock, DocumentBlock),
+        lambda block, turn: write_media(block, turn.recorder),
+    ),
+}
+
+# -- reading contents -----------------------------------------------------------------------------
+
+PLAIN = MessageMetadata(protocol=NAME)
+"""Of every model turn that has nothing else to say."""
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+_CONTENT = frozenset({"role", "parts"})
+
+
+def read_contents(contents: list[Any]) -> list[Message]:
+    messages: list[Message] = []
+    calls = Calls()
+    before: str | None = ""
+    at = 0
+    try:
+        for at, content in enumerate(contents):
+            before = _read_content(content, at, before, calls, messages)
+    except ShapeError as error:
+        raise error.inside(f".contents[{at}]") from None
+    return messages
+
+
+def _read_content(
+    content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
+) -> str | None:
+    """Add the messages of a content; gives the word for its role."""
+    if (
+        type(content) is dict
+        and len(content) == 2
+        and ((word := content.get("role")) == USER or word == MODEL)
+        and type(parts := content.get("parts")) is list
+        and parts
+    ):
+        role: str = word
+        raw = shared = None
+        if word == before:
+            raw = keep(NAME, None, {"apart": True})
+    else:
+        kept = Kept()
+        word, role, parts = take_content(want(content, dict), kept)
+        shared = _of_role(kept)
+        if word == before:
+            kept.form["apart"] = True
+        raw = kept.raw(NAME)
+    calls.turn(at, role == MODEL)
+    _add(messages, role, read_parts(parts, calls), raw, shared)
+    return word
+
+
+def take_content(content: Wire, kept: Kept) -> tuple[str | None, str, list[Any]]:
+    """The role's word, the side it stands for, and the parts: a list, or one alone."""
+    word = kept.may_take(content, "role", str, filled=True)
+    role = ROLES.get(word or USER, USER)
+    if word is not None and word != role:
+        kept.form["role"] = word
+    parts: Any = content.get("parts")
+    if type(parts) is dict:
+        kept.form["one"] = True
+        parts = [parts]
+    else:
+        parts = kept.may_take(content, "parts", list, filled=True)
+        if parts == []:
+            kept.spell("parts", [])
+    kept.add_others(content, _CONTENT)
+    return word, role, parts or []
+
+
+def _of_role(kept: Kept) -> Raw | None:
+    """The spelling of the role, which all messages of a content share."""
+    form = {"role": kept.form["role"]} if "role" in kept.form else {}
+    if "role" in kept.form.get("absent", ()):
+        form = {"absent": ["role"]}
+    elif "role" in kept.form.get("spelled", ()):
+        form = {"spelled": {"role": None}}
+    return keep(NAME, None, form)
+
+
+def _add(
+    messages: list[Message], role: str, blocks: list[Block], raw: Raw | None, shared: Raw | None
+) -> None:
+    """The messages of one content; its spelling is with the first."""
+    if role == MODEL:
+        metadata = PLAIN if raw is None else MessageMetadata(protocol=NAME, provider_raw=raw)
+        messages.append(Message(Role.ASSISTANT, tuple(blocks), metadata=metadata))
+        return
+    spoken: list[Block] = []
+    for block in blocks:
+        if type(block) is not ToolResultBlock or "kind" in form_of(NAME, block.raw):
+            spoken.append(block)
+            continue
+        if spoken:
+            messages.append(_said(tuple(spoken), raw))
+            raw, spoken = shared, []
+        messages.append(_result(block, raw))
+        raw = shared
+    if spoken or not blocks:
+        messages.append(_said(tuple(spoken), raw))
+
+
+def _said(blocks: tuple[Block, ...], raw: Raw | None) -> Message:
+    if raw is None:
+        return Message(Role.USER, blocks)
+    return Message(Role.USER, blocks, metadata=MessageMetadata(provider_raw=raw))
+
+
+def _result(block: ToolResultBlock, raw: Raw | None) -> Message:
+    if raw is None:
+        return Message.of_result(block)
+    metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
+    return Message(Role.TOOL, (block,), metadata=metadata)
+
+
+def read_system(system: Any) -> Message:
+    """`systemInstruction`: a content whose role says nothing, or a string."""
+    if type(system) is str:
+        content = (TextBlock(system),) if system else ()
+        metadata = MessageMetadata(provider_raw=keep(NAME, None, {"string": True}))
+        return Message(Role.SYSTEM, content, metadata=metadata)
+    kept = Kept()
+    try:
+        parts = take_content({"role": USER, **want(system, dict)}, kept)[2]
+        if "role" in system and system["role"] is not None:
+            kept.form["role"] = system["role"]
+        blocks = tuple(read_parts(parts, Calls("system")))
+    except ShapeError as error:
+        raise error.inside(".systemInstruction") from None
+    raw = kept.raw(NAME)
+    if raw is None:
+        return Message(Role.SYSTEM, blocks)
+    return Message(Role.SYSTEM, blocks, metadata=MessageMetadata(provider_raw=raw))
+
+
+# -- writing contents -----------------------------------------------------------------------------
+
+
+class _Draft:
+    """A content that may still grow; `mine` is what was kept of it."""
+
+    __slots__ = ("mine", "parts", "word")
+
+    def __init__(self, word: str | None, mine: Wire) -> None:
+        self.word = word
+        self.mine = mine
+        self.parts: list[Wire] = []
+
+
+def finish_content(role: str | None, parts: list[Wire], mine: Wire) -> Wire:
+    content: Wire = {} if role is None else {"role": role}
+    if not mine:
+        content["parts"] = parts
+        return content
+    if parts or not did_without(mine, "parts"):
+        alone = len(parts) == 1 and form_in(mine).get("one")
+        content["parts"] = parts[0] if alone else parts
+    return restore(content, mine)
+
+
+def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> tuple[Any, list[Wire]]:
+    """The instructions at the start, None where there are none, and the contents."""
+    leading = 0
+    while leading < len(messages) and messages[leading].role in _INSTRUCTIONS:
+        leading += 1
+    turn = Turn(recorder)
+    system = _write_system(messages[:leading], turn) if leading else None
+    drafts: list[_Draft] = []
+    for message in messages[leading:]:
+        _write_message(message, turn, drafts)
+    return system, [finish_content(each.word, each.parts, each.mine) for each in drafts]
+
+
+def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
+    """Add a message to the last content if that is of the same role, else begin one."""
+    turn.model = message.role is Role.ASSISTANT
+    word: str | None = MODEL if turn.model else USER
+    mine = NOTHING
+    if message.metadata.provider_raw is not None or message.name or message.changes is not None:
+        mine = tell_message(message, turn.recorder)
+        if message.changes is not None and not message.content:
+            return
+        word = spelled_role(MODEL if turn.model else USER, mine)
+    if message.role in _INSTRUCTIONS:
+        message = _marked(message, turn.recorder)
+    if not message.content and not did_without(mine, "parts"):
+        return
+    last = drafts[-1] if drafts else None
+    if last is None or last.word != word or "apart" in form_in(mine) or not last.parts:
+        last = _Draft(word, mine)
+        drafts.append(last)
+    elif mine:
+        last.mine = {**last.mine, **kept(NAME, message.metadata.provider_raw)}
+    if not write_parts(message, turn, last.parts) and message.content:
+        reason = "nothing of it can be said; a placeholder stands in its place"
+        turn.recorder.lost(message, "content", reason, kind="approximated")
+        last.parts.append({"text": PLACEHOLDER})
+
+
+def spelled_role(role: str, mine: Wire) -> str | None:
+    """The role's word as the wire had it, while it stands for the same side."""
+    if mine:
+        word = form_in(mine).get("role")
+        if type(word) is str and ROLES.get(word, USER) == role:
+            return word
+        if role == USER and did_without(mine, "role"):
+            return None
+    return role
+
+
+def tell_message(message: Message, recorder: LossRecorder) -> Wire:
+    """Report what a content has no place for; gives what was kept of it."""
+    if message.name is not None:
+        recorder.lost(message, "name")
+    if message.changes is not None:
+        unsaid_changes(message, recorder)
+    raw = message.metadata.provider_raw
+    if raw is not None:
+        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+    return mine_of(NAME, raw)
+
+
+def _marked(message: Message, recorder: LossRecorder) -> Message:
+    """Instructions in mid-conversation, as user text in their place."""
+    reason = "instructions stand at the start only; said as marked user text"
+    recorder.lost(message, "role", reason, kind="downgraded")
+    blocks = list(message.content)
+    for index, block in enumerate(blocks):
+        if type(block) is TextBlock:
+            blocks[index] = block.replace(text=SYSTEM_MARK + block.text)
+            recorder.alias(blocks[index], block)
+            break
+    marked = message.replace(content=tuple(blocks))
+    recorder.alias(marked, message)
+    return marked
+
+
+def _write_system(messages: tuple[Message, ...], turn: Turn) -> Any:
+    parts: list[Wire] = []
+    rest: Wire = {}
+    form = form_of(NAME, messages[0].metadata.provider_raw)
+    for message in messages:
+        mine = tell_message(message, turn.recorder)
+        rest |= {key: item for key, item in mine.items() if key != FORM}
+        if message.role is Role.DEVELOPER:
+            reason = "instructions are one text, whoever gives them"
+            turn.recorder.lost(message, "role", reason, kind="downgraded")
+        write_parts(message, turn, parts)
+    texts = [part["text"] for part in parts if part.keys() == {"text"}]
+    if "string" in form and not rest and len(texts) == len(parts) < 2:
+        return "".join(texts)
+    mine = {**rest, FORM: form} if form else rest
+    if not parts and not did_without(mine, "parts"):
+        return None
+    return finish_content(form.get("role"), parts, mine)

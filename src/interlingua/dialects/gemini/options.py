@@ -1,0 +1,307 @@
+"""Options: `generationConfig`, `toolConfig`, and what stands beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.gemini.tables import (
+    EFFORTS,
+    FORMATS,
+    HIGHEST,
+    MODES,
+    NARROWED,
+    SERVICE_TIERS,
+    THINKING_MODES,
+    is_label,
+)
+from interlingua.dialects.gemini.tools import from_google, to_google
+from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.fields import (
+    QUIET,
+    Attrs,
+    Field,
+    Reading,
+    Table,
+    inside,
+    plain,
+    strings,
+    together,
+)
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_inside
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import snake_case
+from interlingua.model.base import _defaults, same
+from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
+
+_NEAR = "only something near it can be said"
+
+
+def _tell_near(wanted: Any, said: Any, recorder: LossRecorder) -> None:
+    """Report every field of a value that reads as another one."""
+    defaults = _defaults(type(wanted))
+    for name in wanted.__struct_fields__:
+        back = defaults[name] if said is None else getattr(said, name)
+        if not same(getattr(wanted, name), back):
+            recorder.lost(wanted, name, _NEAR, kind="approximated")
+
+
+# -- generationConfig -----------------------------------------------------------------------------
+
+
+def _read_logprobs(given: Wire) -> Reading:
+    """Only where they are asked for; anything else stays as it is."""
+    if given.get("responseLogprobs") is not True:
+        return {}
+    return {"logprobs": want(given.get("logprobs", 0), int, ".logprobs")}
+
+
+def _write_logprobs(options: Any, recorder: LossRecorder) -> Wire:
+    asked: Wire = {"responseLogprobs": True}
+    return {**asked, "logprobs": options.logprobs} if options.logprobs else asked
+
+
+def _read_modalities(given: Any) -> Reading:
+    for index, word in enumerate(want(given, list)):
+        want(word, str, f"[{index}]")
+    return {"modalities": tuple([word.lower() for word in given])}
+
+
+def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
+    words = [word.upper() for word in options.modalities]
+    if tuple([word.lower() for word in words]) != options.modalities:
+        recorder.lost(options, "modalities", "one style of writing them", kind="approximated")
+    return words
+
+
+def _read_format(given: Wire) -> Reading:
+    mime = want(given.get("responseMimeType", ""), str, ".responseMimeType")
+    schema = given.get("responseJsonSchema")
+    if schema is not None:
+        schema = want(schema, dict, ".responseJsonSchema")
+        return {"response_format": ResponseFormat("json_schema", schema=schema)}
+    return {"response_format": ResponseFormat(FORMATS.read(mime) or "text")}  # type: ignore[arg-type]  # a table's
+
+
+def _write_format(options: Any, recorder: LossRecorder) -> Wire:
+    wanted = options.response_format
+    recorder.unwritten(wanted, frozenset({"kind", "schema"}))
+    is_json = wanted.kind != "text"
+    out: Wire = {"responseMimeType": FORMATS.write("json" if is_json else "text")}
+    if wanted.schema is not None and is_json:
+        out["responseJsonSchema"] = wanted.schema
+    back: Any = _read_format(out)
+    for name in ("kind", "schema"):
+        if not same(getattr(wanted, name), getattr(back["response_format"], name)):
+            recorder.lost(wanted, name, _NEAR, kind="approximated")
+    return out
+
+
+def _read_reasoning(given: Wire) -> Reading:
+    """Budget 0 is thinking switched off; -1 leaves it to the model."""
+    level, budget, mode = given.get("thinkingLevel"), given.get("thinkingBudget"), None
+    effort = None
+    if level is not None:
+        effort = EFFORTS.read(want(level, str, ".thinkingLevel").upper())
+    if budget is not None:
+        budget = want(budget, int, ".thinkingBudget")
+        mode = THINKING_MODES.read(budget) if level is None else None
+        budget = None if mode is not None or budget < 0 else budget
+    visible = given.get("includeThoughts")
+    if visible is not None:
+        want(visible, bool, ".includeThoughts")
+    said = Reasoning(effort, budget, visible, mode)
+    return {} if said == Reasoning() else {"reasoning": said}
+
+
+def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire:
+    wanted = options.reasoning
+    if wanted == Reasoning():
+        wanted = Reasoning(mode="adaptive")  # it is wanted, and nothing is said about how much
+    out = _thinking(wanted)
+    if recorder is not QUIET:
+        back: Any = _read_reasoning(out)
+        _tell_near(wanted, back.get("reasoning"), recorder)
+    return out
+
+
+def _thinking(wanted: Reasoning) -> Wire:
+    thinking: Wire = {}
+    if wanted.mode == "off":
+        thinking["thinkingBudget"] = THINKING_MODES.write("off")
+    else:
+        if wanted.effort is not None:
+            thinking["thinkingLevel"] = EFFORTS.write(wanted.effort) or HIGHEST
+        if wanted.budget_tokens is not None:
+            thinking["thinkingBudget"] = wanted.budget_tokens
+        if wanted.mode is not None and not thinking:
+            thinking["thinkingBudget"] = THINKING_MODES.write("adaptive")
+    if wanted.visible is not None:
+        thinking["includeThoughts"] = wanted.visible
+    return thinking
+
+
+_ELSEWHERE = ("tool_choice", "service_tier", "metadata", "stream")
+CONFIG = Table(
+    Options,
+    plain("temperature", "temperature", float),
+    plain("topP", "top_p", float),
+    plain("topK", "top_k", float),
+    plain("candidateCount", "n", int),
+    plain("maxOutputTokens", "max_output_tokens", int),
+    plain("seed", "seed", int),
+    plain("presencePenalty", "presence_penalty", float),
+    plain("frequencyPenalty", "frequency_penalty", float),
+    strings("stopSequences", "stop"),
+    Field("responseModalities", ("modalities",), _read_modalities, _write_modalities),
+    together(("responseLogprobs", "logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
+    together(
+        ("responseMimeType", "responseJsonSchema"),
+        ("response_format",),
+        _read_format,
+        _write_format,
+    )._replace(more=lambda given: type(given) is str and given not in FORMATS.words),
+    inside(
+        "thinkingConfig",
+        together(
+            ("thinkingLevel", "thinkingBudget", "includeThoughts"),
+            ("reasoning",),
+            _read_reasoning,
+            _write_reasoning,
+        ),
+    ),
+    silent=_ELSEWHERE,
+    also_named=snake_case,
+)
+_SCHEMA = ("responseJsonSchema", "responseSchema")
+
+# -- toolConfig -----------------------------------------------------------------------------------
+
+
+def _read_choice(given: Wire) -> Reading:
+    names = tuple(given.get("allowedFunctionNames", ()))
+    word = given.get("mode")
+    mode: Any = MODES.read(word.upper()) if type(word) is str else None
+    if mode is None:
+        return {"tool_choice": ToolChoice("auto", names)} if names else {}
+    return {"tool_choice": ToolChoice(mode, names)}
+
+
+def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
+    choice = options.tool_choice
+    narrowed = choice.names and choice.mode == "auto"
+    out: Wire = {"mode": NARROWED if narrowed else MODES.write(choice.mode)}
+    if choice.names:
+        out["allowedFunctionNames"] = list(choice.names)
+    return out
+
+
+_OTHER_OPTIONS = tuple(Options.__struct_fields__)
+CHOICE = Table(
+    Options,
+    inside(
+        "functionCallingConfig",
+        # Calls that must fit their schemas are more than a spelling of auto.
+        together(
+            ("mode", "allowedFunctionNames"), ("tool_choice",), _read_choice, _write_choice
+        )._replace(more=lambda given: given == NARROWED),
+    ),
+    silent=_OTHER_OPTIONS,
+    also_named=snake_case,
+)
+
+# -- beside them ----------------------------------------------------------------------------------
+
+
+def _read_tier(given: Any) -> Reading:
+    tier = want(given, str).lower()
+    return {"service_tier": tier if tier in SERVICE_TIERS else given}
+
+
+def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
+    tier = options.service_tier
+    word = SERVICE_TIERS.get(tier)
+    if word is None:
+        recorder.lost(options, "service_tier")
+    elif word != tier:
+        recorder.lost(options, "service_tier", "the nearest tier", kind="approximated")
+    return word
+
+
+BODY = Table(
+    Options,
+    Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
+    beside=(
+        *("systemInstruction", "contents", "tools", "continuationToken", "model"),
+        *("generationConfig", "toolConfig", "labels"),
+    ),
+    silent=_OTHER_OPTIONS,
+    also_named=snake_case,
+)
+"""The body of a request, as far as it is options."""
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def read_options(body: Wire, kept: Kept) -> Attrs:
+    """The attributes of the options; `body` has the usual names."""
+    attrs = BODY.read(body, kept)
+    for key, table in (("generationConfig", CONFIG), ("toolConfig", CHOICE)):
+        try:
+            given = kept.may_take(body, key, dict)
+            if given is not None:
+                _read_inside(given, key, table, attrs, kept)
+        except ShapeError as error:
+            raise error if error.path == f".{key}" else error.inside(f".{key}") from None
+    labels = kept.may_take(body, "labels", dict)
+    if labels is not None:
+        attrs["metadata"] = {key: want(item, str, f".labels.{key}") for key, item in labels.items()}
+        kept.form["labels"] = True  # which need not fit the grammar of labels
+    return attrs
+
+
+def _read_inside(given: Wire, key: str, table: Table, attrs: Attrs, kept: Kept) -> None:
+    inner = Kept()
+    wire = table.usual(given, inner)
+    if table is CONFIG:
+        wire = from_google(wire, *_SCHEMA, inner)
+    attrs |= table.read(wire, inner)
+    if not given:
+        kept.spell(key, given)
+    kept.absorb(key, inner)
+
+
+def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    config: Wire = {}
+    inner = mine_inside(mine, "generationConfig")
+    CONFIG.write(options, config, inner, recorder)
+    to_google(config, *_SCHEMA, inner)
+    if config:
+        out["generationConfig"] = config
+    if options.tool_choice is not None:
+        chosen: Wire = {}
+        CHOICE.write(options, chosen, mine_inside(mine, "toolConfig"), recorder)
+        out["toolConfig"] = chosen
+    if options.metadata is not None:
+        _write_labels(out, options, options.metadata, mine, recorder)
+    if options.service_tier is not None:
+        BODY.write(options, out, mine, recorder)
+
+
+def _write_labels(
+    out: Wire, options: Options, metadata: dict[str, str], mine: Wire, recorder: LossRecorder
+) -> None:
+    """Metadata as labels, which are for the bill and have a grammar of their own; those that were
+    labels stay as they are."""
+    if form_in(mine).get("labels") or not metadata:
+        out["labels"] = metadata
+        return
+    labels = {key: value for key, value in metadata.items() if is_label(key, value)}
+    if labels:
+        out["labels"] = labels
+        reason = "said as labels for the bill"
+        if len(labels) < len(metadata):
+            reason = f"{reason}, which cannot hold all of it"
+        recorder.lost(options, "metadata", reason, kind="approximated")
+    else:
+        recorder.lost(options, "metadata", "labels cannot hold it")

@@ -1,0 +1,115 @@
+"""Texts and thoughts, what is said as text, and what all writers of parts carry along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.gemini.tables import NAME
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, plain
+from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import compaction_as_text, snake_case
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    UnknownBlock,
+)
+
+
+class Turn:
+    """What is being written: `names` are those of the calls so far, by id; `placed` the part of
+    each block so far, -1 for one left out; `cites` says whether citations have a place."""
+
+    __slots__ = ("cites", "model", "names", "placed", "recorder")
+
+    def __init__(self, recorder: LossRecorder, model: bool = False, cites: bool = False) -> None:
+        self.recorder = recorder
+        self.model = model
+        self.cites = cites
+        self.names: dict[str, str] = {}
+        self.placed: list[int] = []
+
+
+# -- what parts share -----------------------------------------------------------------------------
+
+SIGNED = plain("thoughtSignature", "signature", str)
+_UNTHOUGHT = Field(
+    "thought", (), lambda given: {} if given is False else NOT_OURS, lambda _, __: None
+)
+
+
+def part_table(cls: type[Any], *fields: Field, silent: tuple[str, ...] = ()) -> Table:
+    """A part that is no thought; it may say so."""
+    return Table(cls, *fields, _UNTHOUGHT, silent=silent, also_named=snake_case)
+
+
+def write_part(block: Any, table: Table, recorder: LossRecorder) -> Wire:
+    part: Wire = {}
+    table.write(block, part, mine_of(NAME, block.raw), recorder)
+    return part if block.raw is None else put_back(part, block, block.raw, recorder)
+
+
+# -- texts and thoughts ---------------------------------------------------------------------------
+
+_TEXT = plain("text", "text", str, missing="")
+TEXT = part_table(TextBlock, _TEXT, SIGNED, silent=("citations",))
+THOUGHT = Table(ThinkingBlock, _TEXT, SIGNED, constant("thought", True), also_named=snake_case)
+
+
+def read_text(part: Wire, kept: Kept) -> Block:
+    if part.get("thought") is True:
+        return ThinkingBlock(**THOUGHT.read(part, kept), raw=kept.raw(NAME))
+    return TextBlock(**TEXT.read(part, kept), raw=kept.raw(NAME))
+
+
+def write_text(block: TextBlock, turn: Turn) -> Wire:
+    if block.raw is None and block.cache is None and block.phase is None and not block.citations:
+        if block.signature is None:
+            return {"text": block.text}
+        return {"text": block.text, "thoughtSignature": block.signature}
+    return _write_text(block, turn)
+
+
+def _write_text(block: TextBlock, turn: Turn) -> Wire:
+    if block.citations and not turn.cites:
+        turn.recorder.lost(block, "citations")
+    return write_part(block, TEXT, turn.recorder)
+
+
+def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
+    return write_part(block, THOUGHT, turn.recorder)
+
+
+def drop_redacted(block: RedactedThinkingBlock, turn: Turn) -> None:
+    turn.recorder.dropped(block, f"{NAME} has no encrypted thinking of its own")
+
+
+# -- what is said as text, or as it came ----------------------------------------------------------
+
+
+def write_refusal(block: RefusalBlock, turn: Turn) -> Wire:
+    reason = f"{NAME} has no refusals in a message; said as text"
+    turn.recorder.lost(block, None, reason, kind="downgraded")
+    turn.recorder.unwritten(block, frozenset({"text"}))
+    return {"text": block.text}
+
+
+def write_compaction(block: CompactionBlock, turn: Turn) -> Wire | None:
+    text = compaction_as_text(block, turn.recorder)
+    return None if text is None else write_text(text, turn)
+
+
+def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
+    """Our own go home unchanged, others' have no place."""
+    part = block.raw.get(NAME)
+    if type(part) is not dict:
+        recorder.dropped(block, "another dialect's")
+        return None
+    if block.cache is not None or len(block.raw) > 1:
+        recorder.unwritten(block, frozenset())
+    return part
