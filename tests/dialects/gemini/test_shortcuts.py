@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
+from interlingua.dialects.gemini import calls, media, messages, response, text, usage
+from interlingua.dialects.gemini.calls import Calls
 from interlingua.dialects.gemini.stream.reader import StreamReader
+from interlingua.dialects.gemini.text import Turn
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.losses import Report
+from interlingua.model.blocks import Cache, Source
 from interlingua.streams.frames import Frame
 
 
@@ -25,6 +32,83 @@ def outcome(way: Any, *args: Any) -> Any:
     return msgspec.json.encode(given)
 
 
+# -- reading --------------------------------------------------------------------------------------
+
+IDS = st.sampled_from(["", "c1", "il_0123456789abcdef", "il_x", None, 5])
+ARGUMENTS = st.sampled_from([{}, {"a": 1}, None, "x"])
+NAMES = st.sampled_from(["f", "g", "", None, 5])
+SIGNATURES = st.sampled_from(["c2ln", "", None, 5])
+CALLS = st.fixed_dictionaries(
+    {
+        "functionCall": st.fixed_dictionaries(
+            {"name": NAMES, "args": ARGUMENTS}, optional={"id": IDS}
+        )
+    },
+    optional={"thoughtSignature": SIGNATURES, "thought": st.booleans(), "text": st.just("a")},
+)
+SAID = st.sampled_from(["", "a", 1, None, False, {}, {"b": [1]}, "{}"])
+RESPONSES = st.dictionaries(
+    st.sampled_from(["output", "result", "error", "temperature"]), SAID, max_size=2
+) | st.sampled_from([None, "x"])
+RESULTS = st.fixed_dictionaries(
+    {
+        "functionResponse": st.fixed_dictionaries(
+            {"name": NAMES, "response": RESPONSES},
+            optional={"id": IDS, "parts": st.just([]), "scheduling": st.just("SILENT")},
+        )
+    },
+    optional={"thoughtSignature": SIGNATURES},
+)
+TYPES = st.sampled_from(["image/png", "application/pdf", "", None, 5])
+MEDIA = st.fixed_dictionaries(
+    {},
+    optional={
+        "inlineData": st.fixed_dictionaries(
+            {"mimeType": TYPES, "data": st.sampled_from(["iVBORw0KGgo", "", None])},
+            optional={"displayName": st.just("a.png")},
+        ),
+        "fileData": st.fixed_dictionaries(
+            {"fileUri": st.sampled_from(["files/1", "https://example.com/a.pdf", 5])},
+            optional={"mimeType": TYPES},
+        ),
+        "mediaResolution": st.just({"level": "LOW"}),
+    },
+)
+TEXTS = st.fixed_dictionaries(
+    {"text": st.sampled_from(["", "a", None, 5])}, optional={"thought": st.booleans()}
+)
+
+
+def some_calls(model: bool) -> Calls:
+    known = Calls()
+    known.turn(0, True)
+    known.called("c9", "f")
+    known.called(None, "g")
+    known.turn(1, model)
+    return known
+
+
+@given(CALLS | RESULTS | MEDIA | TEXTS, st.booleans())
+def test_a_part_that_is_read_at_once(part: Any, model: bool) -> None:
+    short = outcome(messages.read_part, part, some_calls(model))
+    media_at_once = media.read_media
+    try:
+        media.read_media = messages.read_media = media._read_media  # type: ignore[attr-defined]  # imported
+        assert short == outcome(messages._read_part, part, some_calls(model))
+    finally:
+        media.read_media = messages.read_media = media_at_once  # type: ignore[attr-defined]  # imported
+
+
+@given(st.lists(CALLS | TEXTS, max_size=2), st.sampled_from(["user", "model", "tool", None]))
+def test_a_content_that_is_read_at_once(parts: list[Any], role: Any) -> None:
+    told = []
+    for way in (messages._read_content, messages._read_any_content):
+        read: list[il.Message] = []
+        word = outcome(way, {"role": role, "parts": parts}, 1, "user", some_calls(False), read)
+        told.append((word, msgspec.json.encode(read)))
+    assert told[0] == told[1]
+
+
 COUNTS = st.integers(-2, 5) | st.none() | st.just(3.0)
 USAGES = st.fixed_dictionaries(
     {"promptTokenCount": COUNTS, "totalTokenCount": st.integers(0, 12)},
@@ -37,6 +121,15 @@ USAGES = st.fixed_dictionaries(
         "trafficType": st.just("X"),
     },
 )
+
+
+@given(USAGES)
+def test_counts_that_are_read_at_once(wire: Any) -> None:
+    assert outcome(usage.read_usage, wire) == outcome(usage._read_usage, wire)
+
+
+# -- frames ---------------------------------------------------------------------------------------
+
 PARTS = st.fixed_dictionaries(
     {"text": st.sampled_from(["", "a", "ü"])},
     optional={"thought": st.sampled_from([True, False]), "thoughtSignature": st.just("c2ln")},
@@ -71,3 +164,96 @@ def test_frames_that_are_read_at_once(wires: list[Any]) -> None:
         frame = Frame(None, json.dumps(wire))
         assert outcome(short.feed, frame) == outcome(long._feed, frame)
     assert outcome(short.close) == outcome(long.close)
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+RAWS = st.sampled_from(
+    [
+        None,
+        {"gemini": {"x": 1}},
+        {"openai-chat": {"x": 1}},
+        {"gemini": {"$form": {"said": {"key": "result"}}}},
+        {"gemini": {"$form": {"said": {"json": True}, "paired": "c1"}}},
+        {"gemini": {"$form": {"kind": "functionResponse"}}},
+    ]
+)
+CACHES = st.none() | st.just(Cache("5m"))
+WORDS = st.sampled_from(["", "a", '{"b":1}'])
+USED = st.sampled_from(["c1", "il_0123456789abcdef", "il_x"])
+SAID_TEXTS = st.builds(
+    il.TextBlock,
+    WORDS,
+    st.none() | st.just("c2ln"),
+    phase=st.none() | st.just("commentary"),
+    cache=CACHES,
+    raw=RAWS,
+)
+SAID_MEDIA = st.builds(
+    lambda kind, source, media_type, raw: kind(source, media_type, raw=raw),
+    st.sampled_from([il.ImageBlock, il.AudioBlock, il.DocumentBlock]),
+    st.sampled_from([Source("base64", "AAAA"), Source("url", "https://example.com/a.png")]),
+    st.sampled_from([None, "image/png", "application/pdf"]),
+    RAWS,
+)
+BLOCKS: Any = st.one_of(
+    SAID_TEXTS,
+    SAID_MEDIA,
+    st.builds(il.ThinkingBlock, WORDS, st.none() | st.just("c2ln"), cache=CACHES, raw=RAWS),
+    st.builds(il.ThinkingBlock, WORDS, id=st.just("t1")),
+    st.builds(
+        il.ToolUseBlock,
+        USED,
+        st.just("f"),
+        st.just({"a": 1}),
+        raw_arguments=st.none() | st.just("{a:1"),
+        signature=st.none() | st.just("c2ln"),
+        executor=st.sampled_from(["client", "provider"]),
+        call_type=st.none() | st.just("custom"),
+        cache=CACHES,
+        raw=RAWS,
+    ),
+    st.builds(
+        il.ToolResultBlock,
+        USED,
+        st.lists(SAID_TEXTS | SAID_MEDIA, max_size=2).map(tuple),
+        st.booleans(),
+        st.none() | st.just("g"),
+        cache=CACHES,
+        raw=RAWS,
+    ),
+)
+LONG: dict[type, Any] = {
+    il.TextBlock: text._write_text,
+    il.ThinkingBlock: text._write_thinking,
+    il.ToolUseBlock: calls._write_call,
+    il.ToolResultBlock: calls._write_any_result,
+}
+
+
+def written(block: Any, way: Any, model: bool) -> Any:
+    report = Report("gemini")
+    message = il.Message(il.Role.ASSISTANT, (block,))
+    turn = Turn(LossRecorder("gemini", il.Response(message), report), model)
+    turn.names["c1"] = "f"
+    return way(block, turn), report
+
+
+def any_media(block: Any, turn: Turn) -> Any:
+    key = "inlineData" if block.source.kind == "base64" else "fileData"
+    return media._write_any(block, key, turn.recorder)
+
+
+@given(BLOCKS, st.booleans())
+def test_a_block_that_is_written_at_once(block: Any, model: bool) -> None:
+    short = written(block, messages.WRITERS[type(block)], model)
+    assert short == written(block, LONG.get(type(block), any_media), model)
+
+
+@given(st.sampled_from(["model", "user", None, 5]), st.lists(TEXTS, max_size=2) | st.just({}))
+def test_parts_of_a_candidate_that_are_found_at_once(role: Any, parts: Any) -> None:
+    content = {"role": role, "parts": parts}
+    short, long = Kept(), Kept()
+    one = outcome(response.take_parts, {"content": content}, short)
+    assert one == outcome(response._take_any_parts, content, long)
+    assert short == long

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from interlingua.dialects.gemini.media import read_media_part, write_media
 from interlingua.dialects.gemini.tables import CODE, NAME, NAMELESS, OUTCOMES, SERVER_TOOLS
@@ -27,6 +28,8 @@ from interlingua.dialects.kernel.fields import (
     together,
 )
 from interlingua.dialects.kernel.kept import (
+    FORM,
+    NOTHING,
     Kept,
     did_without,
     form_of,
@@ -91,10 +94,10 @@ class Calls:
 
 def _written_id(id: Any, block: Any) -> str | None:
     """The id, unless it was made up, or only the call had it."""
-    if id is None or is_synthetic_tool_id(id) or form_of(NAME, block.raw).get("paired") == id:
+    if id is None or (id[:3] == "il_" and is_synthetic_tool_id(id)):
         return None
     written: str = id
-    return written
+    return None if form_of(NAME, block.raw).get("paired") == id else written
 
 
 def _id(attr: str) -> Field:
@@ -173,7 +176,9 @@ def read_call(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolUseBlock:
 def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
     turn.names[block.id] = block.name
     if block.raw is None and block.executor == "client" and _is_usual(block):
-        call = {"name": block.name, "args": block.input, "id": block.id}
+        call = {"name": block.name, "args": block.input}
+        if block.id[:3] != "il_" or not is_synthetic_tool_id(block.id):
+            call["id"] = block.id
         if block.signature is None:
             return {"functionCall": call}
         return {"functionCall": call, "thoughtSignature": block.signature}
@@ -181,8 +186,7 @@ def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
 
 
 def _is_usual(block: ToolUseBlock) -> bool:
-    more = block.cache or block.call_type or block.raw_arguments is not None
-    return not more and block.id[:3] != "il_"
+    return block.cache is None and block.call_type is None and block.raw_arguments is None
 
 
 def _write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
@@ -382,13 +386,15 @@ def quick_result(inner: Wire, calls: Calls) -> ToolResultBlock | None:
     name, response = inner.get("name"), inner.get("response")
     if type(name) is not str or type(response) is not dict or not _is_plain(inner):
         return None
-    text = response.get("output")
-    if len(response) != 1 or type(text) is not str or not text or calls.model:
+    text, is_error, said = response.get("output"), False, NOTHING
+    if type(text) is not str or len(response) != 1:
+        text, is_error, said = _read_answer(response)
+    if not text or calls.model:
         return None
-    form: Wire = {}
+    form: Wire = {"said": said} if said else {}
     id = calls.answered(inner.get("id"), name, form)
-    raw = keep(NAME, None, form) if form else None
-    return ToolResultBlock(id, (TextBlock(text),), tool_name=name, raw=raw)
+    raw = {NAME: {FORM: form}} if form else None
+    return ToolResultBlock(id, (TextBlock(text),), is_error, name, raw=raw)
 
 
 def read_result(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolResultBlock:
@@ -406,6 +412,33 @@ def read_result(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolResultBlo
 
 
 def write_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
+    content = block.content
+    if block.cache is not None or turn.model or len(content) != 1:
+        return _write_any_result(block, turn)
+    text, form = content[0], NOTHING
+    if block.raw is not None:
+        mine = block.raw.get(NAME)
+        if len(block.raw) != 1 or type(mine) is not dict or mine.keys() != _FORM:
+            return _write_any_result(block, turn)
+        form = mine[FORM]
+    if type(text) is not TextBlock or astuple(text)[1:] != _BARE or not form.keys() <= _USUAL:
+        return _write_any_result(block, turn)
+    inner = {
+        "name": _name_of(block, turn),
+        "response": _write_answer(text.text, block.is_error, form.get("said") or NOTHING),
+    }
+    if (id := _written_id(block.tool_use_id, block)) is not None:
+        inner["id"] = id
+    return {"functionResponse": inner}
+
+
+_BARE = astuple(TextBlock(""))[1:]
+_FORM = frozenset({FORM})
+_USUAL = frozenset({"said", "paired"})
+"""Of the form of a result that has nothing else to say."""
+
+
+def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
     mine, recorder = mine_of(NAME, block.raw), turn.recorder
     kind = form_of(NAME, block.raw).get("kind") or _kind_of(block, turn)
     if kind is None:
@@ -418,8 +451,13 @@ def write_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
         if block.tool_name not in (CODE, None):
             recorder.lost(block, "tool_name", "the result of code names no tool")
     elif block.tool_name is None and not did_without(mine_inside(mine, kind), _NAMES[kind]):
-        inner[_NAMES[kind]] = turn.names.get(block.tool_use_id) or NAMELESS
+        inner[_NAMES[kind]] = _name_of(block, turn)
     return part if block.raw is None else put_back(part, block, block.raw, recorder)
+
+
+def _name_of(block: ToolResultBlock, turn: Turn) -> str:
+    name = block.tool_name
+    return (turn.names.get(block.tool_use_id) or NAMELESS) if name is None else name
 
 
 def _kind_of(block: ToolResultBlock, turn: Turn) -> str | None:

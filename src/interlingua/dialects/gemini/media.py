@@ -7,6 +7,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from msgspec.structs import astuple
+
 from interlingua.dialects.gemini.tables import (
     DEFAULT_TYPES,
     EXTENSIONS,
@@ -77,6 +79,19 @@ that all of them are read by the table of documents."""
 
 
 def read_media(part: Wire, key: str, kept: Kept) -> MediaBlock:
+    inner = part.get(key)
+    if len(part) == 1 and type(inner) is dict and len(inner) == 2 and not kept.form:
+        media_type, data = inner.get("mimeType"), inner.get(_DATA[key])
+        if type(media_type) is str and type(data) is str:  # as nearly all are
+            source = Source("base64", data) if key == "inlineData" else source_of(data)
+            return kind_of(media_type)(source, media_type)
+    return _read_media(part, key, kept)
+
+
+_DATA = {key: field.key for key, field in _SOURCES.items()}
+
+
+def _read_media(part: Wire, key: str, kept: Kept) -> MediaBlock:
     attrs = TABLES[key][DocumentBlock].read(part, kept)
     uri = attrs["source"].data if key == "fileData" else ""
     return kind_of(attrs.get("media_type"), uri)(**attrs, raw=kept.raw(NAME))
@@ -120,6 +135,21 @@ def _write_file(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
 
 
 def _write(block: MediaBlock, key: str, recorder: LossRecorder) -> Wire:
+    kind, media_type = type(block), block.media_type
+    if (
+        media_type is not None
+        and astuple(block)[2:] == _BLANK[kind]
+        and kind_of(media_type) is kind
+    ):
+        return {key: {_DATA[key]: block.source.data or "", "mimeType": media_type}}
+    return _write_any(block, key, recorder)
+
+
+_BLANK = {each: astuple(each(Source("url", "")))[2:] for each in _BLOCKS}
+"""What media hold that have nothing to say but where they are, and of what type."""
+
+
+def _write_any(block: MediaBlock, key: str, recorder: LossRecorder) -> Wire:
     part: Wire = {}
     mine = mine_of(NAME, block.raw)
     TABLES[key][type(block)].write(block, part, mine, recorder)

@@ -215,19 +215,23 @@ def _read_content(
         and type(parts := content.get("parts")) is list
         and parts
     ):
-        role: str = word
-        raw = shared = None
-        if word == before:
-            raw = keep(NAME, None, {"apart": True})
-    else:
-        kept = Kept()
-        word, role, parts = take_content(want(content, dict), kept)
-        shared = _of_role(kept)
-        if word == before:
-            kept.form["apart"] = True
-        raw = kept.raw(NAME)
+        raw = keep(NAME, None, {"apart": True}) if word == before else None
+        calls.turn(at, word == MODEL)
+        _add(messages, word, read_parts(parts, calls), raw, None)
+        return word  # type: ignore[no-any-return]  # one of two
+    return _read_any_content(content, at, before, calls, messages)
+
+
+def _read_any_content(
+    content: Any, at: int, before: str | None, calls: Calls, messages: list[Message]
+) -> str | None:
+    kept = Kept()
+    word, role, parts = take_content(want(content, dict), kept)
+    shared = _of_role(kept)
+    if word == before:
+        kept.form["apart"] = True
     calls.turn(at, role == MODEL)
-    _add(messages, role, read_parts(parts, calls), raw, shared)
+    _add(messages, role, read_parts(parts, calls), kept.raw(NAME), shared)
     return word
 
 

@@ -135,6 +135,10 @@ def take_parts(candidate: Wire, kept: Kept) -> list[Any] | None:
         parts = content.get("parts")
         if type(parts) is list and parts:  # as nearly all have it
             return parts
+    return _take_any_parts(content, kept)
+
+
+def _take_any_parts(content: Wire, kept: Kept) -> list[Any]:
     inner = Kept()
     try:
         word, _, parts = take_content(content, inner)

@@ -82,6 +82,15 @@ def _write_text(block: TextBlock, turn: Turn) -> Wire:
 
 
 def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
+    if block.raw is None and block.cache is None and block.id is None:
+        part: Wire = {"text": block.text, "thought": True}
+        if block.signature is not None:
+            part["thoughtSignature"] = block.signature
+        return part
+    return _write_thinking(block, turn)
+
+
+def _write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
     return write_part(block, THOUGHT, turn.recorder)
 
 
