@@ -146,6 +146,8 @@ def _take_any_parts(content: Wire, kept: Kept) -> list[Any]:
         raise error.inside(".content") from None
     if word not in (None, MODEL):
         inner.form["role"] = word
+    if not content:
+        kept.spell("content", content)
     kept.absorb("content", inner)
     return parts
 
