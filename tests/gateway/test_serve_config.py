@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, load, read
-from interlingua.gateway.server.worker import Said
+from interlingua.gateway.server.worker import Overrides
 from interlingua.gateway.settings import Limits, Listen, Route, Settings, Telemetry
 from interlingua.gateway.table import check, table
 from interlingua.model.exchange import ErrorKind
@@ -187,6 +187,6 @@ def test_a_providers_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_the_command_line_comes_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text("[listen]\nport = 1\nworkers = 3\n")
-    settings = Said(str(file), port=0).settings()
+    settings = Overrides(str(file), port=0).settings()
     assert (settings.listen.port, settings.listen.workers) == (0, 3)
-    assert Said(str(file), host="::1", workers=1).settings().listen.host == "::1"
+    assert Overrides(str(file), host="::1", workers=1).settings().listen.host == "::1"

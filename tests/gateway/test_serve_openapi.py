@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from interlingua.gateway.paths.openapi import SAID, document
+from interlingua.gateway.paths.openapi import DOCS, document
 from interlingua.gateway.paths.routes import ROWS, rows
 from interlingua.gateway.relay.fronts import paths as front_paths
 from tests.effort import examples
@@ -24,7 +24,7 @@ def test_the_document_has_every_path_and_no_other() -> None:
     told = document()
     paths = {(method.upper(), path) for path, each in told["paths"].items() for method in each}
     assert paths == {(row.method, row.path.replace(":path}", "}")) for row in rows()}
-    assert set(SAID) == {(row.method, row.path) for row in ROWS}
+    assert set(DOCS) == {(row.method, row.path) for row in ROWS}
     assert not {path for _, path in paths} & set(front_paths()), "the fronts are the providers' own"
     for row in rows():
         operation = told["paths"][row.path.replace(":path}", "}")][row.method.lower()]

@@ -48,7 +48,7 @@ def sessions_in(store: Store) -> Iterator[StoredSession]:
 # Transcripts: several ways through a session share messages, and each is told once.
 
 
-class Way(msgspec.Struct, frozen=True, omit_defaults=True):
+class BranchPath(msgspec.Struct, frozen=True, omit_defaults=True):
     """A branch, by the places of its messages."""
 
     tip: str | None
@@ -80,7 +80,7 @@ class TranscriptRest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     updated_at: datetime | None = None
     models: tuple[str, ...] = ()
     usage: Usage = Usage()
-    branches: tuple[Way, ...] = ()
+    branches: tuple[BranchPath, ...] = ()
     compactions: tuple[Compaction, ...] = ()
     model_changes: tuple[ModelChange, ...] = ()
     subagents: tuple[Helper, ...] = ()
@@ -106,7 +106,7 @@ def apart(transcript: Transcript) -> tuple[tuple[Message, ...], TranscriptRest]:
                 places[id(message)] = len(messages)
                 messages.append(message)
         at = tuple(places[id(message)] for message in branch.messages)
-        ways.append(Way(branch.tip, at, branch.active))
+        ways.append(BranchPath(branch.tip, at, branch.active))
     same = {name: getattr(transcript, name) for name in _SAME}
     rest = TranscriptRest(
         count=len(transcript.messages),

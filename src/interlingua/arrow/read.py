@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from interlingua.arrow import parts, schema
+from interlingua.arrow.conversation_rows import NO_OPTIONS
 from interlingua.arrow.kinds import Conversation, StoredSession, TranscriptRest, together
 from interlingua.arrow.rest import decode
-from interlingua.arrow.told import NO_OPTIONS
 from interlingua.errors import ReadError
 from interlingua.losses import Loss
 from interlingua.model import codec

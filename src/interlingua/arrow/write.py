@@ -13,9 +13,9 @@ import pyarrow as pa
 from interlingua.arrow import parts, schema
 from interlingua.arrow.block_rows import ROWS as BLOCK_ROWS
 from interlingua.arrow.block_rows import Row, size_of
+from interlingua.arrow.conversation_rows import ConversationRow, row_of
 from interlingua.arrow.kinds import Conversation
 from interlingua.arrow.rest import encode
-from interlingua.arrow.told import Told, told
 from interlingua.errors import WriteError
 from interlingua.losses import Loss
 from interlingua.model import codec
@@ -45,7 +45,7 @@ def to_batches(
     that readers made of JSON may be `trusted`: nothing in them is looked for that JSON has not."""
     made: _Conversations | _Blocks = _Conversations() if shape == "conversations" else _Blocks()
     for value, lost in zip(values, repeat(()) if losses is None else losses, strict=False):
-        row = told(value)
+        row = row_of(value)
         if not trusted:
             codec.require_writable(value if isinstance(value, Value) else row.messages)
         made.add(row, lost)
@@ -73,7 +73,7 @@ class _Conversations:
     def rows(self) -> int:
         return len(self._told)
 
-    def add(self, row: Told, losses: _Losses) -> None:
+    def add(self, row: ConversationRow, losses: _Losses) -> None:
         lost = [_loss_row(loss) for loss in chain(row.losses, losses)]
         blocks = [BLOCK_ROWS[type(each)](each) for said in row.messages for each in said.content]
         self._blocks += blocks
@@ -127,7 +127,7 @@ class _Blocks:
     def rows(self) -> int:
         return len(self._made)
 
-    def add(self, row: Told, losses: _Losses) -> None:
+    def add(self, row: ConversationRow, losses: _Losses) -> None:
         of_all = (self._conversation, row.id, row.kind, row.model, row.provider)
         for at, message in enumerate(row.messages):
             metadata = message.metadata

@@ -46,9 +46,9 @@ def command(
         from interlingua.gateway.server.welcome import Welcome
     except ImportError:
         raise MissingExtraError("the gateway", "gateway") from None
-    from interlingua.gateway.server.worker import Said
+    from interlingua.gateway.server.worker import Overrides
 
-    said = Said(None if path is None else str(path.absolute()), host, port, workers)
+    said = Overrides(None if path is None else str(path.absolute()), host, port, workers)
     settings = said.settings()
     if only_check:
         _check(said)
@@ -66,10 +66,10 @@ def command(
 
 def _check(said: object) -> None:
     from interlingua.cli.terminal import Column, show_table
-    from interlingua.gateway.server.worker import Said
+    from interlingua.gateway.server.worker import Overrides
     from interlingua.gateway.table import check, table
 
-    assert isinstance(said, Said)
+    assert isinstance(said, Overrides)
     settings = said.settings()
     problems = check(settings)
     listen = settings.listen

@@ -32,7 +32,7 @@ LONGEST = 600
 """Characters of a block that are shown where not all is asked for."""
 
 
-class Said(NamedTuple):
+class LabelledText(NamedTuple):
     """What a block says: a word for its kind, and text. `is_code` is data, not prose."""
 
     label: str
@@ -40,30 +40,30 @@ class Said(NamedTuple):
     is_code: bool = False
 
 
-def said(block: Block) -> Said:
+def said(block: Block) -> LabelledText:
     match block:
         case TextBlock():
-            return Said("", block.text)
+            return LabelledText("", block.text)
         case ThinkingBlock():
-            return Said("thinking", block.text or "(signed, without text)")
+            return LabelledText("thinking", block.text or "(signed, without text)")
         case RedactedThinkingBlock():
-            return Said("thinking", "(encrypted)")
+            return LabelledText("thinking", "(encrypted)")
         case ToolUseBlock():
-            return Said(f"calls {block.name}", _json(block.input), True)
+            return LabelledText(f"calls {block.name}", _json(block.input), True)
         case ToolResultBlock():
             parts = [said(part) for part in block.content]
             text = "\n".join(
                 f"[{part.label}] {part.text}" if part.label else part.text for part in parts
             )
-            return Said("result: an error" if block.is_error else "result", text, True)
+            return LabelledText("result: an error" if block.is_error else "result", text, True)
         case RefusalBlock():
-            return Said("refuses", block.text)
+            return LabelledText("refuses", block.text)
         case ImageBlock() | AudioBlock() | VideoBlock() | DocumentBlock():
-            return Said(TYPE_OF[type(block)], _media(block))
+            return LabelledText(TYPE_OF[type(block)], _media(block))
         case CompactionBlock():
-            return Said("summary of what came before", block.text or "(encrypted)")
+            return LabelledText("summary of what came before", block.text or "(encrypted)")
         case UnknownBlock():
-            return Said("unknown block", _json(block.raw), True)
+            return LabelledText("unknown block", _json(block.raw), True)
 
 
 def _media(block: ImageBlock | AudioBlock | VideoBlock | DocumentBlock) -> str:
@@ -124,7 +124,7 @@ def markdown(row: SessionRow, messages: Iterable[Message]) -> Iterator[str]:
             yield _markdown_block(said(block))
 
 
-def _markdown_block(it: Said) -> str:
+def _markdown_block(it: LabelledText) -> str:
     label = f"\n**{_line(it.label)}**\n" if it.label else ""
     if it.is_code:
         fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", it.text)), 3)

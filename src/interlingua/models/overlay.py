@@ -14,10 +14,18 @@ import msgspec
 
 from interlingua import config
 from interlingua.errors import InterlinguaError
-from interlingua.models.profile import Overlay, Profile, Profiles, Rule, Said, bundled, check_range
+from interlingua.models.profile import (
+    Overlay,
+    Profile,
+    ProfileFields,
+    Profiles,
+    Rule,
+    bundled,
+    check_range,
+)
 from interlingua.models.reading import read_file, told_apart
 
-T = TypeVar("T", bound=Said)
+T = TypeVar("T", bound=ProfileFields)
 Given = Profiles | Iterable[Rule | Mapping[str, Any]] | str | Path | None
 """Rules as a program has them: a file's path, rules, or tables like those of a file."""
 
@@ -69,9 +77,11 @@ def _rule(given: Rule | Mapping[str, Any], index: int) -> Rule:
     return _converted({"id": f"own-{index + 1}", **given}, Rule, f"rule {index + 1}")
 
 
-def profile_from(given: Mapping[str, Any] | Said, under: Profile) -> Profile:
+def profile_from(given: Mapping[str, Any] | ProfileFields, under: Profile) -> Profile:
     """A profile for one call: what is given, laid over what the model takes otherwise."""
-    said = given if isinstance(given, Said) else _converted(given, Said, "profile")
+    said = (
+        given if isinstance(given, ProfileFields) else _converted(given, ProfileFields, "profile")
+    )
     return under.overlaid([said if isinstance(said, Rule) else said.as_rule("profile of the call")])
 
 

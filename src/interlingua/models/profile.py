@@ -46,7 +46,7 @@ HOMES = {
 """Whose models are meant where a dialect is named and no provider."""
 
 
-class Said(
+class ProfileFields(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
     """Some fields of a profile, in their groups."""
@@ -69,7 +69,7 @@ class Said(
         return Rule(id=id, sure="told", sources=("own",), **said)
 
 
-class Rule(Said, frozen=True, kw_only=True, rename={"dialects": "in"}):
+class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     """Some fields, for some models. Conditions that are not there hold for all."""
 
     id: str
@@ -109,7 +109,7 @@ class Rule(Said, frozen=True, kw_only=True, rename={"dialects": "in"}):
         )
 
 
-class Overlay(Said, frozen=True, kw_only=True):
+class Overlay(ProfileFields, frozen=True, kw_only=True):
     """What a provider's table says about all of its models."""
 
     like: str | None = None

@@ -71,7 +71,7 @@ class Found(msgspec.Struct, frozen=True):
     updated_at: float | None = None
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """What a line says in the conversation: who, what (JSON, its texts are searched), when; `id`
     is the same where a file says the same message again."""
 
@@ -117,7 +117,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     """The newest version of the tool that was seen to go on with what is written here."""
     session: Callable[[Path, str], Transcript] | None = None
     glance: Callable[[Path, str | None], Glance | None] | None = None
-    said: Callable[[dict[str, Any]], Said | None] | None = None
+    said: Callable[[dict[str, Any]], Utterance | None] | None = None
     rows: bool = False
     """Whether each line of a file is a conversation."""
     unsaid: tuple[str, ...] = ()

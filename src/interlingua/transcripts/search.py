@@ -17,7 +17,7 @@ import msgspec
 from interlingua import packed
 from interlingua.errors import InterlinguaError
 from interlingua.model.codec import dumps
-from interlingua.transcripts.format import Format, Found, Said, format_of
+from interlingua.transcripts.format import Format, Found, Utterance, format_of
 from interlingua.transcripts.sessions import opened
 
 _AROUND = 60
@@ -81,7 +81,7 @@ def _in_lines(found: Found, path: Path, of: Format, text: str) -> Iterator[Hit]:
                     yield Hit(*where, str(said.role), snippet, time)
 
 
-def _said(line: bytes, of: Format) -> Said | None:
+def _said(line: bytes, of: Format) -> Utterance | None:
     assert of.said is not None
     try:
         value = _decode(line)

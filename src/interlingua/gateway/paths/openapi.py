@@ -215,7 +215,7 @@ _CURSOR: Json = {
 }
 
 
-class Said(NamedTuple):
+class Doc(NamedTuple):
     """What the document says of one path, beside what the table of paths says."""
 
     summary: str
@@ -231,15 +231,15 @@ class Said(NamedTuple):
     """Whether it is a stream of events for who accepts one."""
 
 
-SAID: dict[tuple[str, str], Said] = {
-    ("GET", "/"): Said("That somebody is here; a page for who accepts HTML."),
-    ("GET", "/health/live"): Said("Whether the process lives."),
-    ("GET", "/health/ready"): Said("Whether requests may be sent.", errors=(503,)),
-    ("GET", "/health"): Said("The same.", errors=(503,)),
-    ("GET", "/openapi.json"): Said("This document."),
-    ("GET", "/metrics"): Said("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
-    ("GET", "/losses/{id}"): Said("What a request could not say.", errors=(404,)),
-    ("GET", "/requests"): Said(
+DOCS: dict[tuple[str, str], Doc] = {
+    ("GET", "/"): Doc("That somebody is here; a page for who accepts HTML."),
+    ("GET", "/health/live"): Doc("Whether the process lives."),
+    ("GET", "/health/ready"): Doc("Whether requests may be sent.", errors=(503,)),
+    ("GET", "/health"): Doc("The same.", errors=(503,)),
+    ("GET", "/openapi.json"): Doc("This document."),
+    ("GET", "/metrics"): Doc("Numbers for Prometheus.", kind="text/plain", errors=(404,)),
+    ("GET", "/losses/{id}"): Doc("What a request could not say.", errors=(404,)),
+    ("GET", "/requests"): Doc(
         "What passed the gateway, the newest first; with `Accept: text/event-stream`, as it ends.",
         _REQUESTS,
         parameters=(
@@ -256,38 +256,36 @@ SAID: dict[tuple[str, str], Said] = {
         errors=(400, 404, 410),
         live=True,
     ),
-    ("GET", "/requests/{id}"): Said(
+    ("GET", "/requests/{id}"): Doc(
         "One request, with its tries, its report and its trace.", _ref("Request"), errors=(404,)
     ),
-    ("GET", "/keys"): Said(
+    ("GET", "/keys"): Doc(
         "Keys that the caller may know of, with their caps; they are changed elsewhere.",
         _of("keys", _list(_ref("Key"))),
     ),
-    ("GET", "/server/version"): Said("Versions of the program and of what it keeps."),
-    ("GET", "/routing/policy"): Said("The rules in force."),
-    ("POST", "/routing/check"): Said("Whether rules could be used.", body=Rules),
-    ("GET", "/convert"): Said(
+    ("GET", "/server/version"): Doc("Versions of the program and of what it keeps."),
+    ("GET", "/routing/policy"): Doc("The rules in force."),
+    ("POST", "/routing/check"): Doc("Whether rules could be used.", body=Rules),
+    ("GET", "/convert"): Doc(
         "The formats that bodies can be read and written in.", _of("formats", _list(_TEXT))
     ),
-    ("POST", "/convert"): Said(
+    ("POST", "/convert"): Doc(
         "A body of one provider in the form of another, with what that loses.",
         CONVERSION,
         body=NewConversion,
     ),
-    ("GET", "/models"): Said("Models, with what they can do."),
-    ("GET", "/v1/models"): Said("Models, as OpenAI or Anthropic list them.", errors=(400,)),
-    ("GET", "/v1/models/{model:path}"): Said("One model.", errors=(404,)),
-    ("GET", "/v1beta/models"): Said("Models, as Gemini lists them.", errors=(400,)),
-    ("GET", "/v1beta/models/{model:path}"): Said("One model.", errors=(404,)),
-    ("GET", "/api/tags"): Said("Models, as Ollama lists them."),
-    ("GET", "/api/version"): Said("The version of Ollama's API."),
-    ("POST", "/api/show"): Said("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
-    ("GET", "/v1/responses/{id}"): Said("A response that was stored.", errors=(404,)),
-    ("DELETE", "/v1/responses/{id}"): Said("Delete a response.", errors=(404,)),
-    ("POST", "/sessions"): Said(
-        "Make a session.", _SESSION_REF, 201, NewSession, errors=(403, 503)
-    ),
-    ("GET", "/sessions"): Said(
+    ("GET", "/models"): Doc("Models, with what they can do."),
+    ("GET", "/v1/models"): Doc("Models, as OpenAI or Anthropic list them.", errors=(400,)),
+    ("GET", "/v1/models/{model:path}"): Doc("One model.", errors=(404,)),
+    ("GET", "/v1beta/models"): Doc("Models, as Gemini lists them.", errors=(400,)),
+    ("GET", "/v1beta/models/{model:path}"): Doc("One model.", errors=(404,)),
+    ("GET", "/api/tags"): Doc("Models, as Ollama lists them."),
+    ("GET", "/api/version"): Doc("The version of Ollama's API."),
+    ("POST", "/api/show"): Doc("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
+    ("GET", "/v1/responses/{id}"): Doc("A response that was stored.", errors=(404,)),
+    ("DELETE", "/v1/responses/{id}"): Doc("Delete a response.", errors=(404,)),
+    ("POST", "/sessions"): Doc("Make a session.", _SESSION_REF, 201, NewSession, errors=(403, 503)),
+    ("GET", "/sessions"): Doc(
         "The caller's sessions, the last changed first.",
         _page("sessions", _SESSION_REF),
         parameters=(
@@ -302,32 +300,32 @@ SAID: dict[tuple[str, str], Said] = {
         ),
         errors=(400, 404),
     ),
-    ("GET", "/search"): Said(
+    ("GET", "/search"): Doc(
         "Messages of the caller's sessions in which all words occur, the newest first.",
         _of("messages", _list(_ANY)),
         parameters=(_query("q", _TEXT), _LIMIT),
         errors=(400,),
     ),
-    ("GET", "/sessions/{id}"): Said("One session.", _SESSION_REF, errors=(404,)),
-    ("PATCH", "/sessions/{id}"): Said(
+    ("GET", "/sessions/{id}"): Doc("One session.", _SESSION_REF, errors=(404,)),
+    ("PATCH", "/sessions/{id}"): Doc(
         "Change the model; null goes back to the default.",
         _SESSION_REF,
         body=ChangedSession,
         errors=(404, 409, 503),
     ),
-    ("DELETE", "/sessions/{id}"): Said(
+    ("DELETE", "/sessions/{id}"): Doc(
         "End a session; with `purge=true` delete all of it.",
         parameters=(_query("purge", {"type": "boolean"}),),
         errors=(400, 404),
     ),
-    ("POST", "/sessions/{id}/turns"): Said(
+    ("POST", "/sessions/{id}/turns"): Doc(
         "Begin a turn, which goes on in the background.",
         status=202,
         body=NewTurn,
         errors=(403, 404, 409, 429, 503),
     ),
-    ("POST", "/sessions/{id}/cancel"): Said("Stop the turn under way.", status=202, errors=(404,)),
-    ("GET", "/sessions/{id}/messages"): Said(
+    ("POST", "/sessions/{id}/cancel"): Doc("Stop the turn under way.", status=202, errors=(404,)),
+    ("GET", "/sessions/{id}/messages"): Doc(
         "Messages, in order: the last ones, or those before, after or around one.",
         _page("messages", _ANY),
         parameters=(
@@ -338,24 +336,24 @@ SAID: dict[tuple[str, str], Said] = {
         ),
         errors=(400, 404),
     ),
-    ("GET", "/sessions/{id}/summary"): Said(
+    ("GET", "/sessions/{id}/summary"): Doc(
         "Tokens and cost by model, what caching saved, changes of model, branches.",
         errors=(404,),
     ),
-    ("POST", "/sessions/{id}/redaction"): Said(
+    ("POST", "/sessions/{id}/redaction"): Doc(
         "What redaction would take out of a session, and where.",
         _of("findings", _list(_ANY)),
         body=NewRedaction,
         errors=(404,),
     ),
-    ("POST", "/sessions/{id}/export"): Said(
+    ("POST", "/sessions/{id}/export"): Doc(
         "A session as one file: HTML, Markdown or JSON Lines, redacted unless that is not wanted.",
         _TEXT,
         body=NewExport,
         errors=(404,),
         kind="text/html",
     ),
-    ("GET", "/sessions/{id}/events"): Said(
+    ("GET", "/sessions/{id}/events"): Doc(
         "The trace; with `Accept: text/event-stream`, as it happens.",
         _page("events", _ANY),
         parameters=(
@@ -367,7 +365,7 @@ SAID: dict[tuple[str, str], Said] = {
         ),
         errors=(400, 404, 410),
     ),
-    ("POST", "/task"): Said(
+    ("POST", "/task"): Doc(
         "Make a task in a folder, and give it a first message.",
         _ONE_TASK,
         201,
@@ -375,7 +373,7 @@ SAID: dict[tuple[str, str], Said] = {
         errors=(403, 409, 429, 503),
         there=_ONE_TASK,
     ),
-    ("GET", "/tasks"): Said(
+    ("GET", "/tasks"): Doc(
         "The caller's tasks that live, the newest first; with `ended=true` a page of all.",
         _TASKS,
         parameters=(
@@ -385,51 +383,51 @@ SAID: dict[tuple[str, str], Said] = {
         ),
         errors=(400,),
     ),
-    ("GET", "/events"): Said("The caller's tasks, and each as it changes.", _TASKS, errors=(400,)),
-    ("GET", "/queued_messages"): Said(
+    ("GET", "/events"): Doc("The caller's tasks, and each as it changes.", _TASKS, errors=(400,)),
+    ("GET", "/queued_messages"): Doc(
         "What waits in the caller's tasks.",
         _list(_ref("Queued")),
         parameters=(_query("task", _TEXT),),
         errors=(404,),
     ),
-    ("GET", "/queued-messages"): Said(
+    ("GET", "/queued-messages"): Doc(
         "The same.",
         _list(_ref("Queued")),
         parameters=(_query("task", _TEXT),),
         errors=(404,),
     ),
-    ("GET", "/task/{id}"): Said("One task, with what waits.", _ONE_TASK, errors=(404,)),
-    ("DELETE", "/task/{id}"): Said(
+    ("GET", "/task/{id}"): Doc("One task, with what waits.", _ONE_TASK, errors=(404,)),
+    ("DELETE", "/task/{id}"): Doc(
         "End a task; with `purge=true` delete all of it.",
         parameters=(_query("purge", {"type": "boolean"}),),
         errors=(400, 404),
     ),
-    ("GET", "/task/{id}/status"): Said("Whether it runs.", errors=(404,)),
-    ("POST", "/task/{id}/message"): Said(
+    ("GET", "/task/{id}/status"): Doc("Whether it runs.", errors=(404,)),
+    ("POST", "/task/{id}/message"): Doc(
         "Give a task a message: it is taken up at once, or waits.",
         body=NewMessage,
         errors=(403, 404, 409, 429, 503),
     ),
-    ("DELETE", "/task/{id}/message/{message}"): Said(
+    ("DELETE", "/task/{id}/message/{message}"): Doc(
         "Take back a message that waits.", _ref("Queued"), errors=(404,)
     ),
-    ("POST", "/task/{id}/cancel"): Said(
+    ("POST", "/task/{id}/cancel"): Doc(
         "Stop the run, and empty the queue.",
         _of("pending_messages", _list(_ref("Queued"))),
         errors=(404,),
     ),
-    ("POST", "/task/{id}/resume"): Said(
+    ("POST", "/task/{id}/resume"): Doc(
         "Go on where the last run broke off.", _ONE_TASK, 202, errors=(403, 404, 409, 429, 503)
     ),
-    ("GET", "/task/{id}/confirmations"): Said(
+    ("GET", "/task/{id}/confirmations"): Doc(
         "Which calls wait for a yes.",
         _of("confirmations", _list(_ref("Confirmation"))),
         errors=(404,),
     ),
-    ("POST", "/task/{id}/confirmations"): Said(
+    ("POST", "/task/{id}/confirmations"): Doc(
         "Say yes or no to a call.", _ref("Confirmation"), body=NewAnswer, errors=(404, 409)
     ),
-    ("GET", "/task/{id}/events"): Said(
+    ("GET", "/task/{id}/events"): Doc(
         "What happens in a task, as SSE; a page of it for who accepts JSON alone.",
         _page("events", _ANY),
         parameters=(
@@ -450,13 +448,13 @@ def document() -> Json:
 
     schemas: Json = {"Error": ERROR, "Session": SESSION, "Task": TASK}
     schemas |= {"Queued": QUEUED, "Confirmation": CONFIRMATION, "Request": REQUEST, "Key": KEY}
-    bodies = [said.body for said in SAID.values() if said.body is not None]
+    bodies = [said.body for said in DOCS.values() if said.body is not None]
     made, parts = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     schemas.update(parts)
     refs = dict(zip(bodies, made, strict=True))
     paths: Json = {}
     for row in rows():
-        said = SAID.get((row.method, row.path)) or SAID[row.method, row.path.removeprefix("/v1")]
+        said = DOCS.get((row.method, row.path)) or DOCS[row.method, row.path.removeprefix("/v1")]
         operation = _operation(said, row.path, row.open, row.dialect, refs)
         paths.setdefault(_ID.sub(r"{\1}", row.path), {})[row.method.lower()] = operation
     return {
@@ -470,7 +468,7 @@ def document() -> Json:
     }
 
 
-def _operation(said: Said, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
+def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
     inside: Json = {} if said.kind != "application/json" else {"schema": said.answer}
     told: Json = {
         "summary": said.summary,

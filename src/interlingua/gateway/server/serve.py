@@ -22,7 +22,7 @@ from interlingua.gateway.config import ConfigError
 from interlingua.gateway.keys.keys import NoKeysError, is_loopback
 from interlingua.gateway.server.sockets import bound, place_of
 from interlingua.gateway.server.welcome import Welcome
-from interlingua.gateway.server.worker import Said, Told, work
+from interlingua.gateway.server.worker import Overrides, WorkerArguments, work
 from interlingua.gateway.settings import Settings
 from interlingua.gateway.table import check
 from interlingua.store.open import open_store
@@ -39,7 +39,7 @@ class ListenError(InterlinguaError):
     """The address cannot be had."""
 
 
-def serve(said: Said, settings: Settings, tell: Callable[[Welcome], None]) -> int:
+def serve(said: Overrides, settings: Settings, tell: Callable[[Welcome], None]) -> int:
     """Serve until a signal comes; gives the exit code. `tell` gets what to say when it is ready."""
     problems = check(settings)
     if problems:
@@ -88,7 +88,7 @@ def taken(host: str, port: int, odd: OSError) -> ListenError:
 class Workers:
     """Starts processes, starts them again when they die, and hands signals on."""
 
-    def __init__(self, said: Said, settings: Settings, listening: socket.socket) -> None:
+    def __init__(self, said: Overrides, settings: Settings, listening: socket.socket) -> None:
         self._said = msgspec.structs.replace(said, is_one_of_several=True)
         self._settings = settings
         self._listening = listening
@@ -112,7 +112,7 @@ class Workers:
                 self._kill()
 
     def _start(self, environ: dict[str, str]) -> None:
-        told = Told(self._listening.fileno(), self._said)
+        told = WorkerArguments(self._listening.fileno(), self._said)
         command = [sys.executable, "-m", "interlingua.gateway.server.worker"]
         command.append(msgspec.json.encode(told).decode())
         # A session of its own: Ctrl-C in a terminal comes to us, and we hand it on, once.

@@ -20,7 +20,7 @@ from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Settings
 
 
-class Said(msgspec.Struct, frozen=True):
+class Overrides(msgspec.Struct, frozen=True):
     """What the command line says, which comes before what the file says."""
 
     path: str | None = None
@@ -42,7 +42,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def work(
-    said: Said, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+    said: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
     """Serve until a signal comes; gives the exit code. `ready` is called when requests are
     taken."""
@@ -51,7 +51,7 @@ def work(
 
 
 async def _serve(
-    said: Said, settings: Settings, listening: socket.socket, ready: Callable[[], None]
+    said: Overrides, settings: Settings, listening: socket.socket, ready: Callable[[], None]
 ) -> int:
     try:
         import uvicorn
@@ -122,7 +122,7 @@ def _loop() -> Any:
 
 def main() -> None:
     """A worker that `supervise` has started: what it needs to know is its one argument."""
-    told = msgspec.json.decode(sys.argv[1], type=Told)
+    told = msgspec.json.decode(sys.argv[1], type=WorkerArguments)
     listening = socket.socket(fileno=told.fd)
     try:
         settings = told.said.settings()
@@ -133,11 +133,11 @@ def main() -> None:
     sys.exit(code)
 
 
-class Told(msgspec.Struct):
+class WorkerArguments(msgspec.Struct):
     """What a worker is told when it is started."""
 
     fd: int
-    said: Said
+    said: Overrides
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def _values(data: bytes, path: Path, report: Report) -> list[Part]:
     return listed
 
 
-class Said(NamedTuple):
+class ReadMessage(NamedTuple):
     """A message, what it was made of, and what was kept beside it."""
 
     message: Message
@@ -114,14 +114,14 @@ class _Reading:
     """Entries in, messages out: thinking waits for the answer that it belongs to."""
 
     def __init__(self, report: Report) -> None:
-        self.said: list[Said] = []
+        self.said: list[ReadMessage] = []
         self._report = report
         self._thoughts: list[tuple[Entry, Block, Sealed | None]] = []
         self._tools: dict[str, str] = {}
         self._first = 0
         """The first message of the run."""
 
-    def all(self, entries: Iterable[Entry]) -> list[Said]:
+    def all(self, entries: Iterable[Entry]) -> list[ReadMessage]:
         for entry in entries:
             role = entry.role
             if role == "reasoning":
@@ -188,7 +188,7 @@ class _Reading:
 
     def _add(self, message: Message, entry: Entry, wire: Part) -> None:
         message = replace(message, id=message_id(wire), created_at=entry.time)
-        self.said.append(Said(message, entry, note_of(wire)))
+        self.said.append(ReadMessage(message, entry, note_of(wire)))
 
     def _end(self, told: Part) -> None:
         """How the run ended, with its last answer; one that failed before it said anything is an
@@ -257,7 +257,7 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def read_entries(entries: Iterable[Entry], report: Report) -> list[Said]:
+def read_entries(entries: Iterable[Entry], report: Report) -> list[ReadMessage]:
     """The messages of entries, as they are shown."""
     return _Reading(report).all(entries)
 

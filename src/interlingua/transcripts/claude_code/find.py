@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.format import Found, Utterance
 from interlingua.transcripts.transcript import Transcript
 
 NAME = "claude-code"
@@ -40,9 +40,9 @@ def _config(home: Path) -> Path:
     return Path(own) if own and home == Path.home() else home / ".claude"
 
 
-def said(value: dict[str, Any]) -> Said | None:
+def said(value: dict[str, Any]) -> Utterance | None:
     """What a line says to the model or is its answer."""
     message = value.get("message")
     if value.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         return None
-    return Said(value["type"], message.get("content"), value.get("timestamp"))
+    return Utterance(value["type"], message.get("content"), value.get("timestamp"))

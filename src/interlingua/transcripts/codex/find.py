@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua.transcripts.codex.tables import OUTPUTS
-from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.format import Found, Utterance
 from interlingua.transcripts.transcript import Transcript
 
 THREAD = re.compile(
@@ -66,11 +66,11 @@ def _config(home: Path) -> Path:
     return Path(own) if own and home == Path.home() else home / ".codex"
 
 
-def said(value: dict[str, Any]) -> Said | None:
+def said(value: dict[str, Any]) -> Utterance | None:
     """Items alone are history; events say the same again."""
     item = value.get("payload")
     if value.get("type") not in ("response_item", "compacted") or not isinstance(item, dict):
         return None
     told = [item.get(key) for key in _TOLD]
     role = item.get("role") or ("tool" if str(item.get("type")) in OUTPUTS else "assistant")
-    return Said(role, told, value.get("timestamp"))
+    return Utterance(role, told, value.get("timestamp"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.format import Found, Utterance
 from interlingua.transcripts.transcript import OriginFile, Transcript
 
 EVENTS = "events.jsonl"
@@ -36,14 +36,14 @@ def resume(transcript: Transcript, path: Path) -> list[str]:
     return ["copilot", f"--resume={path.parent.name}"]
 
 
-def said(value: dict[str, Any]) -> Said | None:
+def said(value: dict[str, Any]) -> Utterance | None:
     """Messages, results and summaries."""
     role, data = _SPEAKERS.get(str(value.get("type"))), value.get("data")
     if role is None or not isinstance(data, dict):
         return None
     result = data.get("result")
     shown = result.get("content") if isinstance(result, dict) else None
-    return Said(role, [shown, *(data.get(key) for key in _TOLD)], value.get("timestamp"))
+    return Utterance(role, [shown, *(data.get(key) for key in _TOLD)], value.get("timestamp"))
 
 
 def beside(path: Path) -> tuple[OriginFile, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.format import Found, Utterance
 from interlingua.transcripts.gemini_cli.log import ANSWER
 from interlingua.transcripts.transcript import Transcript
 
@@ -97,7 +97,7 @@ def folder_of(path: Path) -> str | None:
     return names.get(path.parent.parent.name)
 
 
-def said(value: dict[str, Any]) -> Said | None:
+def said(value: dict[str, Any]) -> Utterance | None:
     """Prompts and answers, with the calls in them."""
     kind = value.get("type")
     if kind not in ("user", ANSWER):
@@ -109,4 +109,4 @@ def said(value: dict[str, Any]) -> Said | None:
     ]
     told = [value.get("content"), value.get("thoughts"), calls]
     role = "user" if kind == "user" else "assistant"
-    return Said(role, told, value.get("timestamp"), value.get("id"))
+    return Utterance(role, told, value.get("timestamp"), value.get("id"))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from interlingua.transcripts.format import Found, Said
+from interlingua.transcripts.format import Found, Utterance
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.transcript import Transcript
 
@@ -31,12 +31,12 @@ def resume(transcript: Transcript, path: Path) -> list[str]:
     return ["pi", "--session", str(path)]
 
 
-def said(value: dict[str, Any]) -> Said | None:
+def said(value: dict[str, Any]) -> Utterance | None:
     """Messages and summaries."""
     message = value.get("message")
     if isinstance(message, dict):
         told = [message.get(key) for key in ("content", "sections", "command", "output")]
         role = "tool" if message.get("role") == "toolResult" else str(message.get("role"))
-        return Said(role, told, value.get("timestamp"))
+        return Utterance(role, told, value.get("timestamp"))
     summary = value.get("summary") or value.get("content")
-    return Said("system", summary, value.get("timestamp")) if summary else None
+    return Utterance("system", summary, value.get("timestamp")) if summary else None

@@ -28,7 +28,7 @@ from interlingua.transcripts.transcript import (
 )
 from interlingua.transcripts.ui_message.answers import read_message
 from interlingua.transcripts.ui_message.parts import Part
-from interlingua.transcripts.ui_message.stream import Told, fold
+from interlingua.transcripts.ui_message.stream import FoldedStream, fold
 from interlingua.transcripts.ui_message.tables import NAME, STOPS
 
 _CHUNKS = ("start", "start-step", "text-start", "reasoning-start", "message-metadata")
@@ -139,7 +139,7 @@ def _lines(path: Path) -> int:
         return sum(1 for _ in file)
 
 
-def _ended(message: Message, told: Told) -> Message:
+def _ended(message: Message, told: FoldedStream) -> Message:
     """An answer with how its stream ended."""
     metadata = message.metadata
     if told.finish is not None and metadata.stop_reason is None:

@@ -15,7 +15,7 @@ _WHOLE = frozenset({"file", "reasoning-file", "source-url", "source-document", "
 _ABOUT_CALL = ("providerExecuted", "title", "toolMetadata")
 
 
-class Told(NamedTuple):
+class FoldedStream(NamedTuple):
     """What a stream told: the message, and how it ended."""
 
     message: Part
@@ -25,7 +25,7 @@ class Told(NamedTuple):
     finished: bool = False
 
 
-def fold(chunks: Iterable[Part]) -> Told:
+def fold(chunks: Iterable[Part]) -> FoldedStream:
     """The UI message that a stream builds up, as the package's own reader builds it."""
     folding = _Folding()
     for chunk in chunks:
@@ -44,13 +44,13 @@ class _Folding:
         self._error: str | None = None
         self._aborted = self._finished = False
 
-    def told(self) -> Told:
+    def told(self) -> FoldedStream:
         for part in self.parts:
             self._close_text(part)
             if part.get("state") == "input-streaming":
                 part["rawInput"] = "".join(self._pieces.pop(id(part), []))
                 part["input"] = _partly(part["rawInput"])
-        return Told(self.message, self._finish, self._error, self._aborted, self._finished)
+        return FoldedStream(self.message, self._finish, self._error, self._aborted, self._finished)
 
     def feed(self, chunk: Part) -> None:
         kind = str(chunk.get("type"))

@@ -20,7 +20,7 @@ NO_OPTIONS = Request().options
 """The very object that is the default."""
 
 
-class Told(NamedTuple):
+class ConversationRow(NamedTuple):
     """A row of `conversations`, but for what sums up its messages."""
 
     kind: str
@@ -37,7 +37,7 @@ class Told(NamedTuple):
     losses: Sequence[Loss] = ()
 
 
-def told(value: Conversation) -> Told:
+def row_of(value: Conversation) -> ConversationRow:
     match value:
         case Request():
             return _request(value)
@@ -51,10 +51,10 @@ def told(value: Conversation) -> Told:
             raise WriteError("Arrow", "$", f"no conversation: {found(value)}")
 
 
-def _request(request: Request) -> Told:
+def _request(request: Request) -> ConversationRow:
     options = None if request.options is NO_OPTIONS else encode(request.options)
     rest = parts.REQUEST.write(request)
-    return Told(
+    return ConversationRow(
         "request",
         request.messages,
         model=request.model,
@@ -64,9 +64,9 @@ def _request(request: Request) -> Told:
     )
 
 
-def _response(response: Response) -> Told:
+def _response(response: Response) -> ConversationRow:
     metadata = response.message.metadata
-    return Told(
+    return ConversationRow(
         "response",
         (response.message, *response.alternatives),
         id=metadata.response_id,
@@ -77,9 +77,9 @@ def _response(response: Response) -> Told:
     )
 
 
-def _session(session: StoredSession) -> Told:
+def _session(session: StoredSession) -> ConversationRow:
     row = session.row
-    return Told(
+    return ConversationRow(
         "session",
         session.messages,
         id=row.id,
@@ -92,10 +92,10 @@ def _session(session: StoredSession) -> Told:
     )
 
 
-def _transcript(transcript: Transcript) -> Told:
+def _transcript(transcript: Transcript) -> ConversationRow:
     messages, rest = apart(transcript)
     model = transcript.models[-1] if transcript.models else None
-    return Told(
+    return ConversationRow(
         "transcript",
         messages,
         id=transcript.id,
