@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,10 @@ import pytest
 from interlingua.dialects.openai_responses import DIALECT
 from interlingua.errors import ReadError
 from interlingua.model import codec
+from interlingua.streams.frames import Frame
+from tests.dialects.openai_responses.streaming import talk
 from tests.dialects.openai_responses.test_options import TOOLS
+from tests.dialects.openai_responses.test_stream import TOLD
 from tests.dialects.openai_responses.wires import (
     ASIDES,
     CALLS,
@@ -27,6 +31,7 @@ from tests.dialects.openai_responses.wires import (
     user,
     whole,
 )
+from tests.dialects.streaming import bare, disorder, events_of, frames_of
 from tests.laws import laws
 
 JUNK: list[Any] = [
@@ -105,4 +110,41 @@ def test_a_broken_wire_is_refused_with_a_place_or_goes_home(kind: str, seed: int
         stored = codec.loads(codec.dumps(value), type(value), strict=True)
         assert laws.difference(wire, laws.write(DIALECT, value).wire) is None
         assert laws.difference(wire, laws.write(DIALECT, stored).wire) is None
+    assert all(path.startswith("$") for path in refused)
+
+
+def disturbed(wires: list[Wire], chance: random.Random) -> list[Wire]:
+    """A stream of which a frame is wrong, missing, delivered twice, or out of its turn."""
+    wires = list(wires)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        place, other = chance.randrange(len(wires)), chance.randrange(len(wires))
+        match chance.randrange(6):
+            case 0 if len(wires) > 1:
+                del wires[place]
+            case 1:
+                wires.insert(other, wires[place])
+            case 2:
+                wires[place], wires[other] = wires[other], wires[place]
+            case _:
+                wires[place] = mutated(wires[place], chance)
+    return wires
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_broken_stream_is_refused_with_a_place_or_goes_home(seed: int) -> None:
+    chance = random.Random(seed)
+    refused: list[str] = []
+    for _ in range(150):
+        wires = disturbed(talk(*chance.choice([*TOLD.values()])), chance)
+        frames = [Frame("named", json.dumps(wire)) for wire in wires]
+        try:
+            events = events_of(DIALECT, frames, Frame)
+        except ReadError as odd:
+            refused.append(odd.path)
+            continue
+        assert disorder(events) == []
+        written, _ = frames_of(DIALECT, events)
+        assert written[: len(frames)] == frames[: len(written)]
+        abroad, _ = frames_of(DIALECT, bare(events))
+        assert disorder(events_of(DIALECT, abroad, Frame)) == []
     assert all(path.startswith("$") for path in refused)

@@ -405,6 +405,12 @@ def test_the_last_frame_is_the_one_of_the_status(metadata: Json, last: str) -> N
     assert fold(wires).message.metadata.stop_reason is metadata["stop_reason"]
 
 
+@pytest.mark.parametrize("status", [["completed"], {}, 5])
+def test_a_status_that_is_no_word_is_that_of_a_complete_response(status: Any) -> None:
+    wires, _ = abroad(il.unfold(DIALECT.read_response(streaming.response(status=status))))
+    assert (wires[-1]["type"], wires[-1]["response"]["status"]) == ("response.completed", status)
+
+
 def test_nothing_comes_after_an_error() -> None:
     error = il.ProviderError(il.ErrorKind.RATE_LIMIT, "slow down", "rate_limit_exceeded")
     partial = il.Message.assistant(

@@ -211,7 +211,8 @@ class Abroad(InPieces[OpenPart]):
         wire = self._as_begun(write_response(response, recorder), response, recorder)
         if output := self._agreed(wire.get("output") or []):
             wire["output"] = output
-        kind = ENDINGS.get(wire.get("status"), COMPLETED)
+        status = wire.get("status")
+        kind = ENDINGS.get(status, COMPLETED) if type(status) is str else COMPLETED
         frames.append(self._spell({"type": kind, "response": wire}))
         self._begin_anew()
         self._number = 0
