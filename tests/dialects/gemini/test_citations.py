@@ -113,6 +113,7 @@ def test_supports_may_come_in_any_order() -> None:
         {"segment": None, "extra": 1},
         {"groundingChunkIndices": [1]},
         {"segment": {"part_index": 0, "start_index": 0, "end_index": 3}},
+        {"segment": {"partIndex": 0, "endIndex": 3, "text": None}},
     ],
 )
 def test_odd_supports_go_home(odd: Wire) -> None:

@@ -12,7 +12,7 @@ if the part is named. Words in the form of a citation, since reading again canno
     source  the citation was one of `citationMetadata`
     zero    a start at 0 was spelled out
     joined  the place was counted over all text, though the text is not the first
-    part    the part was named, though the text is the first
+    numbered  the part was named, though the text is the first
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _read_place(wire: Wire, spots: list[Spot], kept: Kept) -> Place | None:
     if part is None and place.spot is not spots[0]:
         kept.form["joined"] = True
     if part is not None and place.spot is spots[0]:
-        kept.form["part"] = True
+        kept.form["numbered"] = True
     if start == 0 and end is not None:
         kept.form["zero"] = True
     return place
@@ -431,7 +431,7 @@ class _Citing:
             segment = _without_numbers(segment) | self._numbers(citation, spot, form)
         elif (
             spot is not None
-            and (spot is not self._spots[0] or form.get("part"))
+            and (spot is not self._spots[0] or form.get("numbered"))
             and not any(name in segment for name in _NUMBERS)
         ):
             segment["partIndex"] = spot.part
@@ -445,7 +445,7 @@ class _Citing:
         if spot is None or (start is None and end is None):
             return {}
         first = spot is self._spots[0]
-        if not form.get("part") and (first or form.get("joined")):
+        if not form.get("numbered") and (first or form.get("joined")):
             moved = [None if n is None else n + spot.begin for n in (start, end)]
             place = locate(self._spots, moved[0], moved[1], None)
             if place is not None and place.spot is spot:

@@ -1,6 +1,8 @@
 """Gemini's words as data: the body of `generateContent`, on the Developer API and on Vertex alike.
 
-Facts are those of the google-genai SDK 3.1.0 unless a line says otherwise, read 2026-11."""
+They are those of the Python package `google-genai` 3.1.0 (types and converters, read 2026-11-15)
+unless a remark names another source. The service takes keys in camelCase and in snake_case, also
+mixed in one body (types of the package, and recorded traffic, read 2026-11)."""
 
 from __future__ import annotations
 
@@ -107,7 +109,7 @@ EXTENSIONS: dict[str, str] = {
     "txt": "text/plain",
 }
 VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
-"""Links that are videos without saying so."""
+"""Links that are videos without saying so (recorded requests, read 2026-11)."""
 FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
 """What begins like this is a file of the Files API; every other URI is a URL."""
 FILE_PROVIDER = "gemini"
@@ -138,7 +140,8 @@ MODES: TwoWay[str, str] = TwoWay(
     }
 )
 NARROWED = "VALIDATED"
-"""The mode for `auto` among some tools: AUTO takes no list of names."""
+"""The mode for `auto` among some tools: AUTO takes no list of names (remarks on the types of
+`google-genai` 3.1.0, read 2026-11-15)."""
 
 # -- options --------------------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
         "IMAGE_SAFETY": StopReason.CONTENT_FILTER,
         "IMAGE_PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
         "IMAGE_RECITATION": StopReason.CONTENT_FILTER,
-        # Why a prompt was blocked (SDK 3.1), which Vertex says of answers too.
+        # Why a prompt was blocked, which Vertex says of answers too (recorded, read 2026-11).
         "MODEL_ARMOR": StopReason.CONTENT_FILTER,
         "JAILBREAK": StopReason.CONTENT_FILTER,
         "CONTINUATION": StopReason.PAUSE,
@@ -190,7 +193,8 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
         "TOO_MANY_TOOL_CALLS": StopReason.OTHER,
         "MALFORMED_RESPONSE": StopReason.OTHER,
         "NO_IMAGE": StopReason.OTHER,
-        # Some clients keep the enum's numbers; beyond these the two services number differently.
+        # Some clients keep the enum's numbers (recorded, read 2026-11); beyond these the two
+        # services number differently.
         1: StopReason.END_TURN,
         2: StopReason.MAX_TOKENS,
         3: StopReason.CONTENT_FILTER,
@@ -199,7 +203,7 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
     },
     otherwise=StopReason.OTHER,
 )
-"""A turn that ends in client calls says STOP too: that is `tool_use`."""
+"""A turn that ends in client calls says STOP too: that is `tool_use` (recorded, read 2026-11)."""
 NEAREST_STOPS: dict[StopReason, str] = {
     StopReason.TOOL_USE: "STOP",
     StopReason.STOP_SEQUENCE: "STOP",
@@ -260,17 +264,20 @@ ERROR_PHRASES: dict[str, ErrorKind] = {
     "API key not valid": ErrorKind.AUTH,
     "API key expired": ErrorKind.AUTH,
 }
-"""Messages that say more than their status, which is INVALID_ARGUMENT (recorded traffic, 2026)."""
+"""Messages that say more than their status, which is INVALID_ARGUMENT (recorded answers, read
+2026-11)."""
 
 # -- what retelling needs to know -----------------------------------------------------------------
 
 SENTINEL = "skip_thought_signature_validator"
-"""The documented signature for calls that Gemini did not make itself."""
+"""The signature for calls that Gemini did not make itself (API documentation on thought signatures,
+read 2026-11)."""
 _GENERATION = re.compile(r"gemini-(\d+)")
 
 
 def call_signature(model: str | None) -> str | None:
-    """Gemini 3 and later refuse a turn whose first call is unsigned; earlier ones sign nothing."""
+    """Gemini 3 and later refuse a turn whose first call is unsigned; earlier ones sign nothing (API
+    documentation on thought signatures, and recorded answers with status 400, read 2026-11)."""
     found = _GENERATION.search(model or "")
     return None if found and int(found[1]) < 3 else SENTINEL
 
@@ -307,7 +314,7 @@ TRAITS = Traits(
     ordered_results=True,
     call_signature=call_signature,
     metadata="labels",
-    # The instructions and the user may say nothing (recorded with status 200).
+    # The instructions and the user may say nothing (recorded with status 200, read 2026-11).
     texts="answers",
     begins_with_model=False,
     continues=frozenset({"token"}),
