@@ -128,7 +128,8 @@ class MarkedReader:
         if kind is None:
             return self._feed(frame, events)
         self._number = self._said = number = number + 1  # the frame that there are most of
-        piece = [*frame, kind, event.choice, event.index, event.text]
+        name, data = frame
+        piece = [name, data, kind, event.choice, event.index, event.text]
         mark = FrameMark(number, {self._name: {"piece": piece}})
         force_setattr(event, "frame", mark)  # made for this frame, so that nobody else has it
         return events
