@@ -3,7 +3,7 @@ would have them whole, so that reading both ways gives the same value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from interlingua.dialects.kernel.stream_reader import (
     start_of_block,
     without_reason,
 )
-from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
 from interlingua.dialects.openai_chat.calls import CallReader
 from interlingua.dialects.openai_chat.messages import read_assistant
 from interlingua.dialects.openai_chat.response import read_answer, read_stop
@@ -75,41 +75,28 @@ _PASSING = TOLD | {"annotations", "index", "token_id"}
 _AROUND = frozenset({"index", "delta", SNAPSHOT, "finish_reason", "logprobs", "text", "usage"})
 """Of a choice, what is read elsewhere; Moonshot says usage in the choice of its last chunk (its API
 reference, read 2025-10)."""
-_GIVEN = {"function": "arguments", "custom": "input", "legacy": "arguments"}
+_LEGACY = "legacy"
+_GIVEN = {"function": "arguments", "custom": "input", _LEGACY: "arguments"}
+_CUSTOM = {"type": "custom"}
 _NO_CALL = {"name": "", "arguments": ""}
 _OWN = frozenset({"type", "thinking", "signature", "index"})
-_decode = msgspec.json.Decoder().decode
+_STRING = "thinking"
+"""The place of thinking that strings tell; that of others is the key of their list."""
+_VOICE = AudioBlock(Source("base64", ""), transcript="")
+_VOICED = ("data", "transcript")
 
 
 class Part:
-    """A block that is being told. `finish` reads it as a whole answer would have it."""
+    """A run of pieces, which is a block of its own."""
 
-    __slots__ = (
-        "also",
-        "choice",
-        "event",
-        "finish",
-        "index",
-        "is_item",
-        "is_open",
-        "pieces",
-        "wire",
-    )
+    __slots__ = ("choice", "event", "index", "is_open", "item", "pieces")
 
-    def __init__(
-        self, choice: int, index: int, event: Any, finish: Callable[[Part], Block]
-    ) -> None:
+    def __init__(self, choice: int, index: int, item: Item) -> None:
         self.choice = choice
         self.index = index
-        self.event = event
-        """What its pieces are."""
-        self.finish = finish
+        self.item = item
+        self.event = item.event
         self.pieces: list[str] = []
-        self.wire: Wire = {}
-        self.also: set[str] = set()
-        """The keys for thinking that say it, or say it again."""
-        self.is_item = False
-        """Thinking that a list tells."""
         self.is_open = True
 
     @property
@@ -119,34 +106,59 @@ class Part:
         return self.pieces[0] if self.pieces else ""
 
 
+class Item:
+    """What the wire has for a block: an item of a list, or the value of a key. `event` is what its
+    pieces are, and `read` gives the block of one that holds this text; `wire` is what it says
+    beside the text, which stands under `key`."""
+
+    def __init__(
+        self,
+        place: str,
+        event: Any,
+        read: Callable[[Item, str], Block],
+        start: Block | None = None,
+        key: str | None = None,
+        wire: Wire | None = None,
+    ) -> None:
+        self.place = place
+        self.event = event
+        self.read = read
+        self.start = start
+        self.key = key
+        self.wire: Wire = wire or {}
+        self.parts: list[Part] = []
+        self.also: set[str] = set()
+        """The keys for thinking that say it, or say it again."""
+
+    @property
+    def part(self) -> Part | None:
+        """The one that is open."""
+        return self.parts[-1] if self.parts and self.parts[-1].is_open else None
+
+    @property
+    def text(self) -> str:
+        return "".join([part.text for part in self.parts])
+
+    def merge(self, wire: Wire, but: Collection[str]) -> None:
+        """What a piece says beside its text; what is empty does not undo what was said."""
+        for key, value in wire.items():
+            if key not in but and (value or key not in self.wire):
+                self.wire[key] = value
+
+    def whole(self, text: str | None = None) -> Wire:
+        """The item of a whole answer."""
+        text = self.text if text is None else text
+        return self.wire if self.key is None else {**self.wire, self.key: text}
+
+
 def _refused(index: int, text: str, choice: int) -> BlockDelta:
     return BlockDelta(index, "text", text, choice=choice)
 
 
 # -- thinking -------------------------------------------------------------------------------------
 
-
-class Detail:
-    """One item of `reasoning_details`, which may come in several pieces."""
-
-    def __init__(self, wire: Wire, ordinal: int) -> None:
-        self.wire: Wire = {}
-        self.ordinal = ordinal
-        self.key = TEXTS.get(wire["type"]) if type(wire.get("type")) is str else None
-        self.parts: list[Part] = []
-
-    def merge(self, wire: Wire) -> None:
-        for key, value in wire.items():
-            if key != self.key and (value or key not in self.wire):
-                self.wire[key] = value
-
-    def whole(self, text: str) -> Wire:
-        wire = dict(self.wire)
-        if wire.get("signature") == "":
-            del wire["signature"]
-        if self.key is not None and text:
-            wire[self.key] = text
-        return wire
+Spoken = tuple[Item, str] | None
+"""A piece of thinking that an item of a list says."""
 
 
 class Thoughts:
@@ -158,169 +170,132 @@ class Thoughts:
 
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
-        self._told: list[Part | Wire] = []
-        """By strings and by `thinking_blocks`."""
+        self._told: list[Item] = []
+        """By strings, and by `thinking_blocks`, which have a key for their text."""
         self._has_items = False
-        self._details: list[Detail] = []
+        self._details: list[Item] = []
 
     def read(self, delta: Wire) -> None:
-        spoken: list[tuple[Part, str]] = []
-        if delta.get(DETAILS):
-            each(delta[DETAILS], f".{DETAILS}", lambda item: self._detail(item, spoken))
-        if delta.get(_ITEMS):
-            each(delta[_ITEMS], f".{_ITEMS}", lambda item: self._item(item, spoken))
+        spoken = [
+            *each(delta.get(DETAILS) or [], f".{DETAILS}", self._detail),
+            *each(delta.get(_ITEMS) or [], f".{_ITEMS}", self._item),
+        ]
         keys = [key for key in STRINGS if maybe(delta, key, str)]
         if not keys:
             return
-        if delta.get(DETAILS) or delta.get(_ITEMS):
-            self._repeat(delta, keys, spoken)
-        elif not self._details:
-            self._say(delta, keys)
-
-    # -- strings
-
-    def _say(self, delta: Wire, keys: list[str]) -> None:
-        part = self._last()
-        if part is None or not part.is_open or part.is_item:
-            part = self._open()
-        text = delta[keys[0]]
+        if not spoken:
+            if not self._details:
+                item = self._last(_STRING) or self._new(_STRING)
+                same = [key for key in keys if delta[key] == delta[keys[0]]]
+                item.also.update(same)
+                self._choice.say(item, delta[keys[0]], *((delta, key) for key in same))
+            return
+        text = "".join([said[1] for said in spoken if said is not None])
         same = [key for key in keys if delta[key] == text]
-        part.also.update(same)
-        self._choice.say(part, text, *((delta, key) for key in same))
-
-    def _last(self) -> Part | None:
-        part = self._told[-1] if self._told else None
-        return part if isinstance(part, Part) else None
-
-    def _open(self, is_item: bool = False) -> Part:
-        part = self._choice.open("thinking", ThinkingDelta, ThinkingBlock(""), self._finish)
-        part.is_item = is_item
-        self._told.append(part)
-        return part
-
-    def _finish(self, part: Part) -> Block:
-        if not part.wire and not part.is_item:
-            return ThinkingBlock(part.text)
-        return self._read_item(_whole_item(part))[0]
-
-    def _repeat(self, delta: Wire, keys: list[str], spoken: list[tuple[Part, str]]) -> None:
-        """Strings that say what a list says."""
-        text = "".join([text for _, text in spoken])
-        same = [key for key in keys if delta[key] == text]
-        for part, _ in spoken:
-            part.also.update(same)
+        for said in spoken:
+            if said is not None:
+                said[0].also.update(same)
         self._choice.answer.also_at([(delta, key) for key in same])
 
-    # -- thinking_blocks
+    def _last(self, kind: str) -> Item | None:
+        """The item that goes on, if it is told in this way."""
+        item = self._told[-1] if self._told else None
+        is_it = item is not None and item.part is not None and item.place == kind
+        return item if is_it else None
 
-    def _item(self, item: Any, spoken: list[tuple[Part, str]]) -> None:
-        want(item, dict)
+    def _new(self, kind: str) -> Item:
+        item = Item(kind, ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
+        self._told.append(item)
+        return item
+
+    def _block(self, item: Item, text: str) -> Block:
+        if not item.wire and item.place == _STRING:
+            return ThinkingBlock(text)
+        return self._read({"type": "thinking", **item.whole(text)})[0]
+
+    def _read(self, item: Wire) -> list[Block]:
+        return read_thinking({_ITEMS: [item]}, self._choice.t, self._choice.origin)[0]
+
+    def _item(self, wire: Any) -> Spoken:
+        """One of `thinking_blocks`."""
         self._has_items = True
-        if item.get("type") != "thinking":
-            whole = {key: value for key, value in item.items() if key != "index"}
-            self._told.append(whole)
-            self._choice.whole(self._read_item(whole), "thinking")
-            return
-        text, signature = maybe(item, "thinking", str) or "", maybe(item, "signature", str)
-        part = self._last()
-        loose = part if part is not None and not part.wire else None
-        repeats = loose is not None and not loose.is_item and loose.text == text
-        if text and not repeats:
-            if loose is None or not loose.is_open or not loose.is_item:
-                loose = self._open(is_item=True)
-            self._choice.say(loose, text, (item, "thinking"))
-            spoken.append((loose, text))
+        if want(wire, dict).get("type") != "thinking":
+            whole = {key: value for key, value in wire.items() if key != "index"}
+            self._told.append(Item(_ITEMS, None, self._block, wire=whole))
+            self._choice.whole(self._read(whole), "thinking")
+            return None
+        text, signature = maybe(wire, "thinking", str) or "", maybe(wire, "signature", str)
+        item = self._told[-1] if self._told and not self._told[-1].wire else None
+        said: Spoken = None
+        if text and not (item is not None and item.place == _STRING and item.text == text):
+            item = self._last(_ITEMS) or self._new(_ITEMS)
+            self._choice.say(item, text, (wire, "thinking"))
+            said = (item, text)
             if not signature:
-                return
-        if loose is None:
-            if not signature and "index" not in item:
-                return  # the beginning of one, as some servers say it
-            loose = self._open(is_item=True)
-        self._sign(loose, item, signature)
+                return said
+        if item is None and not signature and "index" not in wire:
+            return None  # the beginning of one, as some servers say it
+        self._sign(item or self._new(_ITEMS), wire, signature)
+        return said
 
-    def _sign(self, part: Part, item: Wire, signature: str | None) -> None:
+    def _sign(self, item: Item, wire: Wire, signature: str | None) -> None:
         """The end of what was told so far."""
-        part.wire = {"type": "thinking"}
-        part.wire.update({key: value for key, value in item.items() if key not in _OWN})
-        if signature is not None:
-            part.wire["signature"] = signature
-        if part.is_open:
+        part = item.part if item.parts else self._choice.open(item)
+        item.wire = {"type": "thinking"}
+        item.merge(wire, _OWN if signature is None else _OWN - {"signature"})
+        if part is not None:
             if signature is not None:
                 self._choice.change(part, "signature", signature)
             self._choice.close(part)
 
-    def _read_item(self, item: Wire) -> list[Block]:
-        return read_thinking({_ITEMS: [item]}, self._choice.t, self._choice.origin)[0]
-
-    # -- reasoning_details
-
-    def _detail(self, item: Any, spoken: list[tuple[Part, str]]) -> None:
-        detail = self._find(want(item, dict))
-        detail.merge(item)
-        if detail.key is None:
-            self._choice.whole(self._read_detail(detail, ""), "thinking")
-            return
-        text, signature = maybe(item, detail.key, str), maybe(item, "signature", str)
-        if not text and not signature:
-            return
-        part = detail.parts[-1] if detail.parts else None
-        if part is None or not part.is_open:
-            part = self._open_detail(detail)
+    def _detail(self, wire: Any) -> Spoken:
+        """One of `reasoning_details`."""
+        item = self._find(want(wire, dict))
+        item.merge(wire, (item.key,) if item.key else ())
+        if item.key is None:
+            self._choice.whole(self._blocks(item, ""), "thinking")
+            return None
+        text, signature = maybe(wire, item.key, str), maybe(wire, "signature", str)
         if text:
-            self._choice.say(part, text, (item, detail.key))
-            spoken.append((part, text))
+            self._choice.say(item, text, (wire, item.key))
         if signature:
-            self._choice.change(part, "signature", signature)
+            self._choice.change(item.part or self._choice.open(item), "signature", signature)
+        return (item, text) if text else None
 
-    def _open_detail(self, detail: Detail) -> Part:
-        start = self._read_detail(detail, "")[0]
-        if isinstance(start, ThinkingBlock):
-            start = start.replace(signature=None)
-
-        def finish(part: Part) -> Block:
-            return self._read_detail(detail, part.text)[0]
-
-        part = self._choice.open("thinking", ThinkingDelta, start, finish)
-        detail.parts.append(part)
-        return part
-
-    def _find(self, item: Wire) -> Detail:
+    def _find(self, wire: Wire) -> Item:
         """The item that this piece belongs to."""
-        kind = item.get("type")
-        if type(kind) is str and kind in TEXTS:
-            for detail in reversed(self._details):
-                known = detail.wire
-                if known.get("type") == kind and known.get("index") == item.get("index"):
-                    return detail
-        detail = Detail(item, len(self._details))
-        self._details.append(detail)
-        return detail
+        kind = wire.get("type")
+        key = TEXTS.get(kind) if type(kind) is str else None
+        for item in reversed(self._details) if key is not None else ():
+            if item.wire.get("type") == kind and item.wire.get("index") == wire.get("index"):
+                return item
+        item = Item(DETAILS, ThinkingDelta, lambda *each: self._blocks(*each)[0], key=key)
+        self._details.append(item)
+        return item
 
-    def _read_detail(self, detail: Detail, text: str) -> list[Block]:
-        wire = detail.whole(text)
-        return read_detail(wire, detail.ordinal, self._choice.t, self._choice.origin)
+    def _blocks(self, item: Item, text: str) -> list[Block]:
+        ordinal = self._details.index(item)
+        return read_detail(_detail(item, text), ordinal, self._choice.t, self._choice.origin)
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
         wire: Wire = {}
-        parts = [part for part in self._told if isinstance(part, Part)]
         if self._has_items:
-            wire[_ITEMS] = [_whole_item(e) if isinstance(e, Part) else e for e in self._told]
+            wire[_ITEMS] = [{"type": "thinking", **item.whole()} for item in self._told]
         if self._details:
-            wire[DETAILS] = [
-                detail.whole("".join([part.text for part in detail.parts]))
-                for detail in self._details
-            ]
-            parts += [part for detail in self._details for part in detail.parts]
+            wire[DETAILS] = [_detail(item, item.text) for item in self._details]
         for key in STRINGS:
-            text = "".join([part.text for part in parts if key in part.also])
-            if text:
+            told = [item.text for item in (*self._told, *self._details) if key in item.also]
+            if text := "".join(told):
                 wire[key] = text
         return wire
 
 
-def _whole_item(part: Part) -> Wire:
-    return {"type": "thinking", "thinking": part.text, **part.wire}
+def _detail(item: Item, text: str) -> Wire:
+    wire = item.whole(text) if text else dict(item.wire)
+    if wire.get("signature") == "":
+        del wire["signature"]
+    return wire
 
 
 # -- content --------------------------------------------------------------------------------------
@@ -332,103 +307,103 @@ class Content:
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
         self._parts = (choice.t.parts["assistant"], choice.t)
-        self._texts: list[Part] = []
-        self._items: list[Part | Wire] | None = None
-        """All parts, once there is a list of them."""
+        self._items: list[Item] = []
+        self._has_list = False
         self._annotations: list[Any] = []
 
     def read(self, content: Any, delta: Wire) -> None:
         if type(content) is str:
-            self._say_text(content, (delta, "content"))
+            self._say(content, (delta, "content"))
         elif type(content) is list:
-            if self._items is None:
-                self._items = list(self._texts)
-            items = self._items
-            each(content, ".content", lambda item: self._read_item(item, items))
+            self._has_list = True
+            each(content, ".content", self._read_item)
         elif type(content) is dict:
-            self._say_text(encode(content).decode())
+            self._say(encode(content).decode())
         else:
             raise ShapeError(".content", "a string or a list", content)
 
-    def _say_text(self, text: str, *spots: Spot) -> None:
-        part = self._texts[-1] if self._texts else None
-        if part is None or not part.is_open:
-            part = self._choice.open("content", TextDelta, TextBlock(""), self._finish_text)
-            self._texts.append(part)
-            if self._items is not None:
-                self._items.append(part)
-        self._choice.say(part, text, *spots)
+    def _texts(self) -> list[Item]:
+        return [item for item in self._items if item.event is TextDelta]
 
-    def _finish_text(self, part: Part) -> Block:
-        blocks: list[Block] = [TextBlock(part.text)]
-        if self._annotations and len(self._texts) == 1:
+    def _say(self, text: str, *spots: Spot) -> None:
+        item = next(reversed(self._texts()), None)
+        if item is None or item.part is None:
+            item = Item("content", TextDelta, self._text, TextBlock(""), "text", {"type": "text"})
+            self._items.append(item)
+        self._choice.say(item, text, *spots)
+
+    def _text(self, item: Item, text: str) -> Block:
+        blocks: list[Block] = [TextBlock(text)]
+        if self._annotations and len(self._texts()) == 1:
             read_annotations(self._annotations, blocks, self._choice.t)
         return blocks[0]
 
-    def _read_item(self, item: Any, items: list[Part | Wire]) -> None:
-        if _is_text(item):
-            if item["text"]:
-                self._say_text(item["text"], (item, "text"))
-        elif type(item) is dict and item.get("type") == "thinking" and _inner(item) is not None:
-            self._read_thinking(item, items)
-        else:
-            block = read_part(item, *self._parts)
-            items.append(item)
+    def _read_item(self, wire: Any) -> None:
+        if _is_text(wire):
+            if wire["text"]:
+                self._say(wire["text"], (wire, "text"))
+            return
+        kind = wire.get("type") if type(wire) is dict else None
+        spots = _texts_in(wire) if kind == "thinking" else None
+        if spots is None:
+            block = read_part(wire, *self._parts)
+            self._items.append(Item("content", None, self._thinking, wire=wire))
             self._choice.whole([block], "content")
+        else:
+            self._read_thinking(wire, spots)
 
-    def _read_thinking(self, item: Wire, items: list[Part | Wire]) -> None:
-        part = items[-1] if items else None
-        if not isinstance(part, Part) or part.event is not ThinkingDelta or not part.is_open:
-            start = read_part({**item, "thinking": []}, *self._parts)
-            part = self._choice.open("content", ThinkingDelta, start, self._finish_thinking)
-            items.append(part)
-        for key, value in item.items():
-            if key not in ("type", "thinking") and (value is not None or key not in part.wire):
-                part.wire[key] = value
-        part.also.add("string" if type(item["thinking"]) is str else "list")
-        for holder, key in _inner(item) or ():
+    def _read_thinking(self, wire: Wire, spots: list[Spot]) -> None:
+        item = self._items[-1] if self._items else None
+        if item is None or item.event is not ThinkingDelta or item.part is None:
+            start = read_part({**wire, "thinking": []}, *self._parts)
+            item = Item("content", ThinkingDelta, self._thinking, start, "thinking")
+            self._items.append(item)
+            self._choice.open(item)
+        item.merge(wire, ("thinking",))
+        item.also.add("string" if type(wire["thinking"]) is str else "list")
+        for holder, key in spots:
             if holder[key]:
-                self._choice.say(part, holder[key], (holder, key))
-        if type(item.get("signature")) is str and item["signature"]:
-            self._choice.change(part, "signature", item["signature"])
+                self._choice.say(item, holder[key], (holder, key))
+        if type(wire.get("signature")) is str and wire["signature"] and item.part is not None:
+            self._choice.change(item.part, "signature", wire["signature"])
 
-    def _finish_thinking(self, part: Part) -> Block:
-        return read_part(_thinking_item(part), *self._parts)
+    def _thinking(self, item: Item, text: str) -> Block:
+        return read_part(_whole_part(item, text), *self._parts)
 
     def annotate(self, items: Any) -> None:
         self._annotations += want(items, list, ".annotations")
-        if len(self._texts) != 1 or not self._texts[0].is_open:
-            return
-        for item in items:
+        texts = self._texts()
+        part = texts[0].part if len(texts) == 1 else None
+        for item in items if part is not None else ():
             blocks: list[Block] = [TextBlock("")]
             read_annotations([item], blocks, self._choice.t)
             for citation in blocks[0].citations:  # type: ignore[union-attr]  # it is text
-                self._choice.change(self._texts[0], "citations", citation)
+                self._choice.change(part, "citations", citation)  # type: ignore[arg-type]  # it is one
 
     def wire(self) -> Wire:
         """The keys of a whole message."""
         wire: Wire = {}
-        if self._items is not None:
-            wire["content"] = [_whole_part(item) for item in self._items]
-        elif self._texts:
-            wire["content"] = "".join([part.text for part in self._texts])
+        if self._has_list:
+            wire["content"] = [_whole_part(item, item.text) for item in self._items]
+        elif self._items:
+            wire["content"] = "".join([item.text for item in self._items])
         if self._annotations:
             wire["annotations"] = self._annotations
         return wire
 
 
-def _whole_part(item: Part | Wire) -> Wire:
-    if not isinstance(item, Part):
-        return item
-    is_text = item.event is not ThinkingDelta
-    return {"type": "text", "text": item.text} if is_text else _thinking_item(item)
+def _whole_part(item: Item, text: str) -> Wire:
+    wire = item.whole(text)
+    if "list" in item.also:
+        wire["thinking"] = [{"type": "text", "text": text}]
+    return wire
 
 
-def _inner(item: Wire) -> list[Spot] | None:
+def _texts_in(wire: Wire) -> list[Spot] | None:
     """Where the texts of a thinking part stand; None where there is more than text."""
-    inner = item.get("thinking")
+    inner = wire.get("thinking")
     if type(inner) is str:
-        return [(item, "thinking")]
+        return [(wire, "thinking")]
     if type(inner) is not list or not all(_is_text(chunk) for chunk in inner):
         return None
     return [(chunk, "text") for chunk in inner]
@@ -441,57 +416,46 @@ def _is_text(item: Any) -> bool:
     return item["type"] == "text" and type(item["text"]) is str
 
 
-def _thinking_item(part: Part) -> Wire:
-    inner: Any = part.text
-    if "list" in part.also:
-        inner = [{"type": "text", "text": part.text}]
-    return {"type": "thinking", "thinking": inner, **part.wire}
-
-
 # -- calls ----------------------------------------------------------------------------------------
 
 
-class Call:
-    """A call, from its first piece on; its part begins when its name is known."""
+class Call(Item):
+    """A call, from its first piece on; it is opened when its name is known."""
 
-    def __init__(self, index: Any, kind: str) -> None:
+    def __init__(self, calls: Calls, index: Any, kind: str) -> None:
+        place = "function_call" if kind == _LEGACY else "tool_calls"
+        super().__init__(place, ToolUseInputDelta, calls.block, key=_GIVEN[kind])
         self.index = index
         self.kind = kind
         self.id: str | None = None
         self.name: str | None = None
-        self.wire: Wire = {}
         self.inner: Wire = {}
         self.given: Any = None
         """Arguments that came as an object; or an empty string, where any were spoken of."""
         self.early: list[str] = []
         """What came before the name did."""
-        self.part: Part | None = None
 
     @property
     def text(self) -> str:
-        return "".join(self.early) if self.part is None else self.part.text
+        return "".join(self.early) if not self.parts else self.parts[0].text
 
-    def merge(self, wire: Wire, inner: Wire) -> None:
+    def add(self, wire: Wire, inner: Wire) -> None:
         for key, value in wire.items():
             if key not in ("index", self.kind) and value is not None and value != "":
                 self.wire.setdefault(key, value)
-        given = _GIVEN[self.kind]
         for key, value in inner.items():
-            if key == given and value is not None:
+            if key == self.key and value is not None:
                 self.given = self.given or ("" if type(value) is str else value)
-            elif key not in ("name", given) and value is not None:
+            elif key not in ("name", self.key) and value is not None:
                 self.inner[key] = value
 
-    def whole(self) -> Wire:
+    def whole(self, text: str | None = None) -> Wire:
         inner = {"name": self.name or "", **self.inner}
-        if self.given is not None:
-            inner[_GIVEN[self.kind]] = self.text or self.given
-        if self.kind == "legacy":
+        if text or self.given is not None:
+            inner[_GIVEN[self.kind]] = text or self.text or self.given
+        if self.kind == _LEGACY:
             return inner
-        wire = {**self.wire, self.kind: inner}
-        if self.kind == "custom":
-            wire.setdefault("type", "custom")
-        return wire
+        return {**self.wire, self.kind: inner, **(_CUSTOM if self.kind == "custom" else {})}
 
 
 class Calls:
@@ -507,85 +471,77 @@ class Calls:
     def read(self, piece: Any) -> None:
         is_custom = want(piece, dict).get("type") == "custom" or type(piece.get("custom")) is dict
         kind = "custom" if is_custom else "function"
-        inner = piece.get(kind)
-        inner = {} if inner is None else want(inner, dict, f".{kind}")
-        id, name = _word(piece, "id", ""), _word(inner, "name", f".{kind}")
+        inner = maybe(piece, kind, dict) or {}
+        id, name = maybe(piece, "id", str) or None, maybe(inner, "name", str, f".{kind}") or None
         index = piece.get("index")
         call = self._find(index if type(index) is int else None, id, name)
         if call is None:
-            call = Call(index, kind)
+            call = Call(self, index, kind)
             self._calls.append(call)
-        self._tell(call, piece, inner, id, name)
+        self._tell(call, piece, inner, id, name, f".{call.kind}")
 
     def read_legacy(self, wire: Any) -> None:
         if want(wire, dict, ".function_call") == _NO_CALL:  # how some servers spell that it is none
             return
         if self._legacy is None:
-            self._legacy = Call(None, "legacy")
-        self._tell(self._legacy, {}, wire, None, _word(wire, "name", ".function_call"))
+            self._legacy = Call(self, None, _LEGACY)
+        name = maybe(wire, "name", str, ".function_call") or None
+        self._tell(self._legacy, {}, wire, None, name, ".function_call")
 
     def _find(self, index: int | None, id: str | None, name: str | None) -> Call | None:
         """The call that a piece belongs to; None for a new one."""
         calls = [call for call in self._calls if index is None or call.index == index]
-        if id is not None:
-            for call in calls:
-                if call.id == id:
-                    return call
-        if not calls:
-            return None
+        same = [call for call in calls if id is not None and call.id == id]
+        if same or not calls:
+            return same[0] if same else None
         last = calls[-1]
         if name is None:
             return last
         if index is None or (id is not None and last.id is not None):
             return None
-        if last.name is not None and id is None and _is_whole(last.text):
-            return None
-        return last
+        is_over = last.name is not None and id is None and _is_whole(last.text)
+        return None if is_over else last
 
-    def _tell(self, call: Call, wire: Wire, inner: Wire, id: str | None, name: str | None) -> None:
+    def _tell(
+        self, call: Call, wire: Wire, inner: Wire, id: str | None, name: str | None, path: str
+    ) -> None:
         key = _GIVEN[call.kind]
         given = inner.get(key)
         if given is not None and type(given) is not str and type(given) is not dict:
-            path = "function_call" if call.kind == "legacy" else call.kind
-            raise ShapeError(f".{path}.{key}", "a string", given)
-        call.merge(wire, inner)
+            raise ShapeError(f"{path}.{key}", "a string", given)
+        call.add(wire, inner)
         call.id, call.name = call.id or id, call.name or name
-        if call.part is None and call.name is not None:
+        if not call.parts and call.name is not None:
             self._start(call)
         if type(given) is not str or not given:
             return
-        if call.part is None:
+        if not call.parts:
             call.early.append(given)
-        elif call.part.is_open:
-            self._choice.say(call.part, given, (inner, key))
+        elif call.part is not None:
+            self._choice.say(call, given, (inner, key))
         else:  # after its end: only the whole has it
-            call.part.pieces.append(given)
+            call.parts[0].pieces.append(given)
 
     def _start(self, call: Call) -> None:
-        place = "function_call" if call is self._legacy else "tool_calls"
-        start = self._block(call, is_start=True)
-        part = self._choice.open(place, ToolUseInputDelta, start, lambda _: self._block(call))
-        early, call.part = call.early, part
+        call.start = self.block(call, "{}")
+        early = call.early
+        self._choice.open(call)
         for text in early:
-            self._choice.say(part, text)
+            self._choice.say(call, text)
 
-    def _block(self, call: Call, is_start: bool = False) -> Block:
-        """The call as a whole message has it, or as it begins."""
-        wire = call.whole()
-        if is_start:
-            inner = wire if call.kind == "legacy" else wire[call.kind]
-            inner[_GIVEN[call.kind]] = "{}"
+    def block(self, call: Any, text: str) -> Block:
+        """The call as a whole message has it."""
         reader = CallReader(self._choice.t, self._choice.origin)
-        if call is self._legacy:
+        if call.kind == _LEGACY:
             reader.count = len(self._calls)
-            return reader.read_legacy(wire)
+            return reader.read_legacy(call.whole(text))
         reader.count = self._calls.index(call)
-        return reader.read(wire)
+        return reader.read(call.whole(text))
 
     def start_all(self) -> None:
         """The message ends: also what never got a name is a call."""
         for call in (*self._calls, *([self._legacy] if self._legacy else ())):
-            if call.part is None:
+            if not call.parts:
                 self._start(call)
 
     def wire(self) -> Wire:
@@ -598,15 +554,9 @@ class Calls:
         return wire
 
 
-def _word(wire: Wire, key: str, path: str) -> str | None:
-    """A name or an id; None for one that is not there, or is blank."""
-    value = wire.get(key)
-    return want(value, str, f"{path}.{key}") or None if value is not None else None
-
-
 def _is_whole(text: str) -> bool:
     try:
-        return type(_decode(text)) is dict
+        return type(decode_quickly(text)) is dict
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False
 
@@ -628,8 +578,8 @@ class Choice:
         self._message: Wire = {}
         self._around: Wire = {}
         self._blocks: list[Block] = []
-        self._refusals: list[Part] = []
-        self._audio: Part | None = None
+        self._refusal = Item("refusal", _refused, lambda _, t: RefusalBlock(t), RefusalBlock(""))
+        self._audio = Item("audio", None, self._voice, _VOICE, "data")
         self._transcript: list[str] = []
         self._lists: dict[str, list[Any]] = {}
         self._places = dict(_PLACES)
@@ -639,19 +589,25 @@ class Choice:
 
     def _index(self, place: str) -> int:
         """The index of a new block."""
+        place = place if place in _PLACES else "thinking"
         self._places[place] += 1
         return self._places[place] - 1
 
-    def open(self, place: str, event: Any, block: Block, finish: Callable[[Part], Block]) -> Part:
+    def open(self, item: Item) -> Part:
         """A new block, before which others end."""
         self._make_way()
-        part = Part(self.number, self._index(place), event, finish)
+        part = Part(self.number, self._index(item.place), item)
+        start = item.start or item.read(item, "")
+        if item.start is None and isinstance(start, ThinkingBlock):
+            start = start.replace(signature=None)  # which is told when it has come
+        item.parts.append(part)
         self._open.append(part)
-        self.answer.events.append(start_of_block(part.index, block, choice=self.number))
+        self.answer.events.append(start_of_block(part.index, start, choice=self.number))
         return part
 
-    def say(self, part: Part, text: str, *spots: Spot) -> None:
+    def say(self, item: Item, text: str, *spots: Spot) -> None:
         """A piece of a block, which stands in these places of the frame."""
+        part = item.part or self.open(item)
         part.pieces.append(text)
         self.answer.events.append(part.event(part.index, text, choice=self.number))
         self.answer.piece = (part, spots)
@@ -667,7 +623,7 @@ class Choice:
                 self.close(part)
 
     def close(self, part: Part) -> None:
-        block = part.finish(part)
+        block = part.item.read(part.item, part.text)
         self._open.remove(part)
         part.is_open = False
         self._end(part.index, block, not part.pieces)
@@ -679,7 +635,7 @@ class Choice:
         self.answer.events.append(end_of_block(index, block, self.number))
         self._blocks.append(block)
 
-    def whole(self, blocks: list[Block], place: str) -> None:
+    def whole(self, blocks: Iterable[Block], place: str) -> None:
         """Blocks that came in one piece."""
         self._make_way()
         for block in blocks:
@@ -697,7 +653,7 @@ class Choice:
         blocks = list(self._blocks)
         for part in self._open:
             with suppress(ShapeError):
-                blocks.append(part.finish(part))
+                blocks.append(part.item.read(part.item, part.text))
         return tuple(blocks)
 
     # -- reading
@@ -744,11 +700,11 @@ class Choice:
             self._thoughts.read(delta)
         for key in _LISTS:
             if delta.get(key):
-                self._read_list(delta, key)
+                self._read_list(take(delta, key, list), key)
         if delta.get("content"):
             self._content.read(delta["content"], delta)
         if delta.get("refusal"):
-            self._read_refusal(delta)
+            self.say(self._refusal, take(delta, "refusal", str), (delta, "refusal"))
         elif "refusal" in delta:
             self._message["refusal"] = None
         if delta.get("audio"):
@@ -760,56 +716,45 @@ class Choice:
         if delta.get("annotations"):
             self._content.annotate(delta["annotations"])
 
-    def _read_refusal(self, delta: Wire) -> None:
-        text = take(delta, "refusal", str)
-        part = self._refusals[-1] if self._refusals else None
-        if part is None or not part.is_open:
-            start = RefusalBlock("")
-            part = self.open("refusal", _refused, start, lambda part: RefusalBlock(part.text))
-            self._refusals.append(part)
-        self.say(part, text, (delta, "refusal"))
-
     def _read_audio(self, audio: Wire) -> None:
+        """Speech is one block, whatever comes between its pieces."""
         if not (audio.get("id") or audio.get("data") or audio.get("transcript")):
             return
-        part = self._audio
-        if part is None:
-            start = AudioBlock(Source("base64", ""), transcript="")
-            part = self._audio = self.open("audio", None, start, self._finish_audio)
-        part.wire.update({key: audio[key] for key in audio if key not in ("data", "transcript")})
-        for key, pieces in (("data", part.pieces), ("transcript", self._transcript)):
+        part = self._audio.parts[0] if self._audio.parts else self.open(self._audio)
+        self._audio.wire.update({key: audio[key] for key in audio if key not in _VOICED})
+        for key, pieces in zip(_VOICED, (part.pieces, self._transcript), strict=True):
             if audio.get(key):
                 piece = want(audio[key], str, f".audio.{key}")
                 pieces.append(piece)
                 if part.is_open:
                     self.change(part, key, piece)
 
-    def _finish_audio(self, part: Part) -> Block:
-        return self._alone("audio", self._whole_audio(part))[0]
+    def _voice(self, item: Item, text: str) -> Block:
+        return self._alone("audio", self._whole_audio())[0]
 
-    def _whole_audio(self, part: Part) -> Wire:
-        return {**part.wire, "data": part.text, "transcript": "".join(self._transcript)}
+    def _whole_audio(self) -> Wire:
+        return {**self._audio.whole(), "transcript": "".join(self._transcript)}
 
     def _alone(self, key: str, value: Any) -> tuple[Block, ...]:
         """The blocks that a message has which says this alone."""
         said: Wire = {"role": "assistant", "content": None, key: value}
         return read_assistant(said, self.t, self.origin).content
 
-    def _read_list(self, delta: Wire, key: str) -> None:
+    def _read_list(self, more: list[Any], key: str) -> None:
         items = self._lists.setdefault(key, [])
         known = len(self._alone(key, items)) if items else 0
-        items += take(delta, key, list)
-        self.whole(list(self._alone(key, items)[known:]), key)
+        items += more
+        self.whole(self._alone(key, items)[known:], key)
 
     def wire(self) -> Wire:
         """The choice as a whole answer has it."""
         message = {"role": "assistant", "content": None, **self._message}
         message.update(self._content.wire())
         message.update(self._lists)
-        if self._refusals:
-            message["refusal"] = "".join([part.text for part in self._refusals])
-        if self._audio is not None:
-            message["audio"] = self._whole_audio(self._audio)
+        if self._refusal.parts:
+            message["refusal"] = self._refusal.text
+        if self._audio.parts:
+            message["audio"] = self._whole_audio()
         message.update(self._thoughts.wire())
         message.update(self._calls.wire())
         choice = {"index": self.number, "message": message, **self._around}
