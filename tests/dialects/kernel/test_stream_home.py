@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.kernel.stream_home import MarkedReader, is_marked
+from interlingua.dialects.kernel.stream_home import Home, MarkedReader, is_marked
+from interlingua.losses import Report
 from interlingua.model.events import (
     Event,
     MessageComplete,
@@ -156,6 +157,35 @@ def test_what_is_lost_is_reported_only_where_the_stream_was_changed() -> None:
     assert list(frames_of(DIALECT, told)[1]) == []
     told[0] = _edited(told[0])
     assert [loss.kind for loss in frames_of(DIALECT, told)[1]] == ["approximated"]
+
+
+class _Numbering:
+    """A way for others that numbers its frames."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.steps: Any = dict.fromkeys((type(event) for event in events()), self._step)
+
+    def _step(self, event: Event) -> list[Frame]:
+        self.number += 1
+        return [Frame(None, str(self.number))]
+
+    def resume(self, count: int) -> None:
+        self.number = 100 + count
+
+    def close(self) -> list[Frame]:
+        return []
+
+
+def test_who_numbers_frames_is_told_how_many_went_home() -> None:
+    way, report = _Numbering(), Report("ollama")
+    home = Home("ollama", way, way.steps, report, report)
+    told = events()
+    (place,) = [number for number, event in enumerate(told) if getattr(event, "text", "") == "lo"]
+    told[place] = _edited(told[place])
+    frames = [frame for event in told for frame in home.steps[type(event)](event)]
+    assert frames[:3] == FRAMES[:3]
+    assert [frame.data for frame in frames[3:5]] == ["104", "105"]
 
 
 def test_events_of_other_wires_are_written_like_any() -> None:
