@@ -22,7 +22,6 @@ from interlingua.dialects.openai_responses.hosted import (
     unmarked,
     write_output,
 )
-from interlingua.dialects.openai_responses.media import read_parts, write_part
 from interlingua.dialects.openai_responses.tables import CALLS, OUTPUTS, CallKind
 from interlingua.dialects.openai_responses.text import (
     BREAKPOINT,
@@ -30,8 +29,10 @@ from interlingua.dialects.openai_responses.text import (
     is_string,
     put_item_back,
     raw_of,
+    read_parts,
     spare,
     write_cache,
+    write_part,
 )
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.base import Raw
@@ -285,7 +286,7 @@ def _read_result(item: Wire, id: str, spelling: Wire) -> ToolResultBlock:
         known.add("output")
         content, is_error, cache = _read_mixed(item, spelling)
     else:
-        content, is_error = read_output(item, word, kind, spelling, known)
+        content, is_error = read_output(item, spelling, known)
     name = item.get("name") if word == "function_call_output" else None
     if type(name) is str:
         known.add("name")
@@ -362,7 +363,7 @@ def _write_result(
     if word in MIXED:
         _write_mixed(item, block, spelling, recorder)
     else:
-        write_output(item, block, word, kind, spelling, recorder)
+        write_output(item, block, recorder)
         if block.cache is not None:
             recorder.lost(block, "cache")
     return put_item_back(item, block.raw)
@@ -373,7 +374,7 @@ def _write_mixed(
 ) -> None:
     content: tuple[Any, ...] = block.content
     if block.is_error:
-        tell_marked(block, spelling, recorder)
+        tell_marked(block, recorder)
     elif content and type(content[0]) is TextBlock and content[0].text.startswith(ERROR_MARK):
         reason = "its text begins like that of a failed result"
         recorder.lost(block, "is_error", reason, kind="approximated")

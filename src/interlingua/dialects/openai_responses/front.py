@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from interlingua.dialects.front import Filler, Front, NamedEnding, Wire
 from interlingua.dialects.openai_responses.tables import NAME
@@ -28,56 +29,35 @@ _FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
 class Repeated(msgspec.Struct):
     """What a response repeats of its request, with what goes without saying."""
 
-    model: str | None = None
-    tools: Any = None
-    tool_choice: Any = None
-    parallel_tool_calls: bool | None = None
+    model: Any = ""
+    tools: Any = []
+    tool_choice: Any = "auto"
+    parallel_tool_calls: Any = True
     instructions: Any = None
-    previous_response_id: str | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    top_logprobs: int | None = None
-    max_output_tokens: int | None = None
-    max_tool_calls: int | None = None
-    truncation: str | None = None
+    previous_response_id: Any = None
+    temperature: Any = 1.0
+    top_p: Any = 1.0
+    presence_penalty: Any = 0.0
+    frequency_penalty: Any = 0.0
+    top_logprobs: Any = 0
+    max_output_tokens: Any = None
+    max_tool_calls: Any = None
+    truncation: Any = "disabled"
     text: dict[str, Any] | None = None
     reasoning: dict[str, Any] | None = None
-    store: bool | None = None
-    background: bool | None = None
-    service_tier: str | None = None
-    metadata: dict[str, Any] | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
+    store: Any = False
+    background: Any = False
+    service_tier: Any = "default"
+    metadata: Any = {}
+    safety_identifier: Any = None
+    prompt_cache_key: Any = None
 
     def members(self) -> Wire:
-        reasoning = self.reasoning or {}
-        return {
-            "model": self.model or "",
-            "output": [],
-            "tools": self.tools or [],
-            "tool_choice": self.tool_choice or "auto",
-            "parallel_tool_calls": self.parallel_tool_calls is not False,
-            "instructions": self.instructions,
-            "previous_response_id": self.previous_response_id,
-            "temperature": 1.0 if self.temperature is None else self.temperature,
-            "top_p": 1.0 if self.top_p is None else self.top_p,
-            "presence_penalty": self.presence_penalty or 0.0,
-            "frequency_penalty": self.frequency_penalty or 0.0,
-            "top_logprobs": self.top_logprobs or 0,
-            "max_output_tokens": self.max_output_tokens,
-            "max_tool_calls": self.max_tool_calls,
-            "truncation": self.truncation or "disabled",
-            "text": {"format": _PLAIN_TEXT, **(self.text or {})},
-            "reasoning": {"effort": None, "summary": None, **reasoning},
-            "store": bool(self.store),
-            "background": bool(self.background),
-            "service_tier": self.service_tier or "default",
-            "metadata": self.metadata or {},
-            "safety_identifier": self.safety_identifier,
-            "prompt_cache_key": self.prompt_cache_key,
-        }
+        usual, given = asdict(Repeated()), asdict(self)
+        said = {key: usual[key] if value is None else value for key, value in given.items()}
+        said["text"] = {"format": _PLAIN_TEXT, **(self.text or {})}
+        said["reasoning"] = {"effort": None, "summary": None, **(self.reasoning or {})}
+        return {**said, "output": []}
 
 
 _repeated = msgspec.json.Decoder(Repeated).decode

@@ -12,13 +12,7 @@ from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
-from interlingua.dialects.openai_responses.media import read_source, write_source
-from interlingua.dialects.openai_responses.tables import (
-    DEMANDED,
-    IMAGE_FORMATS,
-    NAME,
-    OutputKind,
-)
+from interlingua.dialects.openai_responses.tables import DEMANDED, IMAGE_FORMATS, NAME, OUTPUTS
 from interlingua.dialects.openai_responses.text import (
     add,
     form,
@@ -27,7 +21,9 @@ from interlingua.dialects.openai_responses.text import (
     own,
     put_item_back,
     raw_of,
+    read_source,
     spare,
+    write_source,
     written,
 )
 from interlingua.model.blocks import (
@@ -116,8 +112,8 @@ def unmarked(text: str, spelling: Wire) -> tuple[str, bool]:
     return text, False
 
 
-def tell_marked(block: ToolResultBlock, spelling: Wire, recorder: LossRecorder) -> None:
-    if "mark" not in spelling:
+def tell_marked(block: ToolResultBlock, recorder: LossRecorder) -> None:
+    if "mark" not in form(block.raw):
         reason = "the wire has no flag for it; the text says it"
         recorder.lost(block, "is_error", reason, kind="downgraded", severity="info")
 
@@ -130,10 +126,9 @@ def _tell_error(block: ToolResultBlock, recorder: LossRecorder) -> None:
 # -- items of their own ---------------------------------------------------------------------------
 
 
-def read_output(
-    item: Wire, word: str, kind: OutputKind, spelling: Wire, known: set[str]
-) -> tuple[Content, bool]:
+def read_output(item: Wire, spelling: Wire, known: set[str]) -> tuple[Content, bool]:
     """The content, and whether the call failed; keys that they hold are added to `known`."""
+    word = item["type"]
     if DEMANDED[word] not in item:
         spelling["absent"] = [DEMANDED[word]]
     if word == "tool_search_output":
@@ -146,20 +141,19 @@ def read_output(
     elif word == "shell_call_output":
         found = _texts(output, "stdout", _STDOUT)
     else:
-        return _read_one_text(item, word, kind, spelling, known)
+        return _read_one_text(item, spelling, known)
     if found is not None:
         known.add("output")
     return found or (), False
 
 
-def _read_one_text(
-    item: Wire, word: str, kind: OutputKind, spelling: Wire, known: set[str]
-) -> tuple[Content, bool]:
+def _read_one_text(item: Wire, spelling: Wire, known: set[str]) -> tuple[Content, bool]:
     """Outputs that are one text, and how they say that the call failed."""
-    text = item.get(kind.content_key)
-    is_error = False
+    word, is_error = item["type"], False
+    key = OUTPUTS[word].content_key
+    text = item.get(key)
     if type(text) is str and (text or word not in _OPTIONAL):
-        known.add(kind.content_key)
+        known.add(key)
     else:
         text = ""
     if word == "apply_patch_call_output" and item.get("status") in ("completed", "failed"):
@@ -173,14 +167,8 @@ def _read_one_text(
     return ((TextBlock(text),) if text else ()), is_error
 
 
-def write_output(
-    item: Wire,
-    block: ToolResultBlock,
-    word: str,
-    kind: OutputKind,
-    spelling: Wire,
-    recorder: LossRecorder,
-) -> None:
+def write_output(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    word = item["type"]
     if word == "computer_call_output":
         _write_screenshot(item, block, recorder)
     elif word == "shell_call_output":
@@ -192,18 +180,11 @@ def write_output(
         if not is_kept(block.raw, "tools"):
             item["tools"] = []
     else:
-        _write_one_text(item, block, word, kind, spelling, recorder)
+        _write_one_text(item, block, recorder)
 
 
-def _write_one_text(
-    item: Wire,
-    block: ToolResultBlock,
-    word: str,
-    kind: OutputKind,
-    spelling: Wire,
-    recorder: LossRecorder,
-) -> None:
-    text = text_of(block, recorder)
+def _write_one_text(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:
+    text, word = text_of(block, recorder), item["type"]
     said = block.is_error or not is_kept(block.raw, DEMANDED[word])
     if word == "apply_patch_call_output":
         item |= {"status": "failed" if block.is_error else "completed"} if said else {}
@@ -212,10 +193,11 @@ def _write_one_text(
     elif word != "local_shell_call_output":
         _tell_error(block, recorder)
     elif block.is_error:
-        tell_marked(block, spelling, recorder)
+        tell_marked(block, recorder)
         text = ERROR_MARK + text
-    if text or not (word in _OPTIONAL or is_kept(block.raw, kind.content_key)):
-        item[kind.content_key] = text
+    key = OUTPUTS[word].content_key
+    if text or not (word in _OPTIONAL or is_kept(block.raw, key)):
+        item[key] = text
 
 
 def _write_screenshot(item: Wire, block: ToolResultBlock, recorder: LossRecorder) -> None:

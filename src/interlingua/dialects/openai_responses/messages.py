@@ -34,7 +34,6 @@ from interlingua.dialects.openai_responses.hosted import (
     write_generated,
     write_inside,
 )
-from interlingua.dialects.openai_responses.media import read_parts, write_part
 from interlingua.dialects.openai_responses.tables import (
     ASIDES,
     CALLS,
@@ -56,7 +55,9 @@ from interlingua.dialects.openai_responses.text import (
     own,
     put_item_back,
     raw_of,
+    read_parts,
     spare,
+    write_part,
 )
 from interlingua.dialects.openai_responses.thinking import (
     group,

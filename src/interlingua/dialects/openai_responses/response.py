@@ -252,22 +252,23 @@ def _agrees(status: str | None, reason: str | None, message: Message) -> bool:
 
 
 def _plain_words(metadata: MessageMetadata) -> tuple[str | None, str | None]:
-    match metadata.status:
-        case MessageStatus.ERROR:
-            return "failed", None
-        case MessageStatus.CANCELLED:
-            return "cancelled", None
-        case MessageStatus.PARTIAL:
-            return "in_progress", None
-    match metadata.stop_reason:
-        case StopReason.ERROR:
-            return "failed", None
-        case StopReason.CANCELLED:
-            return "cancelled", None
-        case StopReason.OTHER:
-            return "incomplete", None
-        case None:
-            return None, None
-        case stop_reason:
-            reason = STOP_REASONS.write(stop_reason)
-            return ("completed", None) if reason is None else ("incomplete", reason)
+    stopped = metadata.stop_reason
+    word = _STATUS_WORDS.get(metadata.status)
+    if word is None and stopped is not None:
+        word = _REASON_WORDS.get(stopped)
+    if word is not None or stopped is None:
+        return word, None
+    reason = STOP_REASONS.write(stopped)
+    return ("completed", None) if reason is None else ("incomplete", reason)
+
+
+_STATUS_WORDS = {
+    MessageStatus.ERROR: "failed",
+    MessageStatus.CANCELLED: "cancelled",
+    MessageStatus.PARTIAL: "in_progress",
+}
+_REASON_WORDS = {
+    StopReason.ERROR: "failed",
+    StopReason.CANCELLED: "cancelled",
+    StopReason.OTHER: "incomplete",
+}

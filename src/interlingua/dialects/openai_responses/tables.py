@@ -1,4 +1,7 @@
-"""OpenAI Responses, as data: words, item kinds, keys, and what retelling needs to know."""
+"""OpenAI Responses, as data: words, item kinds, keys, and what retelling needs to know.
+
+They are those of the Python package `openai` 3.49.0 (types, read 2026-11-15), unless a remark names
+another source. What other servers of this API do is from recorded answers (read 2026-11)."""
 
 from __future__ import annotations
 
@@ -290,35 +293,38 @@ FILLERS: dict[str, object] = {
 """What every response has to say, where nobody knows better."""
 
 ERRORS: dict[str, ErrorKind] = {
-    "rate_limit_error": ErrorKind.RATE_LIMIT,
-    "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
-    "insufficient_quota": ErrorKind.RATE_LIMIT,
-    "tokens": ErrorKind.RATE_LIMIT,
-    "requests": ErrorKind.RATE_LIMIT,
-    "too_many_requests": ErrorKind.RATE_LIMIT,
-    "authentication_error": ErrorKind.AUTH,
-    "invalid_api_key": ErrorKind.AUTH,
-    "permission_error": ErrorKind.AUTH,
-    "permission_denied": ErrorKind.AUTH,
-    "invalid_authentication": ErrorKind.AUTH,
-    "server_error": ErrorKind.SERVER_ERROR,
-    "internal_error": ErrorKind.SERVER_ERROR,
-    "internal_server_error": ErrorKind.SERVER_ERROR,
-    "service_unavailable": ErrorKind.SERVER_ERROR,
-    "vector_store_timeout": ErrorKind.SERVER_ERROR,
+    **dict.fromkeys(
+        (
+            *("rate_limit_error", "rate_limit_exceeded", "insufficient_quota", "tokens"),
+            *("requests", "too_many_requests"),
+        ),
+        ErrorKind.RATE_LIMIT,
+    ),
+    **dict.fromkeys(
+        (
+            *("authentication_error", "invalid_api_key", "permission_error", "permission_denied"),
+            *("invalid_authentication",),
+        ),
+        ErrorKind.AUTH,
+    ),
+    **dict.fromkeys(
+        (
+            *("server_error", "internal_error", "internal_server_error", "service_unavailable"),
+            *("vector_store_timeout",),
+        ),
+        ErrorKind.SERVER_ERROR,
+    ),
     "network_error": ErrorKind.NETWORK,
     "context_length_exceeded": ErrorKind.CONTEXT_OVERFLOW,
     "cancelled": ErrorKind.CANCELLED,
-    "invalid_request_error": ErrorKind.INVALID_REQUEST,
-    "invalid-argument": ErrorKind.INVALID_REQUEST,
-    "invalid_prompt": ErrorKind.INVALID_REQUEST,
-    "model_not_found": ErrorKind.INVALID_REQUEST,
-    "not_found": ErrorKind.INVALID_REQUEST,
-    "not_found_error": ErrorKind.INVALID_REQUEST,
-    "invalid_image": ErrorKind.INVALID_REQUEST,
-    "invalid_image_format": ErrorKind.INVALID_REQUEST,
-    "invalid_base64_image": ErrorKind.INVALID_REQUEST,
-    "invalid_image_url": ErrorKind.INVALID_REQUEST,
+    **dict.fromkeys(
+        (
+            *("invalid_request_error", "invalid-argument", "invalid_prompt", "model_not_found"),
+            *("not_found", "not_found_error", "invalid_image", "invalid_image_format"),
+            *("invalid_base64_image", "invalid_image_url"),
+        ),
+        ErrorKind.INVALID_REQUEST,
+    ),
 }
 """`code` and `type` of an error to its kind; `code` is looked at first."""
 
@@ -345,18 +351,11 @@ ERROR_CODES = frozenset(
 """The codes that a failed response may have; an error in place of a response may have any."""
 
 ERROR_STATUSES: dict[int, ErrorKind] = {
-    400: ErrorKind.INVALID_REQUEST,
-    401: ErrorKind.AUTH,
-    403: ErrorKind.AUTH,
-    404: ErrorKind.INVALID_REQUEST,
+    **dict.fromkeys((400, 404, 422), ErrorKind.INVALID_REQUEST),
+    **dict.fromkeys((401, 403), ErrorKind.AUTH),
     413: ErrorKind.CONTEXT_OVERFLOW,
-    422: ErrorKind.INVALID_REQUEST,
     429: ErrorKind.RATE_LIMIT,
-    500: ErrorKind.SERVER_ERROR,
-    502: ErrorKind.SERVER_ERROR,
-    503: ErrorKind.SERVER_ERROR,
-    504: ErrorKind.SERVER_ERROR,
-    529: ErrorKind.SERVER_ERROR,
+    **dict.fromkeys((500, 502, 503, 504, 529), ErrorKind.SERVER_ERROR),
 }
 """Where the body repeats the HTTP status and has no other word for what went wrong."""
 

@@ -14,7 +14,6 @@ from interlingua.dialects.kernel.usage import count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.tables import NAME
 from interlingua.dialects.openai_responses.text import form, is_kept, own
-from interlingua.model.base import Raw
 from interlingua.model.metadata import Diagnostic, Usage
 
 
@@ -53,35 +52,13 @@ _COUNTS = Table(
     blank=True,
 )
 _DETAILS = ("input_tokens_details", "output_tokens_details")
-_KEYS = ("input_tokens", "output_tokens", "total_tokens", *_DETAILS)
 _SAID = frozenset(Usage.__struct_fields__[:5])
 _ODD = Diagnostic("usage_contradicts", "a part is larger than its whole, or negative")
 
 
 def read_usage(wire: Wire) -> tuple[Usage, list[Diagnostic]]:
-    """The counts, and what contradicts in them."""
-    prompt, output, total, inner, outer = [wire.get(key, 0) for key in _KEYS]
-    if len(wire) == 5 and type(inner) is type(outer) is dict and len(inner) == len(outer) == 1:
-        cached, thought = inner.get("cached_tokens", ""), outer.get("reasoning_tokens", "")
-        if {*map(type, (prompt, output, total, cached, thought))} == {int} and (
-            prompt >= cached >= 0 and output >= thought >= 0 and total == prompt + output
-        ):
-            return Usage(prompt - cached, output, cached, None, thought, raw=_raw()), []
-    return _read_usage(wire)
-
-
-def _raw() -> Raw:
-    """What is kept of a usage that says nothing of tokens written to the cache, as most do."""
-    gone = {"input_tokens_details": {"absent": ["cache_write_tokens"]}}
-    return {NAME: {"$form": {"inside": gone}}}
-
-
-_USUAL = _raw()
-_NO_MORE = astuple(Usage())[5:-1]
-
-
-def _read_usage(wire: Wire) -> tuple[Usage, list[Diagnostic]]:
-    """A total that is no sum is remembered with the sum that it stood for (`$form.total`)."""
+    """The counts, and what contradicts in them. A total that is no sum is remembered with the sum
+    that it stood for (`$form.total`)."""
     kept = Kept()
     given = wire
     for key in _DETAILS:
@@ -117,6 +94,12 @@ def _disjoint(counts: Counts) -> tuple[Usage, bool]:
     return Usage(fresh_input(total, cached, written), output, cached, written, reasoning), is_odd
 
 
+_GONE = {"input_tokens_details": {"absent": ["cache_write_tokens"]}}
+_USUAL = {NAME: {"$form": {"inside": _GONE}}}
+"""What is kept of a usage that says nothing of tokens written to the cache, as most do."""
+_NO_MORE = astuple(Usage())[5:-1]
+
+
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     prompt, output, cached, written, thought, *more, raw = astuple(usage)
     is_usual = raw == _USUAL and written is None and tuple(more) == _NO_MORE
@@ -137,7 +120,7 @@ def _write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
         reason = "reasoning is a part of the output, and larger"
         recorder.lost(usage, "reasoning_tokens", reason, kind="approximated")
     recorded = form(usage.raw).get("wire")
-    if type(recorded) is dict and _read_usage(recorded)[0] == Usage(*astuple(usage)[:5]):
+    if type(recorded) is dict and read_usage(recorded)[0] == Usage(*astuple(usage)[:5]):
         return recorded
     out: Wire = {key: {} for key in _DETAILS if not _is_gone(usage, key)}
     _COUNTS.write(_counts(usage), out, own(usage.raw), recorder)

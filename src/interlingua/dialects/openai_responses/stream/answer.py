@@ -16,7 +16,6 @@ from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
-from interlingua.dialects.openai_responses.media import read_part
 from interlingua.dialects.openai_responses.messages import ItemReader, without_tokens
 from interlingua.dialects.openai_responses.response import read_body
 from interlingua.dialects.openai_responses.tables import (
@@ -35,6 +34,7 @@ from interlingua.dialects.openai_responses.tables import (
     THOUGHT,
     Piece,
 )
+from interlingua.dialects.openai_responses.text import read_part
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,

@@ -19,7 +19,6 @@ from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock, befor
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
-from interlingua.dialects.openai_responses.media import write_part
 from interlingua.dialects.openai_responses.messages import ItemWriter
 from interlingua.dialects.openai_responses.response import write_response
 from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
@@ -46,7 +45,7 @@ from interlingua.dialects.openai_responses.tables import (
     TEXT,
     Piece,
 )
-from interlingua.dialects.openai_responses.text import put_back, write_citation
+from interlingua.dialects.openai_responses.text import put_back, write_citation, write_part
 from interlingua.dialects.openai_responses.thinking import group
 from interlingua.losses import Report
 from interlingua.model.base import same
