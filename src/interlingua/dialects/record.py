@@ -145,7 +145,6 @@ class Dialect:
         self.legal_id = traits.ids.matcher()
         self.package = folder
         self._request, self._response = f"{name} request", f"{name} response"
-        self._streams: dict[str, Any] = {}
 
     # The real functions take these places as soon as one of them is called.
 
@@ -268,25 +267,19 @@ class Dialect:
 
     def stream_reader(self) -> StreamReader:
         """A new reader of one stream."""
-        module = self._stream("reader")
-        reader: Any = module.StreamReader()
-        return MarkedReader(self.name, reader) if module.__name__.endswith(".stream") else reader
+        return MarkedReader(self.name, self._stream.StreamReader())
 
     def stream_writer(self) -> StreamWriter:
         """A new writer of one stream."""
-        writer: StreamWriter = self._stream("writer").StreamWriter()
+        writer: StreamWriter = self._stream.StreamWriter()
         return writer
 
-    def _stream(self, side: str) -> Any:
-        """`stream`, or the module of one side in a dialect that makes its frames again."""
-        module = self._streams.get(side)
-        if module is None:
-            names = [f"{self.package}.{name}" for name in ("stream", f"stream_{side}")]
-            found = [name for name in names if find_spec(name) is not None]
-            if not found:
-                raise DetectError(f"{self.name} has no streams yet")
-            module = self._streams[side] = import_module(found[0])
-        return module
+    @cached_property
+    def _stream(self) -> Any:
+        name = f"{self.package}.stream"
+        if find_spec(name) is None:
+            raise DetectError(f"{self.name} has no streams yet")
+        return import_module(name)
 
 
 class StreamReader(Protocol):
@@ -301,9 +294,10 @@ class StreamReader(Protocol):
 
 class StreamWriter(Protocol):
     """Events in, frames out. `steps` has what is done with each kind of event, once the first one
-    has come: `feed` without the way to it."""
+    has come: `feed` without the way to it. `source` is the dialect that the events came from."""
 
     report: Report
+    source: str | None
     steps: dict[type, Callable[[Any], list[Frame]]]
 
     def feed(self, event: Event) -> list[Frame]: ...

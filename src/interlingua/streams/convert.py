@@ -41,6 +41,7 @@ class StreamConverter:
         is_home = reader is writer and back is None
         self._teller = None if is_home else StreamTeller(source, writer, model)
         self._reader.marks = self._teller is None
+        self._writer.source = source
         self._ways = (
             self._decoder.feed,
             self._reader.feed,

@@ -363,6 +363,12 @@ def test_whole_calls_without_ids_get_one_each() -> None:
     assert fold(talk(*told)).message.tool_calls == calls  # the same each time
 
 
+def test_calls_without_ids_whose_pieces_repeat_the_name_stay_apart() -> None:
+    pieces = ["{", '"city":', '"Oslo"}', OSLO]
+    folded = fold(talk(*[call(piece, 0, name="f") for piece in pieces], word="tool_calls"))
+    assert [each.input for each in folded.message.tool_calls] == [{"city": "Oslo"}] * 2
+
+
 def test_a_name_that_comes_after_the_arguments_is_waited_for() -> None:
     told = [call('{"city":', 0), call('"Oslo"}', 0, "call_1", "get_weather")]
     events = goes_home(talk(*told, word="tool_calls"))
@@ -608,6 +614,13 @@ def test_log_probabilities_are_joined() -> None:
         "refusal": None,
     }
     assert same(DIALECT.write_response(folded).wire, expected)
+
+
+def test_log_probabilities_of_chunks_that_are_all_alike_are_all_there() -> None:
+    wire = chunk({"content": "a"})
+    wire["choices"][0]["logprobs"] = {"content": [{**LOGPROB, "token": "a"}], "refusal": None}
+    folded = fold([BEGUN, *[wire] * 5, chunk({}, "stop"), DONE])
+    assert len(folded.message.metadata.logprobs) == 5
 
 
 # -- hosts ----------------------------------------------------------------------------------------

@@ -261,9 +261,13 @@ def test_thinking_names_the_format_of_whoever_made_it() -> None:
     frames = [each for event in il.unfold(response) for each in source.feed(event)]
     writer = DIALECT.stream_writer()
     written = [w for f in frames for event in reader.feed(f) for w in writer.feed(event)]
-    wires = [json.loads(each.data) for each in written[:-1]]
-    details = [item for delta in deltas(wires) for item in delta.get("reasoning_details", ())]
-    assert {item["format"] for item in details} == {FORMAT}
+    converted = il.stream_convert(map(sse.encode, frames), "anthropic", "openrouter")
+    decoder = sse.Decoder()
+    told = [*decoder.feed(b"".join(converted)), *decoder.close()]
+    for each in (written, told):
+        wires = [json.loads(frame.data) for frame in each[:-1]]
+        details = [item for delta in deltas(wires) for item in delta.get("reasoning_details", ())]
+        assert {item["format"] for item in details} == {FORMAT}
 
 
 @given(strategies.responses())

@@ -59,6 +59,9 @@ class StreamWriter(ABC):
 
     def __init__(self, name: str) -> None:
         self.report = Report(name)
+        self.source: str | None = None
+        """The dialect of whose stream it is told; the marks of events say it, where they have any.
+        """
         self._name = name
         self._way: Way | None = None
         self.steps: Steps = {}
@@ -74,6 +77,8 @@ class StreamWriter(ABC):
 
     def _choose(self, event: Event) -> None:
         mark = event.frame
+        if mark is not None and mark.rest:
+            self.source = next(iter(mark.rest))
         if stream_home.is_marked(mark, self._name):
             heard = Report(self._name)
             others = self._abroad(heard, mark)

@@ -97,8 +97,7 @@ class StreamWriter(stream_writer.StreamWriter):
         super().__init__(self.tables.name)
 
     def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        by = next(iter(mark.rest)) if mark is not None and mark.rest else self.tables.name
-        return Abroad(self.tables, report, by)
+        return Abroad(self.tables, report, self.source or self.tables.name)
 
 
 class Abroad:
