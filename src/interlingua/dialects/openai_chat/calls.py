@@ -1,6 +1,6 @@
-"""Tools that the service itself ran: Groq's `executed_tools`, OpenRouter's `server_tool_call`.
-
-One wire item is a call and its result, two blocks of the same assistant message."""
+"""Tool calls (functions, custom tools, the legacy `function_call`), their results (messages of role
+`tool`, or of the legacy role `function`), and tools that the service itself ran: one item of the
+wire is then a call and its result, two blocks of the same assistant message."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.arguments import to_text
-from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.calls import OpenCalls, recovery
+from interlingua.dialects.kernel.errors import maybe, want
+from interlingua.dialects.kernel.kept import (
+    Kept,
+    did_without,
+    fill,
+    form_in,
+    form_of,
+    mine_of,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
-from interlingua.dialects.openai_chat.shape import (
-    Note,
-    form_in,
-    keep_whole,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-)
-from interlingua.dialects.openai_chat.tables import MARKS, Tables
+from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables
 from interlingua.dialects.openai_chat.text import (
+    keep_unknown,
     read_cache,
     read_content,
     write_cache,
@@ -33,21 +35,21 @@ from interlingua.dialects.openai_chat.text import (
 )
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.base import JsonObject
-from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 
-# -- calls ----------------------------------------------------------------------------------------
-
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_BAD = (msgspec.DecodeError, ValueError, RecursionError)
+_MAY_BE_EMPTY = frozenset({"id", "type", "function", "custom", "index", "extra_content", *MARKS})
+_NO_BLANK_AFTER = frozenset("\\:,[{")
+_LONG = 1024
+_SHALLOW = 2 * arguments.MAX_DEPTH
+"""So many brackets it takes to be too deep."""
 
-KNOWN = frozenset({"id", "type", "function", "custom", "index", "extra_content", *MARKS})
-FILLERS = {"type": "function"}
-NO_BLANK_AFTER = frozenset("\\:,[{")
 
-
-# Arguments
+# -- arguments ------------------------------------------------------------------------------------
 
 
 class Spoken(NamedTuple):
@@ -61,7 +63,7 @@ class Spoken(NamedTuple):
 def read_arguments(text: str) -> Spoken:
     try:
         value = _decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except _BAD:
         value = None
     if type(value) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
         found = arguments.recover(text)
@@ -72,7 +74,7 @@ def read_arguments(text: str) -> Spoken:
 def _is_compact(text: str, value: JsonObject) -> bool:
     """Whether `value` is written as this text. A blank after a key is told without writing it."""
     blank = text.find('": ')
-    if blank > 0 and text[blank - 1] not in NO_BLANK_AFTER:
+    if blank > 0 and text[blank - 1] not in _NO_BLANK_AFTER:
         return False
     return bool(_encode(value).decode() == text)
 
@@ -80,9 +82,7 @@ def _is_compact(text: str, value: JsonObject) -> bool:
 def write_arguments(block: ToolUseBlock) -> str:
     """The text that was read while it still says the input; else the input as compact JSON."""
     given, text = block.input, block.raw_arguments
-    if text is not None and _says(text, given):
-        return text
-    return write_input(given)
+    return text if text is not None and _says(text, given) else write_input(given)
 
 
 def write_input(given: JsonObject) -> str:
@@ -106,11 +106,6 @@ def write_input(given: JsonObject) -> str:
     return text
 
 
-_LONG = 1024
-_SHALLOW = 2 * arguments.MAX_DEPTH
-"""So many brackets it takes to be too deep."""
-
-
 def _says(text: str, input: JsonObject) -> bool:
     found = read_arguments(text).input
     try:
@@ -119,15 +114,10 @@ def _says(text: str, input: JsonObject) -> bool:
         return arguments.same(found, input)
 
 
-def recovered(mode: arguments.Mode, id: str) -> Diagnostic:
-    details = {"mode": mode, "tool_use_id": id}
-    return Diagnostic("tool_arguments_recovered", details=details)
+# -- reading calls --------------------------------------------------------------------------------
 
 
-# Reading
-
-
-def read_plain_call(call: Any) -> Any:
+def read_plain_call(call: Any) -> ToolUseBlock | None:
     """A function call of which all is well, as it usually is; None for anything else."""
     if type(call) is not dict or len(call) != 3 or call.get("type") != "function":
         return None
@@ -139,7 +129,7 @@ def read_plain_call(call: Any) -> Any:
         return None
     try:
         input = _decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except _BAD:
         return None
     if type(input) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
         return None
@@ -162,112 +152,110 @@ class CallReader:
     def read(self, call: Any) -> Block:
         """One item of `tool_calls`."""
         self.count += 1
-        if type(call) is not dict:
-            raise ShapeError("", "an object", call)
-        function = call.get("function")
-        if (
-            len(call) == 3
-            and type(function) is dict
-            and len(function) == 2
-            and call.get("type") == "function"
-        ):
-            id, name, text = call.get("id"), function.get("name"), function.get("arguments")
-            if type(id) is str and id and type(name) is str and type(text) is str:
-                input, raw, mode = read_arguments(text)
-                if mode != "strict":
-                    self.diagnostics += (recovered(mode, id),)
-                return ToolUseBlock(id, name, input, raw)
-        return self._read_slowly(call)
+        plain = read_plain_call(call)
+        return self._read_slowly(want(call, dict)) if plain is None else plain
 
     def _read_slowly(self, call: Wire) -> Block:
         kind = "custom" if call.get("type") == "custom" else "function"
         inner = call.get(kind)
         if inner is None:
-            return UnknownBlock(keep_whole(self.t.name, call, {"in": "tool_calls"}))
-        note, taken = Note(), {kind}
+            return keep_unknown(call, self.t, **{"in": "tool_calls"})
+        kept, taken = Kept(), {kind}
         name = want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
-        id = self._id(call, name, note)
-        if call.get("id"):
-            taken.add("id")
+        id = self._id(call, name, kept, taken)
         if call.get("type") == kind:
             taken.add("type")
-        self._read_index(call, note, taken)
-        fields: dict[str, Any] = self._input(inner, kind, f".{kind}", id, note)
-        note.leave_inner(call, kind, {"name", *fields.pop("taken")})
-        signature = read_google(call, note)
+        read_index(call, self.count - 1, kept, taken)
+        fields: dict[str, Any] = self._input(inner, kind, f".{kind}", id, kept)
+        kept.add_inside(call, kind, {"name", *fields.pop("taken")})
+        signature = read_google(call, kept)
         if signature is not None:
             self.signed = True
             taken.add("extra_content")
-        fields["cache"] = read_cache(call, self.t, "call", note.form, taken)
-        note.leave(call, taken, KNOWN)
-        note.absent(call, ("type",))
-        return ToolUseBlock(id, name, signature=signature, raw=note.raw(self.t.name), **fields)
+        fields["cache"] = read_cache(call, self.t, "call", kept.form, taken)
+        kept.add_others(call, taken, _MAY_BE_EMPTY)
+        kept.miss_any(call, ("type",))
+        return ToolUseBlock(id, name, signature=signature, raw=kept.raw(self.t.name), **fields)
 
-    def _id(self, call: Wire, name: str, note: Note) -> str:
+    def _id(self, call: Wire, name: str, kept: Kept, taken: set[str]) -> str:
         id = call.get("id")
-        if id:
-            return want(id, str, ".id")
-        if id is not None and id != "":
-            raise ShapeError(".id", "a string", id)
-        if "id" not in call:
-            note.form["no_id"] = True
-        return synthetic_tool_id(self.origin, self.count - 1, name)
+        if id is None or id == "":
+            kept.miss_any(call, ("id",))
+            return synthetic_tool_id(self.origin, self.count - 1, name)
+        taken.add("id")
+        return want(id, str, ".id")
 
-    def _read_index(self, call: Wire, note: Note, taken: set[str]) -> None:
-        if type(call.get("index")) is int:
-            taken.add("index")
-            index = call["index"]
-            note.form["index"] = True if index == self.count - 1 else index
-
-    def _input(self, inner: Wire, kind: str, path: str, id: str, note: Note) -> dict[str, Any]:
+    def _input(self, inner: Wire, kind: str, path: str, id: str, kept: Kept) -> dict[str, Any]:
         """The fields that hold what was given to the tool."""
-        key = "input" if kind == "custom" else "arguments"
-        given = inner.get(key)
-        if given is None:
-            note.form["no_input"] = True
-            call_type = "custom" if kind == "custom" else None
-            return {"input": {}, "call_type": call_type, "taken": ()}
         if kind == "custom":
+            given = inner.get("input")
+            if given is None:
+                kept.form["no_input"] = True
+                return {"input": {}, "call_type": "custom", "taken": ()}
             text = want(given, str, f"{path}.input")
-            return {"input": {"input": text}, "call_type": "custom", "taken": (key,)}
-        if type(given) is dict:
-            note.form["arguments"] = "object"
-            return {"input": given, "taken": (key,)}
-        input, raw, mode = read_arguments(want(given, str, f"{path}.arguments"))
+            return {"input": {"input": text}, "call_type": "custom", "taken": ("input",)}
+        fields = read_given(inner, path, kept)
+        mode = fields.pop("mode")
         if mode != "strict":
-            self.diagnostics += (recovered(mode, id),)
-        return {"input": input, "raw_arguments": raw, "taken": (key,)}
+            self.diagnostics += (recovery(mode, id),)
+        return fields
 
     def read_legacy(self, call: Any) -> Block:
         """The message's `function_call`: one call, without an id."""
         self.count += 1
         name = want(want(call, dict, ".function_call").get("name"), str, ".function_call.name")
-        note = Note()
-        note.form["legacy"] = True
+        kept = Kept(form={"legacy": True})
         id = synthetic_tool_id(self.origin, self.count - 1, name)
-        fields = self._input(call, "function", ".function_call", id, note)
-        note.leave(call, {"name", *fields.pop("taken")}, ("arguments",))
-        return ToolUseBlock(id, name, raw=note.raw(self.t.name), **fields)
+        fields = self._input(call, "function", ".function_call", id, kept)
+        kept.add_others(call, {"name", *fields.pop("taken")}, ("arguments",))
+        return ToolUseBlock(id, name, raw=kept.raw(self.t.name), **fields)
 
 
-def read_google(wire: Wire, note: Note) -> str | None:
+def read_given(inner: Wire, path: str, kept: Kept) -> dict[str, Any]:
+    """Arguments as text, or as the object that some hosts send; `taken` are the keys of them."""
+    given = inner.get("arguments")
+    if given is None:
+        kept.form["no_input"] = True
+        return {"input": {}, "taken": (), "mode": "strict"}
+    if type(given) is dict:
+        kept.form["arguments"] = "object"
+        return {"input": given, "taken": ("arguments",), "mode": "strict"}
+    input, raw, mode = read_arguments(want(given, str, f"{path}.arguments"))
+    return {"input": input, "raw_arguments": raw, "taken": ("arguments",), "mode": mode}
+
+
+def read_index(item: Wire, ordinal: int, kept: Kept, taken: set[str]) -> None:
+    """An item's number is spelling; most often it is its place in the list."""
+    if "index" in item:
+        index = item["index"]
+        taken.add("index")
+        kept.form["index"] = True if type(index) is int and index == ordinal else index
+
+
+def write_index(item: Wire, ordinal: int, form: Wire) -> None:
+    if "index" in form:
+        item["index"] = ordinal if form["index"] is True else form["index"]
+
+
+def read_google(wire: Wire, kept: Kept) -> str | None:
     """Google's signature on a call or a message; what else stands around it is kept."""
-    extra = wire.get("extra_content")
-    google = extra.get("google") if type(extra) is dict else None
-    signature = google.get("thought_signature") if type(google) is dict else None
-    if type(extra) is not dict or type(google) is not dict or type(signature) is not str:
-        return None
-    note.form["signature"] = "google"
-    beside = {key: value for key, value in google.items() if key != "thought_signature"}
-    around = {key: value for key, value in extra.items() if key != "google"}
-    if beside:
-        around["google"] = beside
-    if around:
-        note.rest["extra_content"] = around
-    return signature
+    extra: Any = wire.get("extra_content")
+    match extra:
+        case {"google": {"thought_signature": str(signature)}}:
+            kept.form["signature"] = "google"
+            inner = Kept()
+            inner.add_others(extra, ("google",))
+            inner.add_inside(extra, "google", ("thought_signature",))
+            kept.absorb("extra_content", inner)
+            return signature
+    return None
 
 
-# Writing
+def _sign(wire: Wire, signature: str) -> None:
+    wire["extra_content"] = {"google": {"thought_signature": signature}}
+
+
+# -- writing calls --------------------------------------------------------------------------------
 
 
 def write_plain_call(block: ToolUseBlock) -> Wire:
@@ -283,136 +271,121 @@ def write_call(
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
     ids = t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
-    if block.raw is None and block.call_type is None and block.signature is None:
-        function = {"name": block.name, "arguments": write_arguments(block)}
-        wire: Wire = {"id": id, "type": "function", "function": function}
-        if block.cache is not None:
-            write_cache(wire, block, block.cache, t, recorder, "call", {})
-        return wire
+    if (block.raw or block.call_type or block.signature or block.cache) is None:
+        return {**write_plain_call(block), "id": id}
+    return _write_call(block, id, ordinal, t, recorder, signs)
+
+
+def _write_call(
+    block: ToolUseBlock, id: str, ordinal: int, t: Tables, recorder: LossRecorder, signs: bool
+) -> Wire:
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
     wire = _body(block, t, recorder, form)
-    if not (is_synthetic_tool_id(block.id) and ("no_id" in form or "id" in form.get("empty", {}))):
+    if not (is_synthetic_tool_id(block.id) and did_without(mine, "id")):
         wire["id"] = id
-    if "index" in form:
-        wire["index"] = ordinal if form["index"] is True else form["index"]
+    write_index(wire, ordinal, form)
     said = _SAID
     if block.signature is not None and (signs or form.get("signature") == "google"):
-        wire["extra_content"] = {"google": {"thought_signature": block.signature}}
+        _sign(wire, block.signature)
         said = _SAID_SIGNED
     write_cache(wire, block, block.cache, t, recorder, "call", form)
     recorder.unwritten(block, said)
-    return put_back(wire, mine, FILLERS)
+    return restore(fill(wire, mine, {"type": "function"}), mine)
 
 
 def _body(block: ToolUseBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
-    """The call without its id."""
+    """The call without its id, and without the type that is usual."""
     given = block.input
     if block.call_type is not None:
         is_text = given.keys() == {"input"} and type(given["input"]) is str
-        if block.call_type == "custom" and t.custom_tools:
-            if is_text:
-                custom = {"name": block.name, "input": given["input"]}
-                return {"type": "custom", "custom": custom}
-            if not given and form.get("no_input"):
-                return {"type": "custom", "custom": {"name": block.name}}
+        said = is_text or (not given and "no_input" in form)
+        if said and block.call_type == "custom" and t.custom_tools:
+            return {"type": "custom", "custom": {"name": block.name, **given}}
         recorder.lost(block, "call_type", "sent as a function call", "downgraded")
-    function: Wire = {"name": block.name}
+    return {"function": {"name": block.name, **_write_given(block, form)}}
+
+
+def _write_given(block: ToolUseBlock, form: Wire) -> Wire:
     if form.get("arguments") == "object":
-        function["arguments"] = given
-    elif given or not form.get("no_input"):
-        function["arguments"] = write_arguments(block)
-    return {"type": "function", "function": function}
+        return {"arguments": block.input}
+    return {"arguments": write_arguments(block)} if block.input or "no_input" not in form else {}
 
 
 def write_legacy(block: ToolUseBlock, t: Tables, recorder: LossRecorder) -> Wire:
     """The message's `function_call`."""
     mine = mine_of(t.name, block.raw)
-    form = form_in(mine)
-    function: Wire = _body(block, t, recorder, form)["function"]
+    function: Wire = _body(block, t, recorder, form_in(mine))["function"]
     recorder.unwritten(block, _SAID)
-    return put_back(function, mine)
+    return restore(function, mine)
 
 
 def is_legacy(block: ToolUseBlock, t: Tables) -> bool:
     """Read from a `function_call`, and still without an id of its own."""
-    form = form_in(mine_of(t.name, block.raw))
-    return bool(form.get("legacy")) and is_synthetic_tool_id(block.id) and block.call_type is None
+    legacy = form_of(t.name, block.raw).get("legacy")
+    return bool(legacy) and is_synthetic_tool_id(block.id) and block.call_type is None
 
 
 _SAID = frozenset({"id", "name", "input", "raw_arguments", "call_type", "executor", "cache"})
 _SAID_SIGNED = _SAID | {"signature"}
 
+
 # -- results --------------------------------------------------------------------------------------
 
-RESULT_FILLERS = {"content": ""}
-RESULT_KNOWN = frozenset({"content", "name", "tool_call_id", *MARKS})
+_FILLED = {"content": ""}
+_SAID_RESULT = frozenset({"tool_use_id", "content", "is_error", "cache"})
 
 
-class OpenCalls:
+class Unanswered:
     """The calls that wait for a result; looked up only for results that came without an id."""
 
     def __init__(self) -> None:
         self._seen = 0
-        self._open: list[ToolUseBlock] = []
+        self._calls = OpenCalls()
 
-    def answer(self, messages: Sequence[Message], name: str | None) -> str:
+    def first(self, messages: Sequence[Message], name: str | None) -> str:
         """The id of the first open call of this name (of any, without a name)."""
         for message in messages[self._seen :]:
             for block in message.content:
-                if isinstance(block, ToolUseBlock):
-                    self._open.append(block)
-                elif isinstance(block, ToolResultBlock):
-                    self._close(block.tool_use_id)
+                if type(block) is ToolUseBlock:
+                    self._calls.add(block.id, block.name)
+                elif type(block) is ToolResultBlock:
+                    self._calls.close(block.tool_use_id)
         self._seen = len(messages)
-        for call in self._open:
-            if name is None or call.name == name:
-                return call.id
-        return synthetic_tool_id(len(messages), 0, name)
-
-    def _close(self, id: str) -> None:
-        for index, call in enumerate(self._open):
-            if call.id == id:
-                del self._open[index]
-                return
-
-
-# Reading
+        return self._calls.first(name) or synthetic_tool_id(len(messages), 0, name)
 
 
 def read_result(
-    wire: Wire, t: Tables, before: Sequence[Message], calls: OpenCalls
+    wire: Wire, t: Tables, before: Sequence[Message], calls: Unanswered
 ) -> ToolResultBlock:
-    note, taken = Note(), {"role"}
+    kept, taken = Kept(), {"role"}
     if wire["role"] == "function":
-        note.form["role"] = "function"
-    name, id = wire.get("name"), wire.get("tool_call_id")
-    if name:
+        kept.form["role"] = "function"
+    name, id = wire.get("name") or None, wire.get("tool_call_id")
+    if name is not None:
         want(name, str, ".name")
         taken.add("name")
-        note.form["name"] = True
-    if id:
+        kept.form["name"] = True
+    if id is None or id == "":
+        id = kept.form["answers"] = calls.first(before, name)
+    else:
         want(id, str, ".tool_call_id")
         taken.add("tool_call_id")
-    else:
-        if id is not None and id != "":
-            raise ShapeError(".tool_call_id", "a string", id)
-        id = note.form["answers"] = calls.answer(before, name or None)
     content = wire.get("content")
-    blocks = read_content(content, t.parts["tool"], t, note)
+    blocks = read_content(content, t.parts["tool"], t, kept)
     if blocks or content == "":
         taken.add("content")
-    failed = _take_mark(blocks, note)
-    cache = read_cache(wire, t, "message", note.form, taken)
-    note.leave(wire, taken, RESULT_KNOWN)
-    note.absent(wire, RESULT_FILLERS)
-    return ToolResultBlock(id, tuple(blocks), failed, name or None, cache, note.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
+    failed = _take_mark(blocks, kept)
+    cache = read_cache(wire, t, "message", kept.form, taken)
+    kept.add_others(wire, taken, ("content", "name", "tool_call_id"))
+    kept.miss_any(wire, _FILLED)
+    return ToolResultBlock(id, tuple(blocks), failed, name, cache, kept.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
 
 
-def _take_mark(blocks: list[Block], note: Note) -> bool:
+def _take_mark(blocks: list[Block], kept: Kept) -> bool:
     """Whether the text begins with the mark of a failed result, which is taken off."""
     first = blocks[0] if blocks else None
-    if not isinstance(first, TextBlock) or not first.text.startswith(ERROR_MARK):
+    if type(first) is not TextBlock or not first.text.startswith(ERROR_MARK):
         return False
     text = first.text[len(ERROR_MARK) :]
     if text:
@@ -421,60 +394,57 @@ def _take_mark(blocks: list[Block], note: Note) -> bool:
         del blocks[0]
     else:
         return False
-    note.form["marked"] = True
+    kept.form["marked"] = True
     return True
 
 
-# Writing
-
-
 def write_result(block: ToolResultBlock, t: Tables, recorder: LossRecorder) -> Wire:
-    content = block.content
-    ids = t.host.ids
+    content, ids = block.content, t.host.ids
     id = block.tool_use_id if ids is None else ids.fit(block.tool_use_id)
     if block.raw is None and len(content) == 1 and not block.is_error and block.cache is None:
         only = content[0]
         if type(only) is TextBlock and only.text and only.raw is None and only.cache is None:
-            if only.citations or only.signature or block.tool_name:
-                recorder.unwritten(only, _SAID_TEXT)
+            if only.citations or only.signature or only.phase or block.tool_name:
+                recorder.unwritten(only, frozenset({"text"}))
                 recorder.unwritten(block, _said(block, recorder))
             return {"role": "tool", "tool_call_id": id, "content": only.text}
-    return _write_slowly(block, id, t, recorder)
+    return _write_result(block, id, t, recorder)
 
 
 def _said(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
     """A tool's name is said by its call."""
     named = block.tool_name is not None and block.tool_name == recorder.called(block)
-    return _RESULT_SAID | {"tool_name"} if named else _RESULT_SAID
+    return _SAID_RESULT | {"tool_name"} if named else _SAID_RESULT
 
 
-def _write_slowly(block: ToolResultBlock, id: str, t: Tables, recorder: LossRecorder) -> Wire:
+def _write_result(block: ToolResultBlock, id: str, t: Tables, recorder: LossRecorder) -> Wire:
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
     wire: Wire = {"role": form.get("role", "tool")}
     if form.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
-    wire["content"] = _write_said(block, t, recorder, form)
-    said = _said(block, recorder)
+    said = write_content(block.content, t.parts["tool"], t, recorder, form)
+    if block.is_error:
+        if not form.get("marked"):
+            recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
+        said = _marked(said, form)
+    if said is not None:
+        wire["content"] = said
+    fields = _said(block, recorder)
     if block.tool_name is not None and form.get("name"):
         wire["name"] = block.tool_name
-        said = said | {"tool_name"}
+        fields = fields | {"tool_name"}
     if block.cache is not None:
         _write_result_cache(wire, block, t, recorder, form)
-    recorder.unwritten(block, said)
-    return put_back(wire, mine, RESULT_FILLERS)
+    recorder.unwritten(block, fields)
+    return restore(fill(wire, mine, _FILLED), mine)
 
 
-def _write_said(block: ToolResultBlock, t: Tables, recorder: LossRecorder, form: Wire) -> object:
-    said = write_content(block.content, t.parts["tool"], t, recorder, form)
-    if not block.is_error:
-        return said if said is not None else ""
-    if not form.get("marked"):
-        recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
-    if said is None and form.get("content") == "list":
-        return [{"type": "text", "text": ERROR_MARK}]
+def _marked(said: Any, form: Wire) -> Any:
+    """What a failed result says, with the mark before it."""
     if said is None:
-        return ERROR_MARK
+        as_list = form.get("content") == "list"
+        return [{"type": "text", "text": ERROR_MARK}] if as_list else ERROR_MARK
     if isinstance(said, str):
         return ERROR_MARK + said
     first = said[0]
@@ -492,11 +462,11 @@ def _write_result_cache(
     if "cache" in form:
         write_cache(wire, block, block.cache, t, recorder, "message", form)
         return
-    parts = wire["content"]
+    parts = wire.get("content", "")
     if isinstance(parts, str):
         parts = [{"type": "text", "text": parts}]
     last = dict(parts[-1]) if parts and isinstance(parts[-1], dict) else None
-    if last is None or "part" not in t.cache.places or not _is_unmarked(last):
+    if last is None or "part" not in t.cache.places or any(key in last for key in MARKS):
         recorder.lost(block, "cache")
         return
     recorder.lost(block, "cache", "set on its last part", "moved", "info")
@@ -504,141 +474,83 @@ def _write_result_cache(
     wire["content"] = [*parts[:-1], last]
 
 
-def _is_unmarked(part: Wire) -> bool:
-    return not any(key in part for key in MARKS)
-
-
-_RESULT_SAID = frozenset({"tool_use_id", "content", "is_error", "cache"})
-_SAID_TEXT = frozenset({"text"})
-
-# -- tools that the service ran -------------------------------------------------------------------
-
-
-class Keys(NamedTuple):
-    """Where a kind of item has its parts; `place` is what `$form.in` says of its blocks."""
-
-    place: str
-    type: str | None
-    name: str
-    id: str | None
-    result: str
-
-
-EXECUTED = Keys("executed_tools", None, "type", None, "output")
-SERVER_CALL = Keys("thinking", "reasoning.server_tool_call", "tool_name", "tool_call_id", "result")
+# -- tools that the service ran: Groq's `executed_tools`, OpenRouter's `server_tool_call` ---------
 
 
 def read_hosted(
-    item: Any, ordinal: int, keys: Keys, t: Tables, origin: int | str | None
+    item: Any, ordinal: int, keys: HostedKeys, t: Tables, origin: int | str | None
 ) -> list[Block]:
     """The call and the result of one item."""
-    if type(item) is not dict:
-        raise ShapeError("", "an object", item)
-    note, taken = Note(), {keys.name, "index"}
+    name = want(want(item, dict).get(keys.name), str, f".{keys.name}")
+    kept, taken = Kept(form={"in": keys.place}), {keys.name}
     if keys.type is not None:
         taken.add("type")
-    name = want(item.get(keys.name), str, f".{keys.name}")
     id = maybe(item, keys.id, str) if keys.id else None
     if id:
         taken.add(keys.id or "")
     else:
-        note.form["no_id"] = True
+        kept.form["no_id"] = True
         id = synthetic_tool_id(origin, keys.place, ordinal, name)
-    fields = _read_given(item, note, taken)
+    known = type(item.get("arguments")) in (str, dict)
+    fields = read_given(item if known else {}, "", kept)
+    taken.update(fields.pop("taken"))
+    del fields["mode"]
     output = item.get(keys.result)
-    if type(output) is str and output:
-        taken.add(keys.result)
-    read_index(item, ordinal, note)
-    note.form["in"] = keys.place
-    note.leave(item, taken, ("arguments", "id", "format", keys.result, keys.id or "id"))
     content = (TextBlock(output),) if type(output) is str and output else ()
+    if content:
+        taken.add(keys.result)
+    read_index(item, ordinal, kept, taken)
+    empty = ("arguments", "id", "format", keys.result, keys.id or "id")
+    kept.add_others(item, taken, empty)
     return [
-        ToolUseBlock(id, name, executor="provider", raw=note.raw(t.name), **fields),
+        ToolUseBlock(id, name, executor="provider", raw=kept.raw(t.name), **fields),
         ToolResultBlock(id, content, raw={t.name: {"$form": {"in": keys.place}}}),
     ]
-
-
-def _read_given(item: Wire, note: Note, taken: set[str]) -> dict[str, Any]:
-    given = item.get("arguments")
-    if type(given) is dict:
-        taken.add("arguments")
-        note.form["arguments"] = "object"
-        return {"input": given}
-    if type(given) is not str:
-        note.form["no_input"] = True
-        return {"input": {}}
-    taken.add("arguments")
-    input, text, _ = read_arguments(given)
-    return {"input": input, "raw_arguments": text}
-
-
-def read_index(item: Wire, ordinal: int, note: Note) -> None:
-    """An item's number is spelling; most often it is its place in the list."""
-    if "index" in item:
-        index = item["index"]
-        note.form["index"] = True if type(index) is int and index == ordinal else index
-
-
-def write_index(item: Wire, ordinal: int, form: Wire) -> None:
-    if "index" in form:
-        item["index"] = ordinal if form["index"] is True else form["index"]
-
-
-def is_hosted(block: Block, t: Tables) -> str | None:
-    """Where a provider's call or result stood, if this dialect read it."""
-    place: str | None = form_in(mine_of(t.name, block.raw)).get("in")
-    return place
 
 
 def write_hosted(
     call: ToolUseBlock,
     result: ToolResultBlock | None,
     ordinal: int,
-    keys: Keys,
+    keys: HostedKeys,
     t: Tables,
     recorder: LossRecorder,
 ) -> Wire:
     mine = mine_of(t.name, call.raw)
     form = form_in(mine)
-    item: Wire = {keys.name: call.name}
+    item: Wire = {keys.name: call.name, **_write_given(call, form)}
     if keys.type is not None:
         item["type"] = keys.type
-    if form.get("arguments") == "object":
-        item["arguments"] = call.input
-    elif call.input or not form.get("no_input"):
-        item["arguments"] = write_arguments(call)
     if keys.id and not (form.get("no_id") and is_synthetic_tool_id(call.id)):
         item[keys.id] = call.id
     write_index(item, ordinal, form)
-    recorder.unwritten(call, _SAID_CALL)
+    recorder.unwritten(call, _SAID - {"call_type", "cache"})
     if result is not None:
         _write_output(item, result, keys, recorder)
-    return put_back(item, mine)
+    return restore(item, mine)
 
 
-def _write_output(item: Wire, result: ToolResultBlock, keys: Keys, recorder: LossRecorder) -> None:
-    texts = [block for block in result.content if isinstance(block, TextBlock)]
+def _write_output(
+    item: Wire, result: ToolResultBlock, keys: HostedKeys, recorder: LossRecorder
+) -> None:
+    texts = [block for block in result.content if type(block) is TextBlock]
     if texts:
         item[keys.result] = "".join([block.text for block in texts])
     for block in result.content:
-        if not isinstance(block, TextBlock):
+        if type(block) is not TextBlock:
             recorder.dropped(block)
     for block in texts[1:]:
         recorder.lost(block, None, "joined with the text before it", "approximated", "info")
-    recorder.unwritten(result, _SAID_RESULT)
+    recorder.unwritten(result, frozenset({"tool_use_id", "content"}))
 
 
 def pairs(
     blocks: Sequence[Block], recorder: LossRecorder
 ) -> list[tuple[ToolUseBlock, ToolResultBlock | None]]:
     """Each call with its result; a result without a call is dropped."""
-    results = {b.tool_use_id: b for b in blocks if isinstance(b, ToolResultBlock)}
-    calls = [block for block in blocks if isinstance(block, ToolUseBlock)]
+    results = {b.tool_use_id: b for b in blocks if type(b) is ToolResultBlock}
+    calls = [block for block in blocks if type(block) is ToolUseBlock]
     found = [(call, results.pop(call.id, None)) for call in calls]
     for stray in results.values():
         recorder.dropped(stray, "its call is not there")
     return found
-
-
-_SAID_CALL = frozenset({"id", "name", "input", "raw_arguments", "executor"})
-_SAID_RESULT = frozenset({"tool_use_id", "content"})

@@ -1,4 +1,7 @@
-"""Documents as content parts: files, Mistral's URLs and resources, Groq's JSON data."""
+"""Images, sound, film and documents as content parts, and the URLs that they are named or held by.
+
+Readers give the fields of a block, or None where the part holds nothing of the kind; writers give
+a part, or None where a source has no place."""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.kernel.errors import maybe, want
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.shape import Note, maybe, want
 from interlingua.dialects.openai_chat.tables import (
     AUDIO_FORMATS,
     DEFAULT_AUDIO,
@@ -18,6 +22,7 @@ from interlingua.dialects.openai_chat.tables import (
     DEFAULT_VIDEO,
     FILENAME,
     MAGIC,
+    WEB,
     Tables,
 )
 from interlingua.model.blocks import (
@@ -29,17 +34,16 @@ from interlingua.model.blocks import (
     VideoBlock,
 )
 
-# -- images, sound and film -----------------------------------------------------------------------
-
 Fields = dict[str, Any]
 
 _DATA_URL = re.compile(r"data:([a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+)((?:;[a-zA-Z0-9=._-]+)*?);base64,")
+_LINK = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _LONGEST_HEAD = 200
-WEB = ("https://", "http://", "data:")
-"""URLs that a service can follow; others are written only where they stood before."""
+
+# -- URLs -----------------------------------------------------------------------------------------
 
 
-def read_url(url: str, form: Wire) -> Fields:
+def _read_url(url: str, form: Wire) -> Fields:
     """A source and its media type; base64 where the URL holds the data itself."""
     if url.startswith("data:") and (head := _DATA_URL.match(url, 0, _LONGEST_HEAD)):
         if head[2]:
@@ -50,56 +54,77 @@ def read_url(url: str, form: Wire) -> Fields:
     return {"source": Source("url", url)}
 
 
-def write_url(block: MediaBlock, otherwise: str, recorder: LossRecorder, form: Wire) -> str | None:
+def _write_url(block: MediaBlock, otherwise: str, recorder: LossRecorder, form: Wire) -> str | None:
     """A URL for a block's source; None for sources that have none."""
-    source, kind = block.source, block.media_type
+    source, kind, data = block.source, block.media_type, block.source.data or ""
     if source.kind == "url":
-        if not (form.get("url") or (source.data or "").startswith(WEB)):
+        if not (form.get("url") or data.startswith(WEB)):
             return None
         if kind is not None:
             recorder.lost(block, "media_type", severity="info")
         return source.data
     if source.kind != "base64":
         return None
-    data = source.data or ""
     kind = kind or next((MAGIC[start] for start in MAGIC if data.startswith(start)), otherwise)
     return f"data:{kind}{form.get('parameters', '')};base64,{data}"
 
 
-def read_image(part: Wire, t: Tables, note: Note) -> Fields | None:
-    image = part.get("image_url")
-    if type(image) is str:
-        note.form["bare"] = True
-        return read_url(image, note.form)
-    if image is None or image == {}:
+def _read_held(part: Wire, key: str, kept: Kept, *known: str) -> Fields | None:
+    """A URL that stands in an object under `key`, or bare."""
+    held = part.get(key)
+    if type(held) is str:
+        kept.form["bare"] = True
+        return _read_url(held, kept.form)
+    if held is None or held == {}:
         return None
-    url = want(want(image, dict, ".image_url").get("url"), str, ".image_url.url")
-    fields = read_url(url, note.form)
-    detail = maybe(image, "detail", str, ".image_url")
-    note.leave_inner(part, "image_url", ("url",) if detail is None else ("url", "detail"))
-    fields["detail"] = detail
-    if detail is not None and detail not in (t.words["detail"] or (detail,)):
-        note.form["detail"] = detail
+    fields = _read_url(want(want(held, dict, f".{key}").get("url"), str, f".{key}.url"), kept.form)
+    kept.add_inside(part, key, ("url", *known))
     return fields
 
 
+# -- images, film and sound -----------------------------------------------------------------------
+
+
+def read_image(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    image = part.get("image_url")
+    detail = maybe(image, "detail", str, ".image_url") if type(image) is dict else None
+    fields = _read_held(part, "image_url", kept, *(() if detail is None else ("detail",)))
+    if fields is None or detail is None:
+        return fields
+    if detail not in (t.words["detail"] or (detail,)):
+        kept.form["detail"] = detail
+    return {**fields, "detail": detail}
+
+
 def write_image(block: ImageBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    url = write_url(block, DEFAULT_IMAGE, recorder, form)
+    url, detail = _write_url(block, DEFAULT_IMAGE, recorder, form), block.detail
     if url is None:
         return None
-    if block.detail is None:
+    if detail is None:
         return {"type": "image_url", "image_url": url if form.get("bare") else {"url": url}}
-    if block.detail not in (t.words["detail"] or ()) and form.get("detail") != block.detail:
-        recorder.lost(block, "detail", f"no detail is called {block.detail!r}")
+    if detail not in (t.words["detail"] or ()) and form.get("detail") != detail:
+        recorder.lost(block, "detail", f"no detail is called {detail!r}")
         return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "image_url", "image_url": {"url": url, "detail": block.detail}}
+    return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
 
 
-def read_audio(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_video(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    return _read_held(part, "video_url", kept)
+
+
+def write_video(block: VideoBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
+    url = _write_url(block, DEFAULT_VIDEO, recorder, form)
+    if url is None:
+        return None
+    kind = form.get("kind", "video_url")
+    return {"type": kind, "video_url": url if form.get("bare") else {"url": url}}
+
+
+def read_audio(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     """An object with data and format, or Mistral's: base64 or a URL as it is."""
     audio = part.get("input_audio")
     if type(audio) is str:
-        note.form["bare"] = True
+        kept.form["bare"] = True
         remote = audio.startswith(("http://", "https://"))
         return {"source": Source("url" if remote else "base64", audio)}
     if audio is None or audio == {}:
@@ -107,13 +132,13 @@ def read_audio(part: Wire, t: Tables, note: Note) -> Fields | None:
     data = want(want(audio, dict, ".input_audio").get("data"), str, ".input_audio.data")
     word = maybe(audio, "format", str, ".input_audio")
     if word is None:
-        note.form["no_format"] = True
-        note.leave_inner(part, "input_audio", ("data",))
+        kept.form["no_format"] = True
+        kept.add_inside(part, "input_audio", ("data",))
         return {"source": Source("base64", data)}
     media_type = _audio_type(word)
     if _audio_format(media_type, t, {}) != word:
-        note.form["format"] = word
-    note.leave_inner(part, "input_audio", ("data", "format"))
+        kept.form["format"] = word
+    kept.add_inside(part, "input_audio", ("data", "format"))
     return {"source": Source("base64", data), "media_type": media_type}
 
 
@@ -138,87 +163,60 @@ def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
     """The word for a media type; None where the wire has none."""
     if media_type is None:
         return DEFAULT_AUDIO
-    if "format" in form and _audio_type(form["format"]) == media_type:
-        word: str = form["format"]
-        return word
+    stood: str | None = form.get("format")
+    if stood is not None and _audio_type(stood) == media_type:
+        return stood
     words, known = t.words["audio"], AUDIO_FORMATS.write(media_type)
     if words is None and known is None and media_type.startswith("audio/"):
         return media_type.removeprefix("audio/")
     return known if words is None or known in words else None
 
 
-def read_video(part: Wire, t: Tables, note: Note) -> Fields | None:
-    video = part.get("video_url")
-    if type(video) is str:
-        note.form["bare"] = True
-        return read_url(video, note.form)
-    if video is None or video == {}:
-        return None
-    url = want(want(video, dict, ".video_url").get("url"), str, ".video_url.url")
-    note.leave_inner(part, "video_url", ("url",))
-    return read_url(url, note.form)
-
-
-def write_video(block: VideoBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    url = write_url(block, DEFAULT_VIDEO, recorder, form)
-    if url is None:
-        return None
-    kind = form.get("part", "video_url")
-    return {"type": kind, "video_url": url if form.get("bare") else {"url": url}}
-
-
 # -- documents ------------------------------------------------------------------------------------
 
-_LINK = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
-
-def read_file(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_file(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     file = want(part["file"], dict, ".file")
-    fields = _read_source(file, t, note.form)
+    fields = _read_source(file, t, kept.form)
     if fields is None:
         return None
-    taken = {"file_id" if fields["source"].kind == "file_id" else "file_data"}
+    named = fields["source"].kind == "file_id"
+    taken = {"file_id" if named else "file_data"}
     name = maybe(file, "filename", str, ".file")
     if name is not None:
         taken.add("filename")
         fields["name"] = name
-    elif _is_filled(fields["source"]):
-        note.form["filename"] = False
-    note.leave_inner(part, "file", taken)
+    elif not named:
+        kept.form["filename"] = False
+    kept.add_inside(part, "file", taken)
     return fields
 
 
-def read_flat_file(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_flat_file(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     """Mistral's part, with the id beside the type."""
     file_id = maybe(part, "file_id", str)
     if file_id is None:
         return None
-    note.form["flat"] = True
+    kept.form["flat"] = True
     return {"source": Source("file_id", file_id, provider="mistral")}
-
-
-def _is_filled(source: Source) -> bool:
-    """Whether a nameless file of this kind is written with a name."""
-    return source.kind != "file_id"
 
 
 def _read_source(file: Wire, t: Tables, form: Wire) -> Fields | None:
     data = maybe(file, "file_data", str, ".file")
-    if data is not None:
-        fields = read_url(data, form)
-        if fields["source"].kind == "base64" or data.startswith("data:"):
-            return fields
-        if not _LINK.match(data):
-            form.pop("url")
-            form["bare"] = True
-            return {"source": Source("base64", data)}
-        if not t.file_urls:
-            form["url"] = True
+    if data is None:
+        file_id = maybe(file, "file_id", str, ".file")
+        named = None if file_id is None else Source("file_id", file_id, provider=t.provider)
+        return None if named is None else {"source": named}
+    fields = _read_url(data, form)
+    if fields["source"].kind == "base64" or data.startswith("data:"):
         return fields
-    file_id = maybe(file, "file_id", str, ".file")
-    if file_id is None:
-        return None
-    return {"source": Source("file_id", file_id, provider=t.provider)}
+    if not _LINK.match(data):
+        form.pop("url")
+        form["bare"] = True
+        return {"source": Source("base64", data)}
+    if not t.file_urls:
+        form["url"] = True
+    return fields
 
 
 def write_file(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
@@ -231,48 +229,51 @@ def write_file(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wi
         if block.media_type is not None:
             recorder.lost(block, "media_type", severity="info")
         file["file_id"] = source.data
-    elif form.get("bare") and source.kind == "base64" and block.media_type is None:
-        file["file_data"] = source.data
-    elif source.kind == "base64" or (source.kind == "url" and _is_linked(source, t, form)):
-        file["file_data"] = write_url(block, DEFAULT_DOCUMENT, recorder, form)
+    else:
+        file["file_data"] = _write_data(block, t, recorder, form)
         if file["file_data"] is None:
             return None
-    else:
-        return None
     if block.name is not None:
         file["filename"] = block.name
-    elif form.get("filename", _is_filled(source)):
+    elif form.get("filename", source.kind != "file_id"):
         file["filename"] = FILENAME
         recorder.filled(block, "name", FILENAME)
     return {"type": "file", "file": file}
 
 
-def _is_linked(source: Source, t: Tables, form: Wire) -> bool:
-    return t.file_urls or bool(form.get("url")) or (source.data or "").startswith("data:")
+def _write_data(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> str | None:
+    source = block.source
+    if form.get("bare") and source.kind == "base64" and block.media_type is None:
+        return source.data
+    linked = t.file_urls or form.get("url") or (source.data or "").startswith("data:")
+    if source.kind == "url" and not linked:
+        return None
+    return _write_url(block, DEFAULT_DOCUMENT, recorder, form)
 
 
-def read_document_url(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_document_url(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     url = maybe(part, "document_url", str)
     if url is None:
         return None
-    return {**read_url(url, note.form), "name": maybe(part, "document_name", str)}
+    return {**_read_url(url, kept.form), "name": maybe(part, "document_name", str)}
 
 
 def write_document_url(
     block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire
 ) -> Wire | None:
-    url = write_url(block, DEFAULT_DOCUMENT, recorder, form)
+    url = _write_url(block, DEFAULT_DOCUMENT, recorder, form)
     if url is None:
         return None
     part: Wire = {"type": "document_url", "document_url": url}
     return part if block.name is None else {**part, "document_name": block.name}
 
 
-def read_json(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_json(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    """Groq's document of data (its API reference, read 2026-11)."""
     document = part.get("document")
     if type(document) is not dict or type(document.get("data")) is not dict:
         return None
-    note.leave_inner(part, "document", ("data",))
+    kept.add_inside(part, "document", ("data",))
     text = msgspec.json.encode(document["data"]).decode()
     return {"source": Source("text", text), "media_type": "application/json"}
 
@@ -287,7 +288,7 @@ def write_json(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wi
     return {"type": "document", "document": {"data": data}}
 
 
-def read_link(part: Wire, t: Tables, note: Note) -> Fields | None:
+def read_link(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     uri = maybe(part, "uri", str)
     return None if uri is None else {"source": Source("url", uri)}
 

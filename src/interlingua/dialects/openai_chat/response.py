@@ -1,16 +1,26 @@
-"""Responses of Chat Completions, two ways; errors are in `failures.py`."""
+"""Responses of Chat Completions, two ways; errors have a room of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.errors import ShapeError, each, maybe, read_whole, want
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    did_without,
+    fill,
+    form_in,
+    mine_of,
+    put_back,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
-from interlingua.dialects.openai_chat.calls import OpenCalls, read_result, write_result
+from interlingua.dialects.openai_chat.calls import Unanswered, read_result, write_result
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
 from interlingua.dialects.openai_chat.messages import (
     Said,
@@ -18,16 +28,8 @@ from interlingua.dialects.openai_chat.messages import (
     write_assistant,
     write_plainly,
 )
-from interlingua.dialects.openai_chat.shape import (
-    NOTHING,
-    Note,
-    form_in,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-)
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NEAREST_STOP, READ_STOPS, Tables
+from interlingua.dialects.openai_chat.text import with_form
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, RefusalBlock, ToolResultBlock, ToolUseBlock
@@ -35,30 +37,48 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
 
-# -- why it ended ---------------------------------------------------------------------------------
+_COMPLETE, _END_TURN, _TOOL_USE = (
+    MessageStatus.COMPLETE,
+    StopReason.END_TURN,
+    StopReason.TOOL_USE,
+)
+
+
+def read_response(wire: Any) -> Response:
+    return read_answer(wire, ANSWER_TABLES)
+
+
+def write_response(response: Response, recorder: LossRecorder) -> Wire:
+    return write_answer(response, ANSWER_TABLES, recorder)
+
+
+# -- why it ended: `stop` says it all but for calls and refusals, which the content tells ---------
 
 
 def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
     reason = READ_STOPS.get(word, StopReason.OTHER) if type(word) is str else StopReason.OTHER
-    if reason is not StopReason.END_TURN:
+    if reason is not _END_TURN:
         return reason
     for block in content:
         if type(block) is RefusalBlock:
             return StopReason.REFUSAL
         if type(block) is ToolUseBlock and block.executor == "client":
-            return StopReason.TOOL_USE
+            return _TOOL_USE
     return reason
 
 
-def write_stop(message: Message, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
-    """The wire's own word while it still says the reason; else the nearest. `form` is the
-    choice's; it names words that stood there although the service does not list them."""
+def write_stop(message: Message, t: Tables, recorder: LossRecorder, mine: Wire) -> str | None:
+    """The wire's own word while it still says the reason; else the nearest. `mine` is the choice's;
+    it names a word that stood there although the service does not list it."""
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
-        return _write_none(message, t, recorder, form)
-    stood = word is not None and (word in t.stops.words or form.get("word") == word)
+        if not t.null_stop and not did_without(mine, "finish_reason"):
+            recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
+        return None if t.null_stop else "stop"
+    stood = word is not None and (word in t.stops.words or form_in(mine).get("word") == word)
     if stood and read_stop(word, message.content) is reason:
-        return word
+        own: str = word
+        return own
     if reason is StopReason.OTHER and ended_unsaid(message.metadata):
         nearest = "length"
     else:
@@ -68,63 +88,46 @@ def write_stop(message: Message, t: Tables, recorder: LossRecorder, form: Wire) 
     return nearest
 
 
-def _write_none(message: Message, t: Tables, recorder: LossRecorder, form: Wire) -> str | None:
-    """No reason: null, where the wire may have it; what it was at home, the form says."""
-    stood = "finish_reason" in form.get("empty", ()) or "finish_reason" in form.get("absent", ())
-    if t.null_stop or stood:
-        return None if t.null_stop else "stop"
-    recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
-    return "stop"
+# -- a choice whose answer is a list of messages: Mistral's, when it ran tools of its own ---------
+# They are one canonical message; the counts in `raw` say where each of them ended.
 
 
-# -- answers of several messages ------------------------------------------------------------------
-
-
-def read_run(wires: Any, t: Tables, origin: int | str | None) -> Said:
+def _read_run(wires: Any, t: Tables, origin: int | str | None) -> Said:
     blocks: list[Block] = []
     pieces: list[Wire] = []
     diagnostics: list[Diagnostic] = []
 
     def read(wire: Any) -> None:
         found: tuple[Block, ...]
-        if want(wire, dict, "").get("role") == "tool":
-            result = read_result(wire, t, (), OpenCalls())
+        if want(wire, dict).get("role") == "tool":
+            result = read_result(wire, t, (), Unanswered())
             found, mine = (result.replace(raw=None),), mine_of(t.name, result.raw)
         else:
             said = read_assistant(wire, t, origin)
-            found, mine = said.content, mine_of(t.name, said.note.raw(t.name))
+            found, mine = said.content, mine_of(t.name, said.kept.raw(t.name))
             diagnostics.extend(said.diagnostics)
         pieces.append({"role": wire.get("role"), "count": len(found), "said": mine})
         blocks.extend(found)
 
     each(wires, ".messages", read)
-    note = Note()
-    note.rest["messages"] = pieces
-    return Said(tuple(_hosted(blocks, t)), None, t.name, note, tuple(diagnostics))
+    kept = Kept(rest={"messages": pieces})
+    return Said(tuple(_hosted(blocks, t)), None, t.name, kept, tuple(diagnostics))
 
 
 def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
     """Calls that are answered in the same run were not for the client."""
-    answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    answered = {block.tool_use_id for block in blocks if type(block) is ToolResultBlock}
     return [
-        _hosted_call(block, t)
-        if isinstance(block, ToolUseBlock) and block.id in answered
+        with_form(block, t, **{"in": "tool_calls"}).replace(executor="provider")
+        if type(block) is ToolUseBlock and block.id in answered
         else block
         for block in blocks
     ]
 
 
-def _hosted_call(call: ToolUseBlock, t: Tables) -> ToolUseBlock:
-    mine = mine_of(t.name, call.raw)
-    mine = {**mine, "$form": {**form_in(mine), "in": "tool_calls"}}
-    return call.replace(executor="provider", raw={t.name: mine})
-
-
-def write_run(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
+def _write_run(message: Message, pieces: list[Wire], t: Tables, recorder: LossRecorder) -> Wire:
     """`messages`, while the pieces still add up; else one `message`."""
-    pieces = mine_of(t.name, message.metadata.provider_raw)["messages"]
-    counts = [piece["count"] for piece in pieces]
-    if sum(counts) != len(message.content):
+    if sum([piece["count"] for piece in pieces]) != len(message.content):
         return {"message": write_assistant(message, t, recorder)}
     wires: list[Wire] = []
     start = 0
@@ -139,7 +142,7 @@ def _write_piece(
     piece: Wire, content: tuple[Block, ...], message: Message, t: Tables, recorder: LossRecorder
 ) -> Wire:
     raw = {t.name: piece["said"]} if piece["said"] else None
-    if piece["role"] == "tool" and len(content) == 1 and isinstance(content[0], ToolResultBlock):
+    if piece["role"] == "tool" and len(content) == 1 and type(content[0]) is ToolResultBlock:
         result = content[0].replace(raw={**(content[0].raw or {}), **(raw or {})})
         recorder.alias(result, content[0])
         return write_result(result, t, recorder)
@@ -149,35 +152,20 @@ def _write_piece(
     return write_assistant(said, t, recorder)
 
 
-# -- responses ------------------------------------------------------------------------------------
-
-CHOICE_KEYS = ("index", "message", "finish_reason", "logprobs")
-
-
-def read_response(wire: Any) -> Response:
-    return read_answer(wire, ANSWER_TABLES)
-
-
-def write_response(response: Response, recorder: LossRecorder) -> Wire:
-    return write_answer(response, ANSWER_TABLES, recorder)
-
-
-# Reading
+# -- reading --------------------------------------------------------------------------------------
 
 
 def read_answer(wire: Any, t: Tables) -> Response:
-    try:
-        want(wire, dict, "")
-        return read_failure(wire, t) if is_failure(wire) else _read(wire, t)
-    except ShapeError as odd:
-        raise odd.error(f"{t.name} response") from None
+    return read_whole(f"{t.name} response", _read, wire, t)
 
 
 def _read(wire: Wire, t: Tables) -> Response:
-    note, taken = Note(), {"choices"}
+    if is_failure(wire):
+        return read_failure(wire, t)
+    kept, taken = Kept(), {"choices"}
     id, model = maybe(wire, "id", str), maybe(wire, "model", str)
     fields: dict[str, Any] = {"response_id": id or None, "response_model": model or None}
-    taken.update(key for key, value in (("id", id), ("model", model)) if value)
+    taken.update([key for key, value in (("id", id), ("model", model)) if value])
     for key in ("object", "created", "model"):
         if wire.get(key) == t.fillers[key] and type(wire[key]) is type(t.fillers[key]):
             taken.add(key)
@@ -185,40 +173,38 @@ def _read(wire: Wire, t: Tables) -> Response:
         fields["usage"], odd = read_usage(wire["usage"], t)
         fields["diagnostics"] = (odd,) if odd else ()
         taken.add("usage")
-    messages = _read_choices(wire.get("choices"), t, id, fields, note)
-    note.leave(wire, taken, ("id", "model", "usage", "system_fingerprint", "service_tier"))
-    note.absent(wire, t.fillers)
-    return Response(messages[0], tuple(messages[1:]), raw=note.raw(t.name))
+    messages = _read_choices(wire.get("choices"), t, id, fields, kept)
+    kept.add_others(wire, taken, ("id", "model", "usage", "system_fingerprint", "service_tier"))
+    kept.miss_any(wire, t.fillers)
+    return Response(messages[0], tuple(messages[1:]), raw=kept.raw(t.name))
 
 
 def _read_choices(
-    choices: Any, t: Tables, id: str | None, fields: dict[str, Any], note: Note
+    choices: Any, t: Tables, id: str | None, fields: dict[str, Any], kept: Kept
 ) -> list[Message]:
     if choices == []:
-        note.form["choices"] = "none"
+        kept.form["choices"] = "none"
         metadata = MessageMetadata(protocol=t.name, stop_reason=StopReason.CONTENT_FILTER, **fields)
         return [Message(Role.ASSISTANT, metadata=metadata)]
     messages: list[Message] = []
 
     def read(choice: Any) -> None:
         about = {} if messages else fields
-        messages.append(_read_choice(choice, len(messages), t, id, about))
+        messages.append(_read_choice(want(choice, dict), len(messages), t, id, about))
 
     each(choices, ".choices", read)
     return messages
 
 
 def _read_choice(
-    choice: Any, index: int, t: Tables, id: str | None, about: dict[str, Any]
+    choice: Wire, index: int, t: Tables, id: str | None, about: dict[str, Any]
 ) -> Message:
-    want(choice, dict, "")
-    if choice.get("message") is None and type(choice.get("messages")) is list:
-        said, key = read_run(choice["messages"], t, id or index), "messages"
-    else:
-        said, key = _read_message(choice.get("message"), t, id or index), "message"
-    note, aside, word = said.note, Note(), choice.get("finish_reason")
-    taken = {key}
-    if type(word) is str or type(word) in (int, float, bool):
+    key = "message"
+    if choice.get(key) is None and type(choice.get("messages")) is list:
+        key = "messages"
+    said = _read_said(choice.get(key), key, t, id or index)
+    aside, word, taken = Kept(), choice.get("finish_reason"), {key}
+    if type(word) in (str, int, float, bool):
         taken.add("finish_reason")
         if word not in t.stops.words or said.protocol != t.name:
             aside.form["word"] = word
@@ -227,97 +213,86 @@ def _read_choice(
     if type(choice.get("index")) is int and choice["index"] == index:
         taken.add("index")
     tokens = _read_logprobs(choice, aside, taken)
-    aside.leave(choice, taken, CHOICE_KEYS)
-    aside.absent(choice, ("index", "finish_reason"))
+    aside.add_others(choice, taken, ("index", "message", "finish_reason", "logprobs"))
+    aside.miss_any(choice, ("index", "finish_reason"))
     if aside.rest:
-        note.rest["choice"] = aside.rest
+        said.kept.rest["choice"] = aside.rest
     if aside.form:
-        note.form["choice"] = aside.form
+        said.kept.form["choice"] = aside.form
     metadata = MessageMetadata(
         protocol=said.protocol,
         stop_reason=None if word is None else read_stop(word, said.content),
         raw_stop_reason=word,
         logprobs=tokens,
-        provider_raw=note.raw(t.name),
+        provider_raw=said.kept.raw(t.name),
         **{**about, "diagnostics": (*about.get("diagnostics", ()), *said.diagnostics)},
     )
     return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
 
 
-def _read_logprobs(choice: Wire, aside: Note, taken: set[str]) -> tuple[JsonObject, ...]:
+def _read_said(wire: Any, key: str, t: Tables, origin: int | str) -> Said:
+    if key == "messages":
+        return _read_run(wire, t, origin)
+    try:
+        return read_assistant(want(wire, dict), t, origin)
+    except ShapeError as error:
+        raise error.inside(".message") from None
+
+
+def _read_logprobs(choice: Wire, aside: Kept, taken: set[str]) -> tuple[JsonObject, ...]:
     given = choice.get("logprobs")
     tokens = read_tokens(given.get("content")) if type(given) is dict else ()
     if tokens:
         taken.add("logprobs")
-        aside.leave_inner(choice, "logprobs", {"content"})
+        aside.add_inside(choice, "logprobs", ("content",))
     return tokens
 
 
-def _read_message(wire: Any, t: Tables, origin: int | str) -> Said:
-    try:
-        return read_assistant(want(wire, dict, ""), t, origin)
-    except ShapeError as odd:
-        raise odd.inside(".message") from None
-
-
-# Writing
+# -- writing --------------------------------------------------------------------------------------
 
 
 def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
     if response.error is not None:
         return write_failure(response, response.error, t, recorder)
-    message = response.message
-    metadata = message.metadata
+    metadata = response.message.metadata
     mine = mine_of(t.name, response.raw)
-    wire = t.fillers.copy()
+    wire = fill({}, mine, t.fillers) if mine else t.fillers.copy()
     if metadata.response_id is not None:
         wire["id"] = metadata.response_id
     if metadata.response_model is not None:
         wire["model"] = metadata.response_model
-    if not response.alternatives and not mine:
-        choice = write_plain_choice(message, t, recorder)
-        wire["choices"] = [_write_choice(0, message, t, recorder) if choice is None else choice]
-    elif form_in(mine).get("choices") == "none" and not message.content:
-        wire["choices"] = []
-    else:
-        messages = (message, *response.alternatives)
-        wire["choices"] = [_write_choice(*each, t, recorder) for each in enumerate(messages)]
+    wire["choices"] = _write_choices(response, mine, t, recorder)
     if metadata.usage is not None:
         usage = write_usage(metadata.usage, t, recorder)
         if usage is not None:
             wire["usage"] = usage
-    if response.raw is not None:
-        recorder.unwritten_raw(response, response.raw)
-        put_back(wire, mine, _fillers(wire, t))
-    return wire
+    return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
 
 
-def _fillers(wire: Wire, t: Tables) -> Wire:
-    return {key: value for key, value in t.fillers.items() if wire.get(key) == value}
+def _write_choices(response: Response, mine: Wire, t: Tables, recorder: LossRecorder) -> list[Wire]:
+    message = response.message
+    if not response.alternatives and not mine:
+        choice = _write_plain_choice(message, t, recorder)
+        return [_write_choice(0, message, t, recorder) if choice is None else choice]
+    if form_in(mine).get("choices") == "none" and not message.content:
+        return []
+    messages = (message, *response.alternatives)
+    return [_write_choice(*each, t, recorder) for each in enumerate(messages)]
 
 
-_COMPLETE, _END_TURN, _TOOL_USE = (
-    MessageStatus.COMPLETE,
-    StopReason.END_TURN,
-    StopReason.TOOL_USE,
-)
-
-
-def write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
+def _write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
-    if (
-        metadata.logprobs
-        or metadata.status is not _COMPLETE
-        or own_word(metadata, t.name) in t.stops.words
-    ):
+    if metadata.logprobs or metadata.status is not _COMPLETE:
+        return None
+    if own_word(metadata, t.name) in t.stops.words:
         return None
     said = write_plainly(message, t, recorder)
     if said is None:
         return None
     if reason is _END_TURN and "tool_calls" not in said:
-        word = "stop"
+        word: str | None = "stop"
     elif reason is _TOOL_USE and "tool_calls" in said:
         word = "tool_calls"
     else:
@@ -326,25 +301,23 @@ def write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> W
 
 
 def _write_choice(index: int, message: Message, t: Tables, recorder: LossRecorder) -> Wire:
-    mine = mine_of(t.name, message.metadata.provider_raw)
-    form = form_in(mine).get("choice", {})
-    word = write_stop(message, t, recorder, form)
-    choice: Wire = {"index": index}
+    metadata = message.metadata
+    mine = mine_of(t.name, metadata.provider_raw)
+    kept = {**mine.get("choice", NOTHING), "$form": form_in(mine).get("choice", NOTHING)}
+    word = write_stop(message, t, recorder, kept)
+    choice = fill({}, kept, {"index": index})
     if "messages" in mine:
-        choice.update(write_run(message, t, recorder))
+        choice.update(_write_run(message, mine["messages"], t, recorder))
     else:
         choice["message"] = write_assistant(message, t, recorder)
-    choice["finish_reason"] = word
-    if message.metadata.logprobs:
-        choice["logprobs"] = {"content": write_tokens(message.metadata, t.name)}
-    if index and message.metadata.usage is not None:
+    if metadata.stop_reason is None:
+        fill(choice, kept, {"finish_reason": word})
+    else:
+        choice["finish_reason"] = word
+    if metadata.logprobs:
+        choice["logprobs"] = {"content": write_tokens(metadata, t.name)}
+    if index and metadata.usage is not None:
         recorder.lost(message, "metadata.usage", "usage is said once for all choices")
-    if message.metadata.status is not MessageStatus.COMPLETE:
+    if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    if not mine:
-        return choice
-    kept = {**mine.get("choice", {}), "$form": form}
-    fillers: Wire = {"index": index}
-    if message.metadata.stop_reason is None:
-        fillers["finish_reason"] = word
-    return put_back(choice, kept, fillers)
+    return restore(choice, kept)

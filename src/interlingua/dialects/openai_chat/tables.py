@@ -145,6 +145,9 @@ DEFAULT_DOCUMENT = "application/octet-stream"
 DEFAULT_AUDIO = "wav"
 DEFAULT_VIDEO = "video/mp4"
 
+WEB = ("https://", "http://", "data:")
+"""URLs that a service can follow; others are written only where they stood before."""
+
 FILENAME = "unnamed"
 """The name of a file that has none; read as no name."""
 FORMAT_NAME = "response"
@@ -251,6 +254,25 @@ STATUS_KEYS = ("raw_status_code", "status_code", "status")
 OVERFLOW_SIGNS = ("context length", "context size", "context window", "maximum context")
 AUTH_SIGNS = ("api key", "unauthorized", "authentication")
 """What messages speak of, in lower case, where no word and no number says it."""
+
+
+class HostedKeys(NamedTuple):
+    """Where an item of a tool that the service ran has its parts; `place` is what `$form.in` says
+    of its blocks."""
+
+    place: str
+    type: str | None
+    name: str
+    id: str | None
+    result: str
+
+
+EXECUTED = HostedKeys("executed_tools", None, "type", None, "output")
+"""Groq's compound systems (console docs, read 2026-11)."""
+SERVER_CALL = HostedKeys(
+    "thinking", "reasoning.server_tool_call", "tool_name", "tool_call_id", "result"
+)
+"""OpenRouter's items among `reasoning_details` (recorded 2026-11)."""
 
 
 class CacheMark(NamedTuple):

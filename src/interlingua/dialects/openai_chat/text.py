@@ -1,32 +1,32 @@
-"""`annotations` of a message as citations on its text.
+"""Text, what it cites, and refusals; before that what all parts of content have: cache breakpoints,
+how lists of parts are read and written, and when content is a string.
 
-Offsets count code points of the whole text (seen in traffic: they are no byte offsets); a range of
-0 to 0 is how services say that there is none."""
+A part whose type `Tables.parts` does not grant to its role is read all the same; `$form.kind` then
+says that it stood there, and only so is such a part written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, each
+from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
+from interlingua.dialects.kernel.kept import (
+    NOTHING,
+    Kept,
+    fill,
+    form_in,
+    form_of,
+    mine_inside,
+    mine_of,
+    restore,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.openai_chat import media
 from interlingua.dialects.openai_chat.media import Fields
-from interlingua.dialects.openai_chat.shape import (
-    NOTHING,
-    Note,
-    form_in,
-    keep_whole,
-    maybe,
-    mine_of,
-    put_back,
-    want,
-    whole,
-)
 from interlingua.dialects.openai_chat.tables import MARKS, CacheMark, Tables
 from interlingua.model.base import Value
 from interlingua.model.blocks import (
@@ -47,6 +47,9 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.message import Message
 
+Granted = frozenset[str]
+_decode = msgspec.json.Decoder().decode
+
 # -- cache breakpoints ----------------------------------------------------------------------------
 
 
@@ -60,7 +63,7 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
         mark = wire.get(key)
         if mark is None:
             continue
-        its = _ttl(mark, key)
+        its = maybe(want(mark, dict, f".{key}"), "ttl", str, f".{key}")
         if not spelled or its == ttl:
             spelled[key], ttl = mark, its
             taken.add(key)
@@ -70,15 +73,6 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
         form["cache"] = {key: _without(mark, ttl) for key, mark in spelled.items()}
     return Cache(ttl)
-
-
-def _ttl(mark: Wire, key: str) -> str | None:
-    if type(mark) is not dict:
-        raise ShapeError(f".{key}", "an object", mark)
-    ttl = mark.get("ttl")
-    if ttl is None or type(ttl) is str:
-        return ttl
-    raise ShapeError(f".{key}.ttl", "a string", ttl)
 
 
 def _plain(mark: CacheMark, ttl: str | None) -> Wire:
@@ -103,8 +97,7 @@ def write_cache(
     if cache is None or "message_cache" in form:
         return
     if "cache" in form:
-        for key, mark in form["cache"].items():
-            wire[key] = mark if cache.ttl is None else {**mark, "ttl": cache.ttl}
+        _put_marks(wire, form["cache"], cache)
     elif place not in t.cache.places:
         recorder.lost(value, "cache")
     else:
@@ -114,207 +107,101 @@ def write_cache(
         wire[t.cache.key] = _plain(t.cache, ttl)
 
 
+def _put_marks(wire: Wire, marks: Wire, cache: Cache) -> None:
+    for key, mark in marks.items():
+        wire[key] = mark if cache.ttl is None else {**mark, "ttl": cache.ttl}
+
+
 def read_message_cache(wire: Wire, blocks: list[Block], t: Tables, taken: set[str]) -> None:
     """A mark beside the content stands for one after its last block."""
     last = blocks[-1] if blocks else None
-    if last is None or last.cache is not None or isinstance(last, UnknownBlock):
+    if last is None or last.cache is not None or type(last) is UnknownBlock:
         return
     form: Wire = {}
     cache = read_cache(wire, t, "message", form, taken)
     if cache is not None:
-        mine = mine_of(t.name, last.raw)
-        mine = {**mine, "$form": {**form_in(mine), "message_cache": form["cache"]}}
-        blocks[-1] = last.replace(cache=cache, raw={t.name: mine})
+        blocks[-1] = with_form(last, t, message_cache=form["cache"]).replace(cache=cache)
+
+
+def with_form(block: Any, t: Tables, **words: Any) -> Any:
+    """The block, with a note of how it was spelled."""
+    mine = mine_of(t.name, block.raw)
+    return block.replace(raw={t.name: {**mine, "$form": {**form_in(mine), **words}}})
 
 
 def write_message_cache(wire: Wire, blocks: Sequence[Block], t: Tables) -> None:
     for block in blocks:
         if block.cache is not None and block.raw is not None:
-            marks = form_in(mine_of(t.name, block.raw)).get("message_cache", NOTHING)
-            for key, mark in marks.items():
-                ttl = block.cache.ttl
-                wire[key] = mark if ttl is None else {**mark, "ttl": ttl}
+            marks = form_of(t.name, block.raw).get("message_cache", NOTHING)
+            _put_marks(wire, marks, block.cache)
 
 
-# -- chunks of other services ---------------------------------------------------------------------
+# -- parts: reading -------------------------------------------------------------------------------
 
 
-def read_chunk(part: Wire, t: Tables, note: Note) -> Fields | None:
-    """Mistral's chunk, a list of smaller ones; or Anthropic's block, with a string."""
-    inner = part.get("thinking")
-    if inner is None:
-        return None
-    signature = maybe(part, "signature", str)
-    if type(inner) is str:
-        note.form["inner"] = "string"
-        return {"text": inner, "signature": signature}
-    texts = each(inner, ".thinking", _inner_text)
-    if len(texts) != 1 or type(texts[0]) is not str:
-        sizes = [len(text) if type(text) is str else text for text in texts]
-        plain = all(type(size) is int for size in sizes)
-        (note.form if plain else note.rest)["inner"] = sizes
-    text = "".join([text for text in texts if type(text) is str])
-    return {"text": text, "signature": signature}
+class Part(NamedTuple):
+    """A type of part, as it is read and written."""
+
+    block: type
+    read: Callable[[Wire, Tables, Kept], Fields | None]
+    """The fields of a block; None where the part holds nothing of the kind."""
+    write: Callable[[Any, Tables, LossRecorder, Wire], Any]
+    """The part, or None where a block cannot be said so; the last argument is its `$form`."""
+    keys: Granted
+    said: Granted
+    """The fields that are said by it."""
 
 
-def _inner_text(chunk: Any) -> Any:
-    """The text of a plain chunk, or the chunk."""
-    want(chunk, dict, "")
-    plain = len(chunk) == 2 and chunk.get("type") == "text" and type(chunk.get("text")) is str
-    return chunk["text"] if plain else chunk
-
-
-def read_redacted(part: Wire, t: Tables, note: Note) -> Fields | None:
-    data = maybe(part, "data", str)
-    return None if data is None else {"data": data}
-
-
-def read_reference(part: Wire, t: Tables, note: Note) -> Fields | None:
-    """Mistral's `reference`: sources of the text before it, by number."""
-    ids = part.get("reference_ids")
-    if type(ids) is not list or not all(type(each) is int for each in ids):
-        return None
-    return {"text": "", "citations": tuple([Citation(document_index=each) for each in ids])}
-
-
-def write_chunk(block: ThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
-    inner = form.get("inner", mine_of(t.name, block.raw).get("inner"))
-    part: Wire = {"type": "thinking", "thinking": _inner(block.text, inner)}
-    if block.signature is not None:
-        part["signature"] = block.signature
-    return part
-
-
-def _inner(text: str, inner: Any) -> Any:
-    if inner == "string":
-        return text
-    if type(inner) is not list or sum(size for size in inner if type(size) is int) != len(text):
-        return [{"type": "text", "text": text}]
-    chunks, start = [], 0
-    for size in inner:
-        if type(size) is int:
-            chunks.append({"type": "text", "text": text[start : start + size]})
-            start += size
-        else:
-            chunks.append(size)
-    return chunks
-
-
-def write_redacted(
-    block: RedactedThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire:
-    return {"type": "redacted_thinking", "data": block.data}
-
-
-def write_reference(block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    ids = [each.document_index for each in block.citations]
-    plain = [Citation(document_index=index) for index in ids]
-    if block.text or None in ids or list(block.citations) != plain:
-        return None
-    return {"type": "reference", "reference_ids": ids}
-
-
-# -- parts ----------------------------------------------------------------------------------------
-
-Parts = frozenset[str]
-
-
-# Reading
-
-
-def read_parts(content: Any, granted: Parts, t: Tables) -> list[Block]:
+def read_parts(content: Any, granted: Granted, t: Tables) -> list[Block]:
     """The parts of a content list, each as one block."""
     return each(content, ".content", lambda part: read_part(part, granted, t))
 
 
-def read_part(part: Any, granted: Parts, t: Tables) -> Block:
-    if type(part) is not dict:
-        if type(part) is str:
-            return TextBlock(part, raw={t.name: {"$form": {"part": "string"}}})
-        raise ShapeError("", "an object", part)
-    kind = part.get("type")
+def read_part(part: Any, granted: Granted, t: Tables) -> Block:
+    if type(part) is str:
+        return TextBlock(part, raw={t.name: {"$form": {"kind": "string"}}})
+    kind = want(part, dict).get("type")
     if kind == "text" and len(part) == 2 and type(part.get("text")) is str and "text" in granted:
         return TextBlock(part["text"])
+    return _read_part(part, kind, granted, t)
+
+
+def _read_part(part: Wire, kind: Any, granted: Granted, t: Tables) -> Block:
+    known = PARTS.get(kind) if type(kind) is str else None
     if kind == "file" and part.get("file") is None:
-        kind = "file_id"
-    reader = _READERS.get(kind) if type(kind) is str else None
-    if reader is not None:
-        block, read, keys = reader
-        note = Note()
-        fields = read(part, t, note)
-        if fields is not None:
-            return _finish(block, fields, part, keys, granted, t, note)
-    return UnknownBlock(keep_whole(t.name, part, {}))
-
-
-def _finish(
-    block: Any, fields: Fields, part: Wire, keys: Parts, granted: Parts, t: Tables, note: Note
-) -> Block:
-    """The block of a part, with its cache mark and what else it said."""
-    if part["type"] not in granted or block is RefusalBlock:  # which is a key as a rule
-        note.form["part"] = part["type"]
-    taken = {"type"} | {key for key in keys if part.get(key) is not None}
-    cache = read_cache(part, t, "part", note.form, taken)
-    note.leave(part, taken, _KNOWN)
-    made: Block = block(**fields, cache=cache, raw=note.raw(t.name))
+        known = PARTS["file_id"]
+    kept = Kept()
+    fields = known.read(part, t, kept) if known is not None else None
+    if known is None or fields is None:
+        return keep_unknown(part, t)
+    if kind not in granted or known.block is RefusalBlock:  # which is a key as a rule
+        kept.form["kind"] = kind
+    taken = {"type"} | {key for key in known.keys if part.get(key) is not None}
+    cache = read_cache(part, t, "part", kept.form, taken)
+    kept.add_others(part, taken, _MAY_BE_EMPTY)
+    made: Block = known.block(**fields, cache=cache, raw=kept.raw(t.name))
     return made
 
 
-def _read_text(part: Wire, t: Tables, note: Note) -> Fields | None:
-    text = maybe(part, "text", str)
-    return None if text is None else {"text": text}
+_MAY_BE_EMPTY = frozenset({"text", "image_url", "refusal", "signature", *MARKS, "document_name"})
 
 
-def _read_refusal(part: Wire, t: Tables, note: Note) -> Fields | None:
-    text = maybe(part, "refusal", str)
-    return None if text is None else {"text": text}
+def keep_unknown(wire: Wire, t: Tables, **form: Any) -> UnknownBlock:
+    """An object that we know nothing of; `form` says where it stood."""
+    kept = Kept(form=form)
+    kept.add_others(wire, ())
+    return UnknownBlock(kept.raw(t.name) or {t.name: {}})
 
 
-def _read_resource(part: Wire, t: Tables, note: Note) -> Fields | None:
-    if type(part.get("content")) is not dict:
-        return None
-    try:
-        inner = read_part(part["content"], _RESOURCE_PARTS, t)
-    except ShapeError as odd:
-        raise odd.inside(".content") from None
-    return {"source": Source("blocks", content=(inner,))}
-
-
-_RESOURCE_PARTS = frozenset({"text", "image_url"})
-_KNOWN = frozenset({"text", "image_url", "refusal", "signature", *MARKS, "document_name"})
-_Reader = Callable[[Wire, Tables, Note], Fields | None]
-_READERS: dict[str, tuple[type, _Reader, frozenset[str]]] = {
-    "text": (TextBlock, _read_text, frozenset({"text"})),
-    "refusal": (RefusalBlock, _read_refusal, frozenset({"refusal"})),
-    "image_url": (ImageBlock, media.read_image, frozenset({"image_url"})),
-    "input_audio": (AudioBlock, media.read_audio, frozenset({"input_audio"})),
-    "video_url": (VideoBlock, media.read_video, frozenset({"video_url"})),
-    "input_video": (VideoBlock, media.read_video, frozenset({"video_url"})),
-    "file": (DocumentBlock, media.read_file, frozenset({"file"})),
-    "file_id": (DocumentBlock, media.read_flat_file, frozenset({"file_id"})),
-    "document_url": (
-        DocumentBlock,
-        media.read_document_url,
-        frozenset({"document_url", "document_name"}),
-    ),
-    "document": (DocumentBlock, media.read_json, frozenset({"document"})),
-    "resource_link": (DocumentBlock, media.read_link, frozenset({"uri"})),
-    "resource": (DocumentBlock, _read_resource, frozenset({"content"})),
-    "reference": (TextBlock, read_reference, frozenset({"reference_ids"})),
-    "thinking": (ThinkingBlock, read_chunk, frozenset({"thinking", "signature"})),
-    "redacted_thinking": (RedactedThinkingBlock, read_redacted, frozenset({"data"})),
-}
-
-
-# Writing
+# -- parts: writing -------------------------------------------------------------------------------
 
 
 def write_parts(
     blocks: Iterable[Block],
-    granted: Parts,
+    granted: Granted,
     t: Tables,
     recorder: LossRecorder,
-    aside: frozenset[str] = frozenset(),
+    aside: Granted = frozenset(),
 ) -> list[Any]:
     """The parts of blocks; `aside` are fields that the message says elsewhere."""
     parts: list[Any] = []
@@ -339,36 +226,35 @@ def is_plain(block: TextBlock) -> bool:
 
 def write_part(
     block: Block,
-    granted: Parts,
+    granted: Granted,
     t: Tables,
     recorder: LossRecorder,
-    aside: frozenset[str] = frozenset(),
+    aside: Granted = frozenset(),
 ) -> list[Any]:
     """The part of a block; several for a document made of blocks, none for what has no place."""
     if type(block) is UnknownBlock:
         return write_unknown(block, t, recorder)
     mine = mine_of(t.name, block.raw)
     form = form_in(mine)
-    for kind in (form.get("part"), _USUAL.get(type(block))):
-        if kind in _WRITERS and (kind in granted or kind == form.get("part")):
-            part = _WRITERS[kind](block, t, recorder, form)
+    stood, usual = form.get("kind"), _USUAL.get(type(block), "")
+    for kind in (stood, usual):
+        if kind in PARTS and (kind in granted or kind == stood):
+            part = PARTS[kind].write(block, t, recorder, form)
             if part is not None:
-                recorder.unwritten(block, aside | _SAID[kind])
-                return [_mark(part, block, kind, t, recorder, mine, form)]
+                recorder.unwritten(block, aside | PARTS[kind].said)
+                return [_finish(part, block, kind, t, recorder, mine)]
     return _write_other(block, granted, t, recorder)
 
 
-def _mark(
-    part: Any, block: Any, kind: Any, t: Tables, recorder: LossRecorder, mine: Wire, form: Wire
-) -> Any:
+def _finish(part: Any, block: Any, kind: str, t: Tables, recorder: LossRecorder, mine: Wire) -> Any:
     """The part with its cache mark, and with what else it said when it was read."""
     if type(part) is str:
         return part
     place = "part" if kind in _MARKED else ""
-    write_cache(part, block, block.cache, t, recorder, place, form)
+    write_cache(part, block, block.cache, t, recorder, place, form_in(mine))
     if "inner" in mine:
         mine = {key: value for key, value in mine.items() if key != "inner"}
-    return put_back(part, mine)
+    return restore(part, mine)
 
 
 def write_unknown(block: UnknownBlock, t: Tables, recorder: LossRecorder) -> list[Any]:
@@ -379,33 +265,54 @@ def write_unknown(block: UnknownBlock, t: Tables, recorder: LossRecorder) -> lis
         return []
     if block.cache is not None:
         recorder.lost(block, "cache")
-    return [whole(mine)]
+    return [restore({}, mine)]
 
 
-def _write_other(block: Block, granted: Parts, t: Tables, recorder: LossRecorder) -> list[Any]:
+def _write_other(block: Block, granted: Granted, t: Tables, recorder: LossRecorder) -> list[Any]:
     """A document of text that has no place is sent as text, and so is compacted history; any other
     block is dropped."""
     if type(block) is CompactionBlock:
         text = compaction_as_text(block, recorder)
         return [] if text is None else write_part(text, granted, t, recorder)
-    kind = block.source.kind if type(block) is DocumentBlock else None
-    if type(block) is not DocumentBlock or kind not in ("text", "blocks"):
+    if type(block) is not DocumentBlock or block.source.kind not in ("text", "blocks"):
         recorder.dropped(block)
         return []
     recorder.lost(block, None, "a document of text is sent as text", "downgraded")
-    if kind == "text":
+    if block.source.kind == "text":
         return [{"type": "text", "text": block.source.data or ""}]
     return write_parts(block.source.content or (), granted, t, recorder)
 
 
+# -- the kinds of parts ---------------------------------------------------------------------------
+
+
 def _write_text(block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
-    if form.get("part") == "string" and (block.cache is None or "message_cache" in form):
+    if form.get("kind") == "string" and (block.cache is None or "message_cache" in form):
         return block.text
     return {"type": "text", "text": block.text}
 
 
-def _write_refusal(block: RefusalBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
-    return {"type": "refusal", "refusal": block.text}
+def _one(block: type, kind: str, key: str, field: str) -> Part:
+    """A part with one string."""
+
+    def read(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+        said = maybe(part, key, str)
+        return None if said is None else {field: said}
+
+    def write(block: Any, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
+        return {"type": kind, key: getattr(block, field)}
+
+    return Part(block, read, write, frozenset({key}), frozenset({field, "cache"}))
+
+
+def _read_resource(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    if type(part.get("content")) is not dict:
+        return None
+    try:
+        inner = read_part(part["content"], _RESOURCE_PARTS, t)
+    except ShapeError as error:
+        raise error.inside(".content") from None
+    return {"source": Source("blocks", content=(inner,))}
 
 
 def _write_resource(
@@ -416,6 +323,73 @@ def _write_resource(
         return None
     inner = write_parts(content, _RESOURCE_PARTS, t, recorder)
     return {"type": "resource", "content": inner[0]} if inner else None
+
+
+_RESOURCE_PARTS = frozenset({"text", "image_url"})
+
+
+def _read_chunk(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    """Mistral's thinking, a list of smaller chunks; or Anthropic's block, with a string."""
+    inner = part.get("thinking")
+    if inner is None:
+        return None
+    signature = maybe(part, "signature", str)
+    if type(inner) is str:
+        kept.form["inner"] = "string"
+        return {"text": inner, "signature": signature}
+    texts = each(inner, ".thinking", _inner_text)
+    if len(texts) != 1 or type(texts[0]) is not str:
+        sizes = [len(text) if type(text) is str else text for text in texts]
+        plain = all(type(size) is int for size in sizes)
+        (kept.form if plain else kept.rest)["inner"] = sizes
+    text = "".join([text for text in texts if type(text) is str])
+    return {"text": text, "signature": signature}
+
+
+def _inner_text(chunk: Any) -> Any:
+    """The text of a plain chunk, or the chunk."""
+    want(chunk, dict)
+    plain = len(chunk) == 2 and chunk.get("type") == "text" and type(chunk.get("text")) is str
+    return chunk["text"] if plain else chunk
+
+
+def _write_chunk(block: ThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
+    inner = form.get("inner", mine_of(t.name, block.raw).get("inner"))
+    part: Wire = {"type": "thinking", "thinking": _inner(block.text, inner)}
+    return part if block.signature is None else {**part, "signature": block.signature}
+
+
+def _inner(text: str, inner: Any) -> Any:
+    if inner == "string":
+        return text
+    if type(inner) is not list or sum(size for size in inner if type(size) is int) != len(text):
+        return [{"type": "text", "text": text}]
+    chunks, start = [], 0
+    for size in inner:
+        if type(size) is int:
+            chunks.append({"type": "text", "text": text[start : start + size]})
+            start += size
+        else:
+            chunks.append(size)
+    return chunks
+
+
+def _read_reference(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+    """Mistral's `reference`: sources of the text before it, by number."""
+    ids = part.get("reference_ids")
+    if type(ids) is not list or not all(type(each) is int for each in ids):
+        return None
+    return {"text": "", "citations": tuple([Citation(document_index=each) for each in ids])}
+
+
+def _write_reference(
+    block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire
+) -> Wire | None:
+    ids = [each.document_index for each in block.citations]
+    plain = [Citation(document_index=index) for index in ids]
+    if block.text or None in ids or list(block.citations) != plain:
+        return None
+    return {"type": "reference", "reference_ids": ids}
 
 
 _USUAL: dict[type, str] = {
@@ -429,62 +403,73 @@ _USUAL: dict[type, str] = {
     RedactedThinkingBlock: "redacted_thinking",
 }
 _MARKED = frozenset({"text", "image_url", "input_audio", "video_url", "file"})
-_WRITERS: dict[Any, Callable[[Any, Tables, LossRecorder, Wire], Any]] = {
-    "text": _write_text,
-    "string": _write_text,
-    "refusal": _write_refusal,
-    "image_url": media.write_image,
-    "input_audio": media.write_audio,
-    "video_url": media.write_video,
-    "input_video": media.write_video,
-    "file": media.write_file,
-    "document_url": media.write_document_url,
-    "document": media.write_json,
-    "resource_link": media.write_link,
-    "resource": _write_resource,
-    "reference": write_reference,
-    "thinking": write_chunk,
-    "redacted_thinking": write_redacted,
+
+
+def _media(
+    block: type, key: str, read: Any, write: Any, *said: str, beside: tuple[str, ...] = ()
+) -> Part:
+    return Part(
+        block, read, write, frozenset({key, *beside}), frozenset({"source", "cache", *said})
+    )
+
+
+_TEXT = _one(TextBlock, "text", "text", "text")._replace(write=_write_text)
+_VIDEO = _media(VideoBlock, "video_url", media.read_video, media.write_video, "media_type")
+_URL_OF = (DocumentBlock, "document_url", media.read_document_url, media.write_document_url)
+PARTS: dict[str, Part] = {
+    "text": _TEXT,
+    "string": _TEXT,
+    "refusal": _one(RefusalBlock, "refusal", "refusal", "text"),
+    "redacted_thinking": _one(RedactedThinkingBlock, "redacted_thinking", "data", "data"),
+    "image_url": _media(
+        ImageBlock, "image_url", media.read_image, media.write_image, "media_type", "detail"
+    ),
+    "input_audio": _media(
+        AudioBlock, "input_audio", media.read_audio, media.write_audio, "media_type"
+    ),
+    "video_url": _VIDEO,
+    "input_video": _VIDEO,
+    "file": _media(DocumentBlock, "file", media.read_file, media.write_file, "media_type", "name"),
+    "file_id": _media(DocumentBlock, "file_id", media.read_flat_file, media.write_file),
+    "document_url": _media(*_URL_OF, "media_type", "name", beside=("document_name",)),
+    "document": _media(DocumentBlock, "document", media.read_json, media.write_json, "media_type"),
+    "resource_link": _media(DocumentBlock, "uri", media.read_link, media.write_link),
+    "resource": _media(DocumentBlock, "content", _read_resource, _write_resource),
+    "reference": Part(
+        TextBlock,
+        _read_reference,
+        _write_reference,
+        frozenset({"reference_ids"}),
+        frozenset({"text", "cache", "citations"}),
+    ),
+    "thinking": Part(
+        ThinkingBlock,
+        _read_chunk,
+        _write_chunk,
+        frozenset({"thinking", "signature"}),
+        frozenset({"text", "cache", "signature"}),
+    ),
 }
-SAID_TEXT = frozenset({"text", "cache"})
-_SOURCE = frozenset({"source", "media_type", "cache"})
-_SAID: dict[Any, frozenset[str]] = {
-    "text": SAID_TEXT,
-    "string": SAID_TEXT,
-    "refusal": SAID_TEXT,
-    "image_url": _SOURCE | {"detail"},
-    "input_audio": _SOURCE,
-    "video_url": _SOURCE,
-    "input_video": _SOURCE,
-    "file": _SOURCE | {"name"},
-    "document_url": _SOURCE | {"name"},
-    "document": _SOURCE,
-    "resource_link": frozenset({"source", "cache"}),
-    "resource": frozenset({"source", "cache"}),
-    "reference": SAID_TEXT | {"citations"},
-    "thinking": SAID_TEXT | {"signature"},
-    "redacted_thinking": frozenset({"data", "cache"}),
-}
-
-# -- content --------------------------------------------------------------------------------------
-
-_PLAIN_TEXT = {"type", "text"}
+"""By the wire's type; `string` is a text without an object around it, `file_id` Mistral's file."""
 
 
-def read_content(content: Any, granted: Parts, t: Tables, note: Note) -> list[Block]:
+# -- content: a string where one will do, else a list of parts ------------------------------------
+
+
+def read_content(content: Any, granted: Granted, t: Tables, kept: Kept) -> list[Block]:
     """The blocks of a message's content; no block for an empty string, null or an empty list."""
     if type(content) is str:
         return [TextBlock(content)] if content else []
     if content is None or content == []:
         return []
     if type(content) is dict and t.answer:
-        note.form["content"] = "object"
+        kept.form["content"] = "object"
         return [TextBlock(encode(content).decode())]
     if type(content) is not list:
         raise ShapeError(".content", "a string or a list", content)
     blocks = read_parts(content, granted, t)
     if t.answer or is_string(blocks, t):
-        note.form["content"] = "list"
+        kept.form["content"] = "list"
     return blocks
 
 
@@ -498,26 +483,25 @@ def is_string(blocks: Sequence[Block], t: Tables) -> bool:
     if block.raw is None:
         return block.cache is None
     mine = mine_of(t.name, block.raw)
-    spelled = form_in(mine)
-    at_message = spelled.keys() == {"message_cache"}
+    at_message = form_in(mine).keys() == {"message_cache"}
     return (block.cache is None or at_message) and (not mine or (at_message and len(mine) == 1))
 
 
 def write_content(
     blocks: Sequence[Block],
-    granted: Parts,
+    granted: Granted,
     t: Tables,
     recorder: LossRecorder,
     form: Wire,
-    aside: frozenset[str] = frozenset(),
+    aside: Granted = frozenset(),
 ) -> Any:
     """A string where one will do, else a list of parts; None where every block was dropped."""
     if form.get("content") != "list":
         if is_string(blocks, t):
-            block = blocks[0]
-            if not is_plain(block):  # type: ignore[arg-type]  # one text
-                recorder.unwritten(block, aside | SAID_TEXT)
-            return _spelled(block.text, form, t)  # type: ignore[union-attr, arg-type]  # one text
+            block: Any = blocks[0]
+            if not is_plain(block):
+                recorder.unwritten(block, aside | _TEXT.said)
+            return _spelled(block.text, form, t)
         if t.answer:
             return _write_answer(blocks, granted, t, recorder, aside)
     return write_parts(blocks, granted, t, recorder, aside) or None
@@ -535,9 +519,6 @@ def _spelled(text: str, form: Wire, t: Tables) -> Any:
     return found if type(found) is dict else text
 
 
-_decode = msgspec.json.Decoder().decode
-
-
 def placeholder(message: Message, recorder: LossRecorder) -> str:
     """The content of a message whose every block was left out."""
     reason = "nothing of it could be said; a placeholder stands for it"
@@ -546,15 +527,11 @@ def placeholder(message: Message, recorder: LossRecorder) -> str:
 
 
 def _write_answer(
-    blocks: Sequence[Block],
-    granted: Parts,
-    t: Tables,
-    recorder: LossRecorder,
-    aside: frozenset[str],
+    blocks: Sequence[Block], granted: Granted, t: Tables, recorder: LossRecorder, aside: Granted
 ) -> Any:
     """In a response content is one string; a list only for parts that this dialect read itself."""
     parts = write_parts(blocks, granted, t, recorder, aside)
-    if not all(type(part) is dict and part.keys() == _PLAIN_TEXT for part in parts):
+    if not all(type(part) is dict and part.keys() == {"type", "text"} for part in parts):
         return parts
     texts = [block for block in blocks if type(block) is TextBlock]
     for block in texts[1:]:
@@ -564,15 +541,18 @@ def _write_answer(
     return "".join([part["text"] for part in parts])
 
 
-# -- citations ------------------------------------------------------------------------------------
+# -- citations: `annotations` of a message --------------------------------------------------------
+# Offsets count code points of the whole text, no bytes; 0 to 0 says that there is no range (both
+# recorded, 2026-11).
 
-_CITATION_USUAL = "url_citation"
+_URL = "url_citation"
 _RANGE = ("start_index", "end_index")
+_CITED = {"url": "url", "title": "title", "content": "cited_text", "document_id": "file_id"}
 
 
 def read_annotations(annotations: Any, blocks: list[Block], t: Tables) -> bool:
     """Put annotations on the text blocks they are about; False where there is no such text."""
-    found = each(annotations, ".annotations", lambda item: _read(item, t))
+    found = each(annotations, ".annotations", lambda item: _read_citation(item, t))
     places = [index for index, block in enumerate(blocks) if type(block) is TextBlock]
     if not places:
         return False
@@ -598,58 +578,44 @@ def _moved(citation: Citation, start: int) -> Citation:
     return citation.replace(start=citation.start - start, end=citation.end - start)
 
 
-def _text_at(offset: int | None, blocks: list[Block], places: list[int]) -> tuple[int, int]:
+def _text_at(offset: int | None, blocks: list[Any], places: list[int]) -> tuple[int, int]:
     """The text block in which an offset lies, and where that block begins."""
     start = 0
     for place in places[:-1]:
-        size = len(blocks[place].text)  # type: ignore[union-attr, arg-type]  # places are those of text
+        size = len(blocks[place].text)
         if offset is None or offset < start + size:
             return place, start
         start += size
     return places[-1], start
 
 
-def _read(item: Any, t: Tables) -> Citation:
-    want(item, dict, "")
-    note, kind = Note(), item.get("type")
+def _read_citation(item: Any, t: Tables) -> Citation:
+    kept = Kept()
+    kind: Any = want(item, dict).get("type")
     inner = item.get(kind) if type(kind) is str else None
     if type(inner) is not dict:
-        return Citation(raw=keep_whole(t.name, item, {"whole": True}))
-    taken: set[str] = set()
-    start, end = _read_range(inner, kind, note, taken)
-    fields: dict[str, Any] = {}
-    for key, field in _FIELDS.items():
-        value = inner.get(key)
-        fields[field] = value if type(value) is str else None
-        if type(value) is str:
-            taken.add(key)
-    if not fields["title"]:
-        note.form["title"] = inner.get("title", False)
-        fields["title"] = None
-        taken.add("title")
-    if kind != _CITATION_USUAL or fields["url"] is None:
-        note.form["type"] = kind
-    if fields["cited_text"] is not None and not t.cited_content:
-        note.form["content"] = True
-    note.leave_inner(item, kind, taken & inner.keys())
-    note.leave(item, ("type", kind), ())
-    if note.form == {"title": ""}:
-        note.form = {}
-    return Citation(start=start, end=end, raw=note.raw(t.name), **fields)
-
-
-_FIELDS = {"url": "url", "title": "title", "content": "cited_text", "document_id": "file_id"}
-
-
-def _read_range(
-    inner: Wire, kind: str, note: Note, taken: set[str]
-) -> tuple[int | None, int | None]:
+        kept.form["item"] = True
+        kept.add_others(item, ())
+        return Citation(raw=kept.raw(t.name))
     start, end = (maybe(inner, key, int, f".{kind}") for key in _RANGE)
-    if start is None or end is None:
-        note.form["no_range"] = True
-        return None, None
-    taken.update(_RANGE)
-    return (None, None) if start == 0 == end else (start, end)
+    ranged = start is not None and end is not None
+    fields: Fields = {} if not ranged or start == 0 == end else {"start": start, "end": end}
+    taken = set(_RANGE) if ranged else set()
+    for key, field in _CITED.items():
+        if type(inner.get(key)) is str:
+            taken.add(key)
+            fields[field] = inner[key]
+    fields["title"] = fields.get("title") or None
+    if kind != _URL or "url" not in fields:
+        kept.form["type"] = kind
+    if "cited_text" in fields and not t.cited_content:
+        kept.form["content"] = True
+    beside = Kept()
+    beside.add_others(inner, taken, inner)
+    beside.miss_any(inner, ("title", *_RANGE))
+    kept.absorb(kind, beside)
+    kept.add_others(item, ("type", kind))
+    return Citation(**fields, raw=kept.raw(t.name))
 
 
 def write_annotations(texts: Sequence[TextBlock], t: Tables, recorder: LossRecorder) -> list[Wire]:
@@ -658,51 +624,43 @@ def write_annotations(texts: Sequence[TextBlock], t: Tables, recorder: LossRecor
     offset = 0
     for block in texts:
         for citation in block.citations:
-            items.extend(_write(citation, offset, t, recorder))
+            items.extend(_write_citation(citation, offset, t, recorder))
         offset += len(block.text)
     return items
 
 
-def _write(citation: Citation, offset: int, t: Tables, recorder: LossRecorder) -> list[Wire]:
+def _write_citation(
+    citation: Citation, offset: int, t: Tables, recorder: LossRecorder
+) -> list[Wire]:
     mine = mine_of(t.name, citation.raw)
     form = form_in(mine)
-    if form.get("whole"):
+    kind = form.get("type") or (_URL if citation.url is not None else None)
+    if form.get("item"):
         recorder.unwritten(citation, frozenset())
-        return [whole(mine)]
-    kind = form.get("type") or (_CITATION_USUAL if citation.url is not None else None)
+        return [restore({}, mine)]
     if kind is None:
         recorder.lost(citation)
         return []
-    inner = _write_range(citation, offset, recorder, form)
-    said = _CITATION_SAID
-    if citation.title is not None:
-        inner["title"] = citation.title
-    elif form.get("title", "") is not False:
-        inner["title"] = form.get("title", "")
-    if citation.url is not None:
-        inner["url"] = citation.url
-    if citation.cited_text is not None and (t.cited_content or form.get("content")):
-        inner["content"] = citation.cited_text
-        said = said | {"cited_text"}
-    if citation.file_id is not None and kind != _CITATION_USUAL:
-        inner["document_id"] = citation.file_id
-        said = said | {"file_id"}
-    recorder.unwritten(citation, said)
-    return [put_back({"type": kind, kind: inner}, mine)]
+    inner = _write_range(citation, offset, recorder)
+    said = {"start", "end", "url", "title"}
+    said |= {"cited_text"} if t.cited_content or form.get("content") else set()
+    said |= {"file_id"} if kind != _URL else set()
+    for key, field in _CITED.items():
+        if field in said and getattr(citation, field) is not None:
+            inner[key] = getattr(citation, field)
+    fill(inner, mine_inside(mine, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
+    recorder.unwritten(citation, frozenset(said))
+    return [restore({"type": kind, kind: inner}, mine)]
 
 
-def _write_range(citation: Citation, offset: int, recorder: LossRecorder, form: Wire) -> Wire:
+def _write_range(citation: Citation, offset: int, recorder: LossRecorder) -> Wire:
     start, end = citation.start, citation.end
     if start is None and end is None:
-        return {} if form.get("no_range") else {"start_index": offset, "end_index": offset}
+        return {}
     if start == 0 == end:
-        recorder.lost(
-            citation, "start", "0 to 0 says that there is no range", "approximated", "info"
-        )
-        recorder.lost(citation, "end", "0 to 0 says that there is no range", "approximated", "info")
+        for field in ("start", "end"):
+            reason = "0 to 0 says that there is no range"
+            recorder.lost(citation, field, reason, "approximated", "info")
     first = start if start is not None else end or 0
     last = end if end is not None else first
     return {"start_index": first + offset, "end_index": last + offset}
-
-
-_CITATION_SAID = frozenset({"url", "title", "start", "end"})
