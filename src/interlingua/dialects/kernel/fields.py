@@ -366,15 +366,11 @@ class Table:
         others = self._other_names
         if others.keys().isdisjoint(wire):
             return wire
-        out: Wire = {}
-        for key, item in wire.items():
-            name = others.get(key, key)
-            if name != key:
-                if name in wire:
-                    name = key
-                else:
-                    kept.form.setdefault("named", {})[name] = key
-            out[name] = item
+        out = dict(wire)
+        for key, name in others.items():
+            if key in wire and name not in wire:
+                kept.form.setdefault("named", {})[name] = key
+                out[name] = out.pop(key)
         return out
 
     def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:

@@ -183,10 +183,12 @@ class Kept(msgspec.Struct):
 
 
 def fill(out: Wire, mine: Wire, fillers: Mapping[str, Any]) -> Wire:
-    """Add what the wire demands, but for keys that it did without, or had something else in."""
+    """Add what the wire demands, or what it had there itself, but for keys that it did without."""
+    form = form_in(mine)
+    gone, spelled = form.get("absent", ()), form.get("spelled", NOTHING)
     for key, value in fillers.items():
-        if key not in out and key not in mine and not did_without(mine, key):
-            out[key] = value
+        if key not in out and key not in gone:
+            out[key] = mine[key] if key in mine else spelled.get(key, value)
     return out
 
 

@@ -370,13 +370,14 @@ class Turn:
         write_message_cache(wire, self.message.content, t)
         if t.answer and ("choice" in mine or "messages" in mine):
             mine = {key: each for key, each in mine.items() if key not in ("choice", "messages")}
-        out: Wire = fill({}, mine, {"role": "assistant"})
-        said = wire.pop("content", None)
-        if said is None:
-            fill(out, mine, {"content": _filler_of(wire, t)})
-        else:
-            out["content"] = said
-        return restore({**out, **wire}, mine)
+        out: Wire = {"role": "assistant", "content": None, **wire}
+        if not mine:
+            out["content"] = wire.get("content", _filler_of(wire, t))
+            return out
+        fillers = {"role": out.pop("role"), "content": _filler_of(wire, t)}
+        if "content" not in wire:
+            del out["content"]
+        return restore(fill(out, mine, fillers), mine)
 
     def _sort(self) -> None:
         """Every block to its place; what comes after something later is moved."""
@@ -708,7 +709,19 @@ def _is_said(changes: Changes, t: Tables) -> bool:
 def _write_turn(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
     role, content, raw = message.role, message.content, message.metadata.provider_raw
     word: str = role.value
-    if role is Role.DEVELOPER and not t.host.developer:
+    if raw is None and len(content) == 1 and message.name is None and message.changes is None:
+        only = content[0]  # a text: what most messages are
+        if type(only) is TextBlock and only.text and is_plain(only) and word in _ALWAYS_KNOWN:
+            return {"role": word, "content": only.text}
+    return _write_any_turn(message, word, t, recorder)
+
+
+_ALWAYS_KNOWN = frozenset({"user", "system"})
+
+
+def _write_any_turn(message: Message, word: str, t: Tables, recorder: LossRecorder) -> Wire:
+    content, raw = message.content, message.metadata.provider_raw
+    if word == "developer" and not t.host.developer:
         recorder.lost(message, "role", "there is no such role; sent as system", "downgraded")
         word = "system"
     mine = mine_of(t.name, raw)
@@ -739,7 +752,8 @@ def _write_results(message: Message, t: Tables, recorder: LossRecorder) -> list[
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     for block in message.content:
         if type(block) is ToolResultBlock:
-            wires.append(restore(write_result(block, t, recorder), mine_of(t.name, raw)))
+            wire = write_result(block, t, recorder)
+            wires.append(wire if raw is None else restore(wire, mine_of(t.name, raw)))
         else:
             recorder.dropped(block)
     return wires

@@ -3,7 +3,7 @@ option in several ways, all of them are read."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from interlingua.dialects.kernel.errors import maybe, want
@@ -133,16 +133,7 @@ _SCHEMA: dict[str, type[Any]] = {"name": str, "schema": dict, "strict": bool, "d
 # -- which tools may be called --------------------------------------------------------------------
 
 
-def _read_choice(given: Wire, servers: str | None) -> Reading:
-    """`tool_choice`, or the legacy `function_call`; the newer one counts where both are there."""
-    choice = given.get("tool_choice")
-    found = _read_mode(choice, servers)
-    if found is None:
-        found = _read_legacy(given.get("function_call"))
-    return NOT_OURS if found is None else {"tool_choice": found}
-
-
-def _read_mode(choice: Any, servers: str | None) -> ToolChoice | None:
+def _read_choice(choice: Any, servers: str | None) -> ToolChoice | None:
     """The choice; None for shapes that are not known."""
     if type(choice) is str:
         mode = CHOICES.read(choice)
@@ -170,17 +161,26 @@ def _read_name(tool: Any, servers: str | None) -> str | None:
     return None
 
 
-def _read_legacy(choice: Any) -> ToolChoice | None:
+def _read_legacy(wire: Wire, attrs: Attrs, kept: Kept) -> None:
+    """`function_call`; the newer key counts where both are there."""
+    choice, found = wire["function_call"], None
     if choice == "auto" or choice == "none":
-        return ToolChoice(choice)
-    match choice:
-        case {"name": str(name)} if len(choice) == 1:
-            return ToolChoice("any", (name,))
-    return None
+        found = ToolChoice(choice)
+    elif type(choice) is dict and len(choice) == 1 and type(choice.get("name")) is str:
+        found = ToolChoice("any", (choice["name"],))
+    if found is None or "tool_choice" in attrs:
+        kept.add("function_call", choice)
+    else:
+        attrs["tool_choice"] = found
+        kept.form["function_call"] = True
 
 
 def _choice(t: Tables) -> Field:
-    def write(options: Any, recorder: LossRecorder) -> Wire:
+    def read(given: Any) -> Reading:
+        found = _read_choice(given, t.server_tools)
+        return NOT_OURS if found is None else {"tool_choice": found}
+
+    def write(options: Any, recorder: LossRecorder) -> Any:
         choice: ToolChoice = options.tool_choice
         mode, names = choice.mode, choice.names
         alone = len(names) == 1 and mode == "any"
@@ -188,16 +188,12 @@ def _choice(t: Tables) -> Field:
             recorder.lost(options, "tool_choice.names")
             names = ()
         if not names:
-            return {"tool_choice": CHOICES.write(mode)}
+            return CHOICES.write(mode)
         tools = [_reference(name, t.server_tools) for name in names]
         subset = {"mode": "auto" if mode == "auto" else "required", "tools": tools}
-        said = tools[0] if alone else {"type": "allowed_tools", "allowed_tools": subset}
-        return {"tool_choice": said}
+        return tools[0] if alone else {"type": "allowed_tools", "allowed_tools": subset}
 
-    keys = ("tool_choice", "function_call")
-    return together(
-        keys, ("tool_choice",), lambda given: _read_choice(given, t.server_tools), write
-    )
+    return Field("tool_choice", ("tool_choice",), read, write, few=True)
 
 
 def _reference(name: str, servers: str | None) -> Wire:
@@ -219,7 +215,7 @@ def choose_custom(wire: Wire, custom: frozenset[str]) -> None:
 
 
 def choose_function(wire: Wire, mine: Wire) -> None:
-    """Beside the legacy `functions` the choice was, and is, a legacy `function_call`."""
+    """What was said by a legacy `function_call` still is."""
     match wire.get("tool_choice"):
         case ("auto" | "none") as said:
             pass
@@ -227,7 +223,7 @@ def choose_function(wire: Wire, mine: Wire) -> None:
             pass
         case _:
             return
-    if "functions" in wire and "tool_choice" in form_in(mine).get("absent", ()):
+    if form_in(mine).get("function_call"):
         wire["function_call"] = said
         del wire["tool_choice"]
 
@@ -379,13 +375,19 @@ def _is_void(asked: Reasoning, form: Wire) -> bool:
     return asked == Reasoning() and not form.get("void")
 
 
+_LIMIT, _LIMIT_NOW = NAMES["max_output_tokens"].keys[::-1]
+_USERS, _SEEDS = frozenset(NAMES["user"].keys), frozenset(NAMES["seed"].keys)
+
+_ASIDE = frozenset({"function_call", *_REASONING, *MARKS})
+
 # -- all of them ----------------------------------------------------------------------------------
 
 
-@cache
-def _options(t: Tables) -> Table:
-    """The table for one host: which name of an option is its own, and which options it knows."""
-    named = [_named(t, attr) for attr in NAMES]
+@lru_cache(512)
+def _options(t: Tables, limit: str) -> Table:
+    """The table for one host: which name of an option is its own, and which options it knows. That
+    of the limit is looked up before, since half of all requests have it."""
+    named = [limit, *[_named(t, attr) for attr in list(NAMES)[1:]]]
     fields = [
         *[plain(own, attr, NAMES[attr].kind) for own, attr in zip(named, NAMES, strict=True)],
         *[plain(name, name, kind) for name, kind in NUMBERS.items()],
@@ -404,7 +406,7 @@ def _options(t: Tables) -> Table:
     return Table(
         Options,
         *[field if field.attrs[0] in t.options else _unknown(field) for field in fields],
-        beside=("model", "messages", "tools", "functions", *_REASONING, *MARKS),
+        beside=("model", "messages", "tools", "functions", *_ASIDE),
         silent=("reasoning", "cache"),
         also_named=lambda key: others.get(key, key),
     )
@@ -436,7 +438,19 @@ def _unknown(field: Field) -> Field:
 
 
 def read_options(wire: Wire, t: Tables, kept: Kept) -> Attrs:
-    attrs = _options(t).read(_once(wire, t, kept), kept)
+    keys, own = wire.keys(), t.host.max_tokens
+    if (_LIMIT in wire and _LIMIT_NOW in wire) or keys >= _USERS or keys >= _SEEDS:
+        wire = _once(wire, t, kept)
+    limit = _LIMIT if _LIMIT in wire else _LIMIT_NOW if _LIMIT_NOW in wire else own
+    if limit != own:
+        kept.form["named"] = {own: limit}
+    attrs = _options(t, limit).read(wire, kept)
+    if _ASIDE.isdisjoint(wire):
+        return attrs
+    if wire.get("function_call") is not None:
+        _read_legacy(wire, attrs, kept)
+    elif "function_call" in wire:
+        kept.spell("function_call", None)
     if any(key in wire for key in _REASONING):
         reasoning = _read_reasoning(wire, t, kept)
         if reasoning is not None:
@@ -474,7 +488,7 @@ def write_options(
     options: Options, out: Wire, mine: Wire, t: Tables, recorder: LossRecorder
 ) -> None:
     form = form_in(mine)
-    _options(t).write(options, out, mine, recorder)
+    _options(t, t.host.max_tokens).write(options, out, mine, recorder)
     for attr, how in form.get("twice", NOTHING).items():
         own = _named(t, attr)
         if own in out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from interlingua.dialects.kernel.errors import each, maybe, read_whole
@@ -25,6 +25,7 @@ from interlingua.dialects.openai_chat.tables import (
     at_host,
 )
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
+from interlingua.model.base import Raw
 from interlingua.model.exchange import Options, Request
 from interlingua.model.tools import ToolDefinition
 
@@ -44,12 +45,22 @@ def _read(wire: Wire, t: Tables) -> Request:
     messages = read_messages(wire.get("messages"), t)
     if len(wire) == 1 + (model is not None):
         return Request(messages, model)
+    limit = wire.get("max_tokens")
+    if len(wire) == 3 and model is not None and type(limit) is int:
+        return Request(messages, model, options=Options(limit), raw=_limited(t))
     if model is None and "model" in wire:
         kept.spell("model", None)
     tools = _read_tools(wire, t, kept) if "tools" in wire or "functions" in wire else ()
     attrs = read_options(wire, t, kept)
     options = Options(**attrs) if attrs else _NO_OPTIONS
     return Request(messages, model, tools, options, raw=kept.raw(t.name))
+
+
+@cache
+def _limited(t: Tables) -> Raw | None:
+    """The spelling of a body that has no more than a limit."""
+    own = t.host.max_tokens
+    return None if own == "max_tokens" else {t.name: {"$form": {"named": {own: "max_tokens"}}}}
 
 
 def _read_tools(wire: Wire, t: Tables, kept: Kept) -> tuple[ToolDefinition, ...]:
@@ -108,7 +119,7 @@ def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
         wire.update(write_tools(request.tools, t, recorder))
     if options is not _NO_OPTIONS:
         write_options(options, wire, mine, t, recorder)
-        if options.tool_choice is not None and request.tools:
+        if options.tool_choice is not None:
             _choose(request, wire, mine, t)
         if options.raw is not None:
             put_back(wire, options, options.raw, recorder)

@@ -303,14 +303,16 @@ def _write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> 
 def _write_choice(index: int, message: Message, t: Tables, recorder: LossRecorder) -> Wire:
     metadata = message.metadata
     mine = mine_of(t.name, metadata.provider_raw)
-    kept = {**mine.get("choice", NOTHING), "$form": form_in(mine).get("choice", NOTHING)}
+    rest, form = mine.get("choice", NOTHING), form_in(mine).get("choice")
+    kept = rest if form is None else {**rest, "$form": form}
     word = write_stop(message, t, recorder, kept)
-    choice = fill({}, kept, {"index": index})
+    choice: Wire = {"index": index}
+    choice = fill({}, kept, choice) if kept else choice
     if "messages" in mine:
         choice.update(_write_run(message, mine["messages"], t, recorder))
     else:
         choice["message"] = write_assistant(message, t, recorder)
-    if metadata.stop_reason is None:
+    if metadata.stop_reason is None and kept:
         fill(choice, kept, {"finish_reason": word})
     else:
         choice["finish_reason"] = word
@@ -320,4 +322,4 @@ def _write_choice(index: int, message: Message, t: Tables, recorder: LossRecorde
         recorder.lost(message, "metadata.usage", "usage is said once for all choices")
     if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    return restore(choice, kept)
+    return restore(choice, kept) if kept else choice

@@ -48,6 +48,7 @@ from interlingua.model.blocks import (
 from interlingua.model.message import Message
 
 Granted = frozenset[str]
+_MARKED_BY = frozenset(MARKS)
 _decode = msgspec.json.Decoder().decode
 
 # -- cache breakpoints ----------------------------------------------------------------------------
@@ -57,6 +58,8 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     """The breakpoint of an object; `form` notes how it is spelled unless `t` says it so.
 
     Two marks are one breakpoint while they agree; else the second is not taken."""
+    if _MARKED_BY.isdisjoint(wire):
+        return None
     spelled: Wire = {}
     ttl: str | None = None
     for key in MARKS:
@@ -114,7 +117,7 @@ def _put_marks(wire: Wire, marks: Wire, cache: Cache) -> None:
 
 def read_message_cache(wire: Wire, blocks: list[Block], t: Tables, taken: set[str]) -> None:
     """A mark beside the content stands for one after its last block."""
-    last = blocks[-1] if blocks else None
+    last = blocks[-1] if blocks and not _MARKED_BY.isdisjoint(wire) else None
     if last is None or last.cache is not None or type(last) is UnknownBlock:
         return
     form: Wire = {}

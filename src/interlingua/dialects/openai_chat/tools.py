@@ -80,15 +80,25 @@ def _not_deferred(tool: Any, recorder: LossRecorder) -> None:
 def read_tool(wire: Any, t: Tables) -> ToolDefinition:
     kind = want(wire, dict).get("type") or "function"
     inner = wire.get(kind) if kind == "function" or kind == "custom" else None
-    if len(wire) == 2 and "type" in wire and type(inner) is dict and len(inner) == 3:
-        name, text, schema = inner.get("name"), inner.get("description"), inner.get("parameters")
-        said = type(text) is str and type(schema) is dict
-        if said and type(name) is str and wire["type"] == "function":
-            return ToolDefinition(name, text, schema)  # as most tools are
+    if len(wire) == 2 and type(inner) is dict and wire.get("type") == "function":
+        plain = _read_plainly(inner)
+        if plain is not None:
+            return plain
     if kind == "function" or kind == "custom":
         want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
         return _read_function(wire, kind, t)
     return _read_server_tool(wire, want(kind, str, ".type"), t)
+
+
+def _read_plainly(inner: Wire) -> ToolDefinition | None:
+    """A function of which no more is said than of most; None for others."""
+    name, text = inner.get("name"), inner.get("description")
+    schema, strict = inner.get("parameters"), inner.get("strict")
+    if len(inner) != 3 + (strict is not None) or type(name) is not str or type(text) is not str:
+        return None
+    if type(schema) is not dict or (strict is not None and type(strict) is not bool):
+        return None
+    return ToolDefinition(name, text, schema, strict=strict)
 
 
 def _read_function(wire: Wire, kind: str, t: Tables) -> ToolDefinition:

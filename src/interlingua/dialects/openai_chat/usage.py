@@ -197,6 +197,10 @@ def write_usage(usage: Usage, t: Tables, recorder: LossRecorder) -> Wire | None:
     if known and astuple(usage)[5:] == _NO_MORE:
         return _write_plainly(usage)
     mine = mine_of(t.name, usage.raw)
+    if known and mine.keys() <= _DETAILS.keys():
+        if not mine or len(usage.raw or ()) > 1 or astuple(usage)[5:-1] != _NO_MORE[:-1]:
+            recorder.unwritten(usage, _SAID)
+        return restore(_write_plainly(usage), mine)
     form = form_in(mine)
     if "wire" in form and read_usage(form["wire"], t)[0] == usage:
         wire: Wire = form["wire"]
