@@ -454,6 +454,36 @@ def test_citations_are_told_as_they_come() -> None:
     assert delta.value == il.Citation(url="https://example.com/", title="Example", start=0, end=2)
 
 
+@pytest.mark.parametrize(
+    ("told", "pieces", "end"),
+    [
+        (message(0, words("Hel", "lo")), "Hello", "Help!"),
+        (message(0, words("Hel", "lo")), "Hello", "Hel"),
+        (thoughts(0, ("Hm", ".")), "Hm.", "So."),
+        (message(0, refused("N", "o.")), "No.", "Never."),
+        (called(0, '{"x":', "1}"), '{\\"x\\":1}', '{\\"x\\":2}'),
+        (custom(0, "*** ", "x"), "*** x", "*** y"),
+    ],
+)
+def test_where_the_end_of_a_part_differs_from_its_pieces_it_is_believed(
+    told: list[Any], pieces: str, end: str
+) -> None:
+    wires = [
+        wire if "delta" in wire else json.loads(json.dumps(wire).replace(pieces, end))
+        for wire in talk(told)
+    ]
+    message = il.fold(goes_home(wires)).message
+    whole = DIALECT.read_response(wires[-1]["response"]).message
+    assert message.content == whole.content
+    (found,) = message.metadata.diagnostics
+    assert (found.type, found.details) == ("stream_pieces_differ", {"blocks": [0]})
+
+
+@pytest.mark.parametrize("told", [[*TOLD["no arguments"]], [*TOLD["empty arguments"]]])
+def test_pieces_that_the_end_repeats_are_nothing_to_tell_of(told: list[Any]) -> None:
+    assert fold(talk(*told)).message.metadata.diagnostics == ()
+
+
 # -- home -----------------------------------------------------------------------------------------
 
 

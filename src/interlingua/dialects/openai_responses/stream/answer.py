@@ -44,7 +44,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
     BlockStart,
     Event,
     TextDelta,
@@ -54,8 +53,10 @@ from interlingua.model.events import (
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
+from interlingua.model.metadata import Diagnostic
 from interlingua.streams.fold import unfold_block
 
+DIFFERS = "the end of a block says another text than its pieces"
 ROOM = 64
 """Indexes that an unfinished item keeps for its further blocks when another one begins."""
 PART_TYPES = {piece: word for word, piece in PART_PIECES.items()}
@@ -134,7 +135,7 @@ class Part:
         self.notes: list[Wire] = []
         self.logprobs: list[Any] = []
         self.start: ToolUseStart | None = None
-        self.is_over = False
+        self.is_over = self.differs = False
 
     def begin(self, call: ToolUseBlock) -> Event:
         told = (call.id, call.name, call.executor, call.call_type, call.raw)
@@ -173,28 +174,35 @@ class Part:
         return type(block) is _BLOCKS.get(self.piece, type(block))
 
     def end(self, block: Block) -> list[Event]:
-        """The events of its end, and what no piece has told by then."""
+        """The events of its end, and what no piece has told by then. The end is believed."""
         self.is_over = True
-        if type(block) is ToolUseBlock:
-            return _end_call(block, self.index, "" if self.piece is CODE else self.text())
-        end = BlockEnd(self.index, without_tokens(block))
-        if self.piece is None or not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock):
+        end = end_of_block(self.index, without_tokens(block))
+        told, text = self._told(), _text_of(block)
+        if told is None or text is None:
             return [end]
-        told = self.whole()[self.piece.whole]
-        is_more = len(block.text) > len(told) and block.text.startswith(told)
-        return [self.tell(block.text[len(told) :]), end] if is_more else [end]
+        rest = text[len(told) :]
+        self.differs = not text.startswith(told) and (text or told) != "{}"
+        if self.differs or not rest:
+            return [end]
+        is_call = type(block) is ToolUseBlock
+        return [ToolUseInputDelta(self.index, rest) if is_call else self.tell(rest), end]
+
+    def _told(self) -> str | None:
+        """The text so far; code is told apart from the arguments that hold it."""
+        if self.start is not None:
+            return "" if self.piece is CODE else self.text()
+        return self.whole()[self.piece.whole] if self.piece is not None else None
 
 
-def _end_call(block: ToolUseBlock, index: int, told: str) -> list[Event]:
-    end = end_of_block(index, block)
+def _text_of(block: Block) -> str | None:
+    """What pieces tell of a block."""
+    if type(block) is not ToolUseBlock:
+        return getattr(block, "text", None) if type(block) in _BLOCKS.values() else None
     if block.call_type == "custom":
-        text = str(block.input.get("input", ""))
-    elif block.raw_arguments is not None:
-        text = block.raw_arguments
-    else:
-        text = to_text(block.input) if block.input else ""
-    is_more = len(text) > len(told) and text.startswith(told)
-    return [ToolUseInputDelta(index, text[len(told) :]), end] if is_more else [end]
+        return str(block.input.get("input", ""))
+    if block.raw_arguments is not None:
+        return block.raw_arguments
+    return to_text(block.input) if block.input else ""
 
 
 # -- the answer -----------------------------------------------------------------------------------
@@ -309,7 +317,7 @@ class Answer:
         part = self._add_part(item, piece, key, number)
         part.is_over = True
         if type(block) is ToolUseBlock:
-            return [part.begin(block), *_end_call(block, part.index, "")]
+            return [part.begin(block), *part.end(block)]
         return unfold_block(without_tokens(block), part.index)
 
     # -- parts ------------------------------------------------------------------------------------
@@ -389,10 +397,9 @@ class Answer:
                     events += self._end_item(item, wire, at)
                 except ShapeError as error:
                     raise error.inside(f".output[{at if number is None else number}]") from None
-        for item in self.items.values():
-            for part in item.parts.values():
-                if not part.is_over:
-                    events += part.end(self._state(part))
+        for part in self._parts():
+            if not part.is_over:
+                events += part.end(self._state(part))
         return self._response(given, items), events
 
     def _begun(self) -> Wire:
@@ -404,7 +411,17 @@ class Answer:
         if type(wire.get("model")) is str:
             begun.pop("model", None)
         wire = {**wire, **begun}
-        return read_body({**wire, "output": output} if output else wire)
+        response = read_body({**wire, "output": output} if output else wire)
+        differing = [part.index for part in self._parts() if part.differs]
+        if not differing:
+            return response
+        found = Diagnostic("stream_pieces_differ", DIFFERS, details={"blocks": differing})
+        message, metadata = response.message, response.message.metadata
+        metadata = metadata.replace(diagnostics=(*metadata.diagnostics, found))
+        return response.replace(message=message.replace(metadata=metadata))
+
+    def _parts(self) -> list[Part]:
+        return [part for item in self.items.values() for part in item.parts.values()]
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
