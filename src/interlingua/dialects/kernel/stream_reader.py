@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -18,10 +19,11 @@ from interlingua.model.events import (
     BlockStart,
     Event,
     FrameMark,
+    StreamError,
     ToolUseEnd,
     ToolUseStart,
 )
-from interlingua.model.exchange import ProviderError
+from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
 
@@ -75,6 +77,66 @@ def end_of_block(index: int, block: Block, choice: int = 0) -> Event:
         return BlockEnd(index, block, choice=choice)
     told = (block.input, block.raw_arguments, block.signature, block.raw)
     return ToolUseEnd(index, *told, choice=choice)
+
+
+class Blocks:
+    """The blocks of an answer by their indexes, as they end, and what was odd about them."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, Block] = {}
+        self._found: list[Diagnostic] = []
+
+    def put(self, index: int, block: Block, found: Diagnostic | None = None) -> Block:
+        self._blocks[index] = block
+        if found is not None:
+            self._found.append(found)
+        return block
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple([block for _, block in sorted(self._blocks.items())])
+
+    def filled(self, response: Response) -> Response:
+        """What reading the rest of an answer gave, with them."""
+        message, metadata = response.message, response.message.metadata
+        if self._found:
+            metadata = metadata.replace(diagnostics=(*metadata.diagnostics, *self._found))
+        return response.replace(message=message.replace(content=self.blocks, metadata=metadata))
+
+
+class Unfinished(Protocol):
+    """An answer while a stream tells it."""
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+
+
+A = TypeVar("A", bound=Unfinished)
+
+
+class MessageReader(Generic[A]):
+    """A stream in which messages may follow each other: the one that is being told, and the end of
+    a stream that fails or breaks off."""
+
+    def __init__(self) -> None:
+        self._answer: A | None = None
+        self._complete = False
+        self._failed = False
+
+    def close(self) -> list[Event]:
+        """The stream has ended; a message that has not is broken off."""
+        if self._failed or self._is_over():
+            return []
+        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
+
+    def _is_over(self) -> bool:
+        """Whether nothing may come but another message."""
+        return self._complete and self._answer is None
+
+    def _break_off(self, error: ProviderError) -> StreamError:
+        partial = None if self._answer is None else self._answer.partial(error)
+        self._failed = True
+        return StreamError(error, partial)
 
 
 def failed(message: Message, error: ProviderError) -> Message:

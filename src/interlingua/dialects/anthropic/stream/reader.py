@@ -5,7 +5,6 @@ together as the wire would have it whole, and read as such, so that both ways gi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -26,17 +25,21 @@ from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_par
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, may_take, take
 from interlingua.dialects.kernel.stream_reader import (
-    BROKEN_OFF,
+    UNREADABLE,
+    Blocks,
+    MessageReader,
+    Pattern,
+    end_of_block,
     failed,
     finish_call,
+    pattern_of,
     start_of_block,
 )
-from interlingua.dialects.kernel.wire import Wire, encode, parse
+from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, parse
 from interlingua.errors import ReadError
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
     Event,
     MessageComplete,
     MessageStart,
@@ -45,11 +48,10 @@ from interlingua.model.events import (
     StreamError,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
     UsageUpdate,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
@@ -92,9 +94,6 @@ class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 _decode_plain = msgspec.json.Decoder(_PlainDelta).decode
-_decode_text = msgspec.json.Decoder(str).decode
-_STRING = r'\s*:\s*("(?:[^"\\]|\\.)*+")'
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 # -- what is put together on the way --------------------------------------------------------------
@@ -147,10 +146,8 @@ class Part:
 
     def end(self, block: Block) -> list[Event]:
         """The events of its end. A call that came whole is told in one piece by then."""
-        if type(block) is not ToolUseBlock:
-            return [BlockEnd(self.index, block)]
-        end = ToolUseEnd(self.index, block.input, block.raw_arguments, block.signature, block.raw)
-        if not block.input or any(self.pieces):
+        end = end_of_block(self.index, block)
+        if type(block) is not ToolUseBlock or not block.input or any(self.pieces):
             return [end]
         return [ToolUseInputDelta(self.index, encode(block.input).decode()), end]
 
@@ -184,16 +181,15 @@ class Part:
         return text is not None
 
 
-class Answer:
+class Answer(Blocks):
     """The message of a stream, so far."""
 
     def __init__(self, wire: Wire) -> None:
+        super().__init__()
         self.wire = {**wire, "content": []}
         self.usage: Wire = dict(wire.get("usage") or ())
         self.open: dict[int, Part] = {}
         self._count = 0
-        self._blocks: dict[int, Block] = {}
-        self._found: list[Diagnostic] = []
 
     def add(self, wire: Wire, block: Block) -> Part:
         """A block that begins. The model that took over is the one that a whole answer names."""
@@ -205,11 +201,7 @@ class Answer:
         return part
 
     def close(self, part: Part) -> list[Event]:
-        block, found = part.finish()
-        self._blocks[part.index] = block
-        if found is not None:
-            self._found.append(found)
-        return part.end(block)
+        return part.end(self.put(part.index, *part.finish()))
 
     def change(self, changes: Wire) -> None:
         """A null does not undo what was said before."""
@@ -226,61 +218,51 @@ class Answer:
     def response(self) -> Response:
         """What reading the whole answer gives."""
         wire = {**self.wire, "usage": self.usage} if self.usage else self.wire
-        response = read_response(wire)
-        message = response.message
-        content = tuple([block for _, block in sorted(self._blocks.items())])
-        metadata = message.metadata
-        if self._found:
-            metadata = metadata.replace(diagnostics=(*metadata.diagnostics, *self._found))
-        return response.replace(message=message.replace(content=content, metadata=metadata))
+        return self.filled(read_response(wire))
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
         for part in self.open.values():
-            self._blocks[part.index], _ = part.finish()
+            self.put(part.index, part.finish()[0])
         return failed(self.response().message, error)
 
 
 # -- the stream -----------------------------------------------------------------------------------
 
 
-class StreamReader:
+class StreamReader(MessageReader[Answer]):
     """One stream of the Messages API. Several messages may follow each other in it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.waits = False
         """Anthropic's last frame is the last. Other hosts, whose messages have other ids, may send
         more after it, as OpenRouter's `[DONE]` (seen 2026-11)."""
-        self._answer: Answer | None = None
         self._open: dict[int, Part] = {}
-        self._complete = False
-        self._failed = False
         self._live: Part | None = None
-        """The part whose pieces came last; `_like` is how they are spelled."""
-        self._like: tuple[str, str, str | None, int, int] = ("", "", None, 0, 0)
+        """The part whose pieces came last, how they are spelled, and how their frames are called.
+        """
+        self._pattern: Pattern | None = None
+        self._name: str | None = None
 
     def feed(self, frame: Frame) -> list[Event]:
-        event, data = frame
-        part = self._live
-        if part is not None:
-            head, tail, name, start, end = self._like
-            if data.startswith(head) and data.endswith(tail) and event == name:
-                try:
-                    text = _decode_text(data[start:end])
-                except _UNREADABLE:
-                    return self._plain(frame)
-                pieces = part.pieces
-                pieces.append(text)
-                if len(pieces) > MANY:
-                    thin(pieces)
-                return [part.event(part.index, text)]
-        return self._plain(frame)
+        part, pattern = self._live, self._pattern
+        if part is None or pattern is None or frame.event != self._name:
+            return self._plain(frame)
+        text = pattern.find(frame.data)
+        if text is None:
+            return self._plain(frame)
+        pieces = part.pieces
+        pieces.append(text)
+        if len(pieces) > MANY:
+            thin(pieces)
+        return [part.event(part.index, text)]
 
     def _plain(self, frame: Frame) -> list[Event]:
         """A piece with nothing unusual in it; the first of many, as a rule."""
         try:
             wire = _decode_plain(frame.data)
-        except _UNREADABLE:
+        except UNREADABLE:
             return self._feed(frame)
         part = self._open.get(wire.index)
         delta = wire.delta
@@ -293,29 +275,11 @@ class StreamReader:
         return [part.event(part.index, text)]
 
     def _learn(self, part: Part, frame: Frame) -> None:
-        """How the pieces of a part are spelled: all but the text, which is then read alone. It is
-        right if the rest is the same piece with an empty text."""
+        """How the pieces of a part are spelled: all but the text, which is then read alone."""
+        wire = decode_quickly(frame.data)
         key = part.piece[1] if part.piece is not None else ""
-        found = re.search(f'"{key}"{_STRING}', frame.data)
-        if found is None:
-            return
-        head, tail = frame.data[: found.start(1)], frame.data[found.end(1) :]
-        try:
-            blank = _decode_plain(f'{head}""{tail}')
-        except _UNREADABLE:
-            return
-        if type(blank.delta) is part.takes and not blank.delta.text:
-            self._live = part
-            self._like = (head, tail, frame.event, len(head), -len(tail))
-
-    def close(self) -> list[Event]:
-        """The stream has ended; a message that has not is broken off."""
-        if self._failed or self._is_over():
-            return []
-        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
-
-    def _is_over(self) -> bool:
-        return self._complete and self._answer is None
+        self._live, self._name = part, frame.event
+        self._pattern = pattern_of(frame.data, wire, [(wire["delta"], key)])
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -403,9 +367,8 @@ class StreamReader:
         return None if response.error is None else [self._break_off(response.error)]
 
     def _break_off(self, error: ProviderError) -> StreamError:
-        partial = None if self._answer is None else self._answer.partial(error)
-        self._failed, self._open = True, {}
-        return StreamError(error, partial)
+        self._open, self._live = {}, None
+        return super()._break_off(error)
 
     # -- blocks -----------------------------------------------------------------------------------
 

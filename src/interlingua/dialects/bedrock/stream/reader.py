@@ -35,7 +35,9 @@ from interlingua.dialects.bedrock.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, take, want
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import (
-    BROKEN_OFF,
+    Blocks,
+    MessageReader,
+    end_of_block,
     failed,
     finish_call,
     start_of_block,
@@ -53,7 +55,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
     Event,
     MessageComplete,
     MessageStart,
@@ -62,11 +63,10 @@ from interlingua.model.events import (
     StreamError,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
     UsageUpdate,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
@@ -189,16 +189,15 @@ def _joined(blobs: list[str]) -> str:
         return "".join(blobs)
 
 
-class _Answer:
+class _Answer(Blocks):
     """The message of a stream, so far."""
 
     def __init__(self, message: Wire | None = None) -> None:
+        super().__init__()
         self.wire: Wire = {}
         self.message = message or {}
         self.open: dict[int, _Part] = {}
         self._count = 0
-        self._blocks: dict[int, Block] = {}
-        self._found: list[Diagnostic] = []
 
     def begin(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
         """A block that begins; one that has its number ends with that."""
@@ -209,13 +208,7 @@ class _Answer:
 
     def end(self, part: _Part) -> Event:
         del self.open[part.at]
-        block, found = part.finish()
-        self._blocks[part.index] = block
-        if found is not None:
-            self._found.append(found)
-        if type(block) is not ToolUseBlock:
-            return BlockEnd(part.index, block)
-        return ToolUseEnd(part.index, block.input, block.raw_arguments, raw=block.raw)
+        return end_of_block(part.index, self.put(part.index, *part.finish()))
 
     def end_all(self) -> list[Event]:
         """The ends of blocks that nothing has closed."""
@@ -230,33 +223,26 @@ class _Answer:
     def response(self) -> Response:
         """What reading the whole answer gives."""
         output = {"message": {"role": "assistant", **self.message, "content": []}}
-        response = read_answer({"output": output, **self.wire})
-        message, told = response.message, response.message.metadata
-        content = tuple([block for _, block in sorted(self._blocks.items())])
-        if self._found:
-            told = told.replace(diagnostics=(*told.diagnostics, *self._found))
-        return response.replace(message=message.replace(content=content, metadata=told))
+        return self.filled(read_answer({"output": output, **self.wire}))
 
     def partial(self, error: ProviderError) -> Message:
         """What there is of it when the stream fails."""
         for part in self.open.values():
-            self._blocks[part.index], _ = part.finish()
+            self.put(part.index, part.finish()[0])
         return failed(self.response().message, error)
 
 
 # -- frames ---------------------------------------------------------------------------------------
 
 
-class StreamReader:
+class StreamReader(MessageReader[_Answer]):
     """One stream of Converse. Several messages may follow each other in it. A step gives no events
     for a frame that says nothing."""
 
     def __init__(self) -> None:
-        self._answer: _Answer | None = None
+        super().__init__()
         self._open: dict[int, _Part] = {}
         self._stopped = False
-        self._complete = False
-        self._failed = False
 
     def feed(self, frame: Frame) -> list[Event]:
         if frame.event != DELTA:
@@ -276,15 +262,9 @@ class StreamReader:
         return [part.event(part.index, text)]  # type: ignore[misc]  # it is told in pieces
 
     def close(self) -> list[Event]:
-        """The stream has ended; a message that has not is broken off."""
-        if self._failed or self._is_over():
-            return []
-        if self._stopped and self._answer is not None:
-            return self._finish(self._answer)
-        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
-
-    def _is_over(self) -> bool:
-        return self._complete and self._answer is None
+        """A message that has stopped is over without its metadata."""
+        is_over = self._stopped and self._answer is not None and not self._failed
+        return self._finish(self._answer) if is_over else super().close()  # type: ignore[arg-type]  # it is one
 
     def _feed(self, frame: Frame) -> list[Event]:
         if self._failed:
@@ -352,9 +332,8 @@ class StreamReader:
         return [] if error is None else [self._break_off(error)]
 
     def _break_off(self, error: ProviderError) -> StreamError:
-        partial = None if self._answer is None else self._answer.partial(error)
-        self._failed, self._open = True, {}
-        return StreamError(error, partial)
+        self._open = {}
+        return super()._break_off(error)
 
     # -- blocks -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from interlingua.dialects.kernel.errors import ShapeError, read_whole
-from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
+from interlingua.dialects.kernel.stream_reader import MessageReader
 from interlingua.dialects.kernel.wire import Wire, encode, parse
 from interlingua.dialects.ollama.errors import read_error
 from interlingua.dialects.ollama.response import read_answer
@@ -30,7 +30,7 @@ from interlingua.model.events import (
     ToolUseStart,
     UsageUpdate,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ProviderError, Response
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
@@ -55,15 +55,13 @@ class _PlainLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode_plain = msgspec.json.Decoder(_PlainLine).decode
 
 
-class StreamReader:
+class StreamReader(MessageReader[Answer]):
     """One stream of the chat. A message that begins after the end of another is read as well."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._model: str | None = None
-        self._answer: Answer | None = None
         self._run: Run | None = None
-        self._complete = False
-        self._failed = False
 
     def feed(self, frame: Frame) -> list[Event]:
         run = self._run
@@ -88,20 +86,13 @@ class StreamReader:
         run.wire["created_at"] = line.created_at
         return [run.event(run.index, text)]
 
-    def close(self) -> list[Event]:
-        """The stream has ended; a message that has not is broken off."""
-        if self._failed or (self._complete and self._answer is None):
-            return []
-        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
-
     # -- lines ------------------------------------------------------------------------------------
 
     def _feed(self, frame: Frame) -> list[Event]:
         if self._failed:
             return []
         wire = parse(frame.data, WHAT)
-        is_over = self._complete and self._answer is None
-        if is_over and not (type(wire) is dict and wire.get("done") is False):
+        if self._is_over() and not (type(wire) is dict and wire.get("done") is False):
             return []  # nothing comes after the end but another message
         events = read_whole(WHAT, self._line, wire) if type(wire) is dict else []
         return events or [Other()]
@@ -150,9 +141,8 @@ class StreamReader:
         return events
 
     def _break_off(self, error: ProviderError) -> StreamError:
-        partial = None if self._answer is None else self._answer.partial(error)
-        self._failed, self._run = True, None
-        return StreamError(error, partial)
+        self._run = None
+        return super()._break_off(error)
 
 
 def _error_of(wire: Wire) -> ProviderError:
