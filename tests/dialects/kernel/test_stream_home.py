@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.kernel.stream_home import Home, MarkedReader, is_marked
+from interlingua.dialects.kernel.stream_home import Home, MarkedReader, is_marked, kept_in
 from interlingua.losses import Report
 from interlingua.model.events import (
     Event,
@@ -272,3 +272,32 @@ def test_many_pieces_that_went_home_are_told_to_who_takes_over() -> None:
     assert frames[: len(pieces)] == pieces
     assert folded(frames).message.text == "".join(f"{number} " for number in range(3000))
     assert folded(frames).message.metadata.stop_reason is il.StopReason.MAX_TOKENS
+
+
+def _in_full(event: Any) -> Any:
+    """The event with the long form of its mark."""
+    if not is_marked(event.frame, "ollama"):
+        return event
+    rest = {"ollama": kept_in(event.frame, "ollama")}
+    return event.replace(frame=event.frame.replace(rest=rest))
+
+
+PIECES = [*FRAMES[:2], *[Frame(None, _line(role="assistant", content="l"))] * 3, *FRAMES[3:]]
+TOLD = events_of(DIALECT, PIECES, Frame)
+
+
+@given(st.sampled_from([None, *range(len(TOLD))]), st.sampled_from([None, *range(len(TOLD))]))
+def test_the_short_form_of_a_mark_says_what_the_long_one_says(
+    changed: int | None, left_out: int | None
+) -> None:
+    told = list(TOLD)
+    if changed is not None:
+        told[changed] = _edited(told[changed]) or told[changed]
+    if left_out is not None:
+        del told[left_out]
+    assert frames_of(DIALECT, told) == frames_of(DIALECT, [_in_full(event) for event in told])
+
+
+def test_a_piece_that_is_all_of_the_next_frame_has_the_short_form() -> None:
+    kept = [event.frame.rest["ollama"] for event in TOLD if is_marked(event.frame, "ollama")]  # type: ignore[union-attr, index]  # it is marked
+    assert ["piece" in each for each in kept] == [False, False, True, True, True, True, False]
