@@ -339,3 +339,14 @@ def test_an_empty_object_inside_goes_home_though_its_keys_are_filled() -> None:
     out: dict[str, Any] = {}
     table.write(small, out, mine_of(NAME, small.raw), LossRecorder(NAME, None, Report(NAME)))
     assert restore(out, mine_of(NAME, small.raw)) == {"of": {}}
+
+
+def test_what_hangs_together_is_kept_in_the_order_of_its_keys() -> None:
+    keys = tuple("abcdefgh")
+    group = together(
+        keys, ("count",), lambda given: {"count": 1}, lambda value, _: dict.fromkeys(keys[4:], 1)
+    )
+    kept = Kept()
+    Table(Small, group).read(dict.fromkeys(keys[:4]), kept)
+    assert list(kept.form["spelled"]) == list("abcd")
+    assert kept.form["absent"] == list("efgh")

@@ -415,8 +415,9 @@ class Table:
     def _read_together(self, field: Field, wire: Wire, attrs: Attrs, kept: Kept) -> None:
         part = {key: wire[key] for key in field.keys if key in wire}
         given = {key: item for key, item in part.items() if item is not None}
-        for key in part.keys() - given.keys():
-            kept.spell(key, None)
+        for key in part:  # in its order, which is the same in every process
+            if key not in given:
+                kept.spell(key, None)
         found = field.read(given)
         if found is NOT_OURS:
             for key, item in given.items():
@@ -433,8 +434,9 @@ class Table:
                 kept.rest[key] = item
             else:
                 kept.respell(key, item)
-        for key in again.keys() - part.keys():
-            kept.miss(key)
+        for key in again:
+            if key not in part:
+                kept.miss(key)
 
     def _stand_in(self, attrs: Any) -> Any:
         """A value that has these attributes, and says nothing else."""

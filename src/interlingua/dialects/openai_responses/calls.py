@@ -232,9 +232,11 @@ def _write_vendor(block: ToolUseBlock, word: str, kind: CallKind, recorder: Loss
     recorder.unwritten(block, _SAID | {"signature"} if word == "program" else _SAID)
     _write_id(item, block, kind.id_key, spelling)
     if kind.inside is None:
-        item |= {key: value for key, value in block.input.items() if key in kind.keys}
-        for key in block.input.keys() - kind.keys:
-            recorder.lost(block, f"input.{key}")
+        for key, value in block.input.items():
+            if key in kind.keys:
+                item[key] = value
+            else:
+                recorder.lost(block, f"input.{key}")
     elif block.input or "bare" not in spelling:
         item[kind.inside] = block.input
     if word == "program" and block.signature is not None:

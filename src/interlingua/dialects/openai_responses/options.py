@@ -275,4 +275,4 @@ CONTINUES = Table(
 def read_continues(wire: Wire, kept: Kept) -> Attrs:
     if CONTINUES.keys.isdisjoint(wire):
         return {}
-    return CONTINUES.read({key: wire[key] for key in CONTINUES.keys & wire.keys()}, kept)
+    return CONTINUES.read({key: wire[key] for key in wire if key in CONTINUES.keys}, kept)

@@ -67,9 +67,9 @@ def _read_reasoning(item: Wire, follows: ThinkingBlock | None) -> list[Block]:
     if signature is not None:
         parts[-1] = parts[-1].replace(signature=signature)
     rest, spelled = spare(item, _KNOWN, ("status",))
-    for key in item.keys() & _KNOWN:
-        if item[key] is None or (key == "content" and item[key] == []):
-            spelled[key] = item[key]
+    for key, value in item.items():
+        if key in _KNOWN and (value is None or (key == "content" and value == [])):
+            spelled[key] = value
     gone = [key for key in ("id", "summary") if key not in item]
     if spelled or gone or rest or _joins(follows, parts[0]):
         parts[0] = begin(parts[0], spelled, rest, {"item_absent": gone} if gone else None)
