@@ -9,7 +9,7 @@ import pytest
 import interlingua as il
 
 DIALECTS = Path(il.__file__).parent / "dialects"
-ON_THE_KERNEL = ["anthropic", "bedrock", "gemini", "ollama", "openrouter"]
+ON_THE_KERNEL = ["anthropic", "bedrock", "gemini", "ollama", "openai-responses", "openrouter"]
 """Dialects whose rooms are held; the others follow."""
 
 ROOMS = {
