@@ -103,6 +103,13 @@ def _some(value: Any) -> list[Any]:
     return [] if value is None else [value]
 
 
+def _interactions_request(wire: Any) -> list[str]:
+    from google.genai.interactions import CreateAgentInteractionParam, CreateModelInteractionParam
+
+    hint = CreateAgentInteractionParam if "agent" in wire else CreateModelInteractionParam
+    return _one(misfit(wire, hint))
+
+
 _OLLAMA_BODY = frozenset(
     {"model", "messages", "tools", "stream", "format", "options", "keep_alive", "think"}
     | {"truncate", "shift", "logprobs", "top_logprobs"}
@@ -256,6 +263,14 @@ def _gemini_response(wire: Any) -> list[str]:
     return _validates(GenerateContentResponse, wire)
 
 
+def _interactions_response(wire: Any) -> list[str]:
+    from google.genai.interactions import Error, Interaction
+
+    if "error" in wire:
+        return _validates(Error, wire["error"])
+    return _validates(Interaction, wire)
+
+
 def _ollama_response(wire: Any) -> list[str]:
     import ollama
 
@@ -354,6 +369,27 @@ def _gemini_order(wire: Any) -> list[str]:
     return found
 
 
+def _interactions_order(wire: Any) -> list[str]:
+    """Results answer calls by id, in a step of their own, before the user says more."""
+    found: list[str] = []
+    waiting: set[str] = set()
+    steps = wire.get("input", [])
+    for index, step in enumerate(steps if isinstance(steps, list) else []):
+        kind = step.get("type")
+        if kind == "function_call":
+            waiting.add(step["id"])
+        elif kind == "function_result" and "previous_interaction_id" not in wire:
+            if step["call_id"] not in waiting:
+                found.append(f"/input/{index}: answers no open call")
+            waiting.discard(step["call_id"])
+        elif kind == "user_input":
+            if waiting:
+                found.append(f"/input/{index}: {len(waiting)} calls are not answered yet")
+            if not step.get("content"):
+                found.append(f"/input/{index}: empty")
+    return found + ([f"{len(waiting)} calls are never answered"] if waiting else [])
+
+
 def _responses_order(wire: Any) -> list[str]:
     found: list[str] = []
     items = wire.get("input", [])
@@ -376,6 +412,7 @@ REQUESTS: dict[str, Judge] = {
     "openai-responses": _responses_request,
     "anthropic": _anthropic_request,
     "gemini": _gemini_request,
+    "gemini-interactions": _interactions_request,
     "ollama": _ollama_request,
     "bedrock": _bedrock_request,
 }
@@ -385,6 +422,7 @@ RESPONSES: dict[str, Judge] = {
     "openai-responses": _responses_response,
     "anthropic": _anthropic_response,
     "gemini": _gemini_response,
+    "gemini-interactions": _interactions_response,
     "ollama": _ollama_response,
     "bedrock": _bedrock_response,
 }
@@ -394,5 +432,6 @@ ORDER: dict[str, Judge] = {
     "openai-responses": _responses_order,
     "anthropic": _anthropic_order,
     "gemini": _gemini_order,
+    "gemini-interactions": _interactions_order,
     "bedrock": _bedrock_order,
 }

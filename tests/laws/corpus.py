@@ -24,7 +24,7 @@ DIALECT_OF: dict[str, str | None] = {
     "bedrock-converse": "bedrock",
     "cohere": None,
     "gemini": "gemini",
-    "gemini-interactions": None,
+    "gemini-interactions": "gemini-interactions",
     "mistral": "openai-chat",
     "ollama-chat": "ollama",
     "openai-chat": "openai-chat",

@@ -21,6 +21,7 @@ _FOLDERS: dict[str, str] = {
     "openai-responses": "openai_responses",
     "anthropic": "anthropic",
     "gemini": "gemini",
+    "gemini-interactions": "gemini_interactions",
     "ollama": "ollama",
     "bedrock": "bedrock",
     "openrouter": "openrouter",

@@ -1,0 +1,114 @@
+"""Images, sound, film and documents: `data` is base64, `uri` an address."""
+
+from __future__ import annotations
+
+import base64
+
+from interlingua.dialects.gemini_interactions.tables import (
+    FILE_HOSTS,
+    FILE_PROVIDER,
+    MEDIA,
+    MEDIA_WORDS,
+    NAME,
+    NEAR_RESOLUTIONS,
+    PLAIN,
+    RESOLUTIONS,
+)
+from interlingua.dialects.kernel.errors import may_take
+from interlingua.dialects.kernel.fields import Table, plain, word
+from interlingua.dialects.kernel.kept import Kept, mine_of
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.blocks import (
+    AudioBlock,
+    DocumentBlock,
+    ImageBlock,
+    MediaBlock,
+    Source,
+    TextBlock,
+    UnknownBlock,
+    VideoBlock,
+)
+
+_TYPE = plain("mime_type", "media_type", str)
+_BESIDE = ("type", "data", "uri")
+TABLES: dict[type[MediaBlock], Table] = {
+    ImageBlock: Table(
+        ImageBlock,
+        _TYPE,
+        word("resolution", "detail", RESOLUTIONS, near=NEAR_RESOLUTIONS),
+        beside=_BESIDE,
+        silent=("source",),
+    ),
+    AudioBlock: Table(AudioBlock, _TYPE, beside=_BESIDE, silent=("source",)),
+    VideoBlock: Table(
+        VideoBlock, _TYPE, plain("name", "name", str), beside=_BESIDE, silent=("source",)
+    ),
+    DocumentBlock: Table(DocumentBlock, _TYPE, beside=_BESIDE, silent=("source",)),
+}
+
+
+def source_of(uri: str) -> Source:
+    if uri.startswith(FILE_HOSTS):
+        return Source("file_id", uri, provider=FILE_PROVIDER)
+    return Source("url", uri)
+
+
+def read_media(part: Wire) -> MediaBlock | UnknownBlock:
+    """Data, or an address; where there is neither, nothing can be shown."""
+    kind, kept = MEDIA[part["type"]], Kept()
+    spelled: Wire = {}
+    data, uri = may_take(part, "data", str, spelled), may_take(part, "uri", str, spelled)
+    if data is None and uri is None:
+        return UnknownBlock({NAME: part})
+    source = source_of(uri) if uri is not None and not data else Source("base64", data)
+    if source.kind == "base64" and uri is not None:
+        kept.rest["uri"] = uri
+    elif data is not None and source.kind != "base64":
+        spelled["data"] = data
+    for key, item in spelled.items():
+        kept.spell(key, item)
+    return kind(source, **TABLES[kind].read(part, kept), raw=kept.raw(NAME))
+
+
+def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
+    """None where the service cannot reach what the source names."""
+    where = _write_source(block, recorder)
+    if where is None:
+        return None
+    out: Wire = {"type": MEDIA_WORDS[type(block)], **where}
+    TABLES[type(block)].write(block, out, mine_of(NAME, block.raw), recorder)
+    if block.source.kind in ("text", "blocks"):
+        out.setdefault("mime_type", PLAIN)
+    return out
+
+
+def _write_source(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
+    source = block.source
+    if source.kind == "base64":
+        return {"data": source.data or ""}
+    if source.kind in ("url", "file_id"):
+        return _write_address(block, recorder)
+    if source.kind == "file_ref":
+        recorder.dropped(block, "a file of the workspace has to be loaded first")
+        return None
+    recorder.lost(block, "source", "text is sent as the bytes of a document", kind="approximated")
+    return {"data": base64.b64encode(_text_of(source).encode("utf-8", "replace")).decode()}
+
+
+def _write_address(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
+    source, uri = block.source, block.source.data or ""
+    if source_of(uri) != source:
+        if source.kind == "file_id" and source.provider != FILE_PROVIDER:
+            recorder.dropped(block, "a file that another provider keeps")
+            return None
+        reason = "the address alone says whether it is a file of the Files API"
+        recorder.lost(block, "source", reason, kind="approximated")
+    return {"uri": uri}
+
+
+def _text_of(source: Source) -> str:
+    if source.kind == "text":
+        return source.data or ""
+    inside = source.content or ()
+    return "\n".join([each.text for each in inside if type(each) is TextBlock])

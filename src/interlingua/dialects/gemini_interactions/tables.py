@@ -1,0 +1,242 @@
+"""The words of Google's Interactions API as data: steps, statuses, options, errors.
+
+Facts are those of the types of `client.interactions` in the google-genai SDK (3.1.0 and 3.3.0,
+which differ in names of models and one level of thinking), read 2026-11-17, unless a line says
+otherwise.
+The schema of before, with `outputs` and roles, is refused by the service since 2026-06 (its page on
+breaking changes, and an answer with 400 in a public issue of 2026-06-12)."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.record import Traits
+from interlingua.ids import IdGrammar
+from interlingua.model.blocks import (
+    AudioBlock,
+    DocumentBlock,
+    ImageBlock,
+    MediaBlock,
+    VideoBlock,
+)
+from interlingua.model.exchange import Effort, ErrorKind
+from interlingua.model.metadata import MessageStatus, StopReason
+
+NAME = "gemini-interactions"
+TITLE = "Google Gemini Interactions API"
+
+# -- steps ----------------------------------------------------------------------------------------
+
+USER_INPUT = "user_input"
+MODEL_OUTPUT = "model_output"
+THOUGHT = "thought"
+CALL = "function_call"
+RESULT = "function_result"
+
+
+class Hosted(NamedTuple):
+    """A tool that Google runs: the types of its steps begin with its name. `result` is the JSON
+    type of what it gives, where blocks can hold that."""
+
+    call: str
+    answer: str
+    result: type | None = None
+
+
+HOSTED: dict[str, Hosted] = {
+    "code_execution": Hosted("code_execution_call", "code_execution_result", str),
+    "google_search": Hosted("google_search_call", "google_search_result"),
+    "url_context": Hosted("url_context_call", "url_context_result"),
+    "google_maps": Hosted("google_maps_call", "google_maps_result"),
+    "file_search": Hosted("file_search_call", "file_search_result"),
+    "retrieval": Hosted("retrieval_call", "retrieval_result"),
+    "processing": Hosted("processing_call", "processing_result"),
+    "mcp_server": Hosted("mcp_server_tool_call", "mcp_server_tool_result", object),
+}
+"""Tools by name, which is also their type as a tool; `processing` is none that can be asked for."""
+HOSTED_CALLS: dict[str, str] = {kind.call: name for name, kind in HOSTED.items()}
+HOSTED_RESULTS: dict[str, str] = {kind.answer: name for name, kind in HOSTED.items()}
+
+# -- media ----------------------------------------------------------------------------------------
+
+MEDIA: dict[str, type[MediaBlock]] = {
+    "image": ImageBlock,
+    "audio": AudioBlock,
+    "video": VideoBlock,
+    "document": DocumentBlock,
+}
+MEDIA_WORDS: dict[type[MediaBlock], str] = {kind: word for word, kind in MEDIA.items()}
+FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
+"""What begins like this is a file of the Files API; every other URI is a URL."""
+FILE_PROVIDER = "gemini"
+PLAIN = "text/plain"
+
+RESOLUTIONS: TwoWay[str, str] = TwoWay(
+    {"low": "low", "medium": "medium", "high": "high", "ultra_high": "ultra_high"}
+)
+"""How closely an image is looked at."""
+NEAR_RESOLUTIONS = {"original": "ultra_high"}
+
+# -- citations ------------------------------------------------------------------------------------
+
+CITATIONS: dict[str, dict[str, str]] = {
+    "url_citation": {"url": "url", "title": "title"},
+    "place_citation": {"url": "url", "name": "title"},
+    "file_citation": {"document_uri": "url", "file_name": "title"},
+}
+"""Kinds of annotations that cite: their keys, and the fields of a citation. Places are said in
+bytes (the SDK's words for `start_index`)."""
+CITED = "url_citation"
+"""The kind that is written for a citation of others."""
+
+# -- tools ----------------------------------------------------------------------------------------
+
+BUILT_IN = frozenset({*HOSTED, "computer_use"}) - {"processing"}
+CLIENT_KINDS = frozenset({"computer_use"})
+"""Built-in tools whose calls the client runs."""
+FREE_TEXT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+MODES: TwoWay[str, str] = TwoWay(
+    {"auto": "auto", "any": "any", "none": "none", "validated": "auto"}
+)
+"""`validated` is more than a spelling of auto: calls have to fit their schemas."""
+VALIDATED = "validated"
+
+# -- options --------------------------------------------------------------------------------------
+
+NUMBERS: dict[str, tuple[str, type]] = {
+    "max_output_tokens": ("max_output_tokens", int),
+    "temperature": ("temperature", float),
+    "top_p": ("top_p", float),
+    "seed": ("seed", int),
+}
+"""Keys of `generation_config` that are one number here and there."""
+EFFORTS: TwoWay[str, Effort] = TwoWay(
+    {"minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
+)
+"""`xhigh` came with SDK 3.3.0."""
+NEAR_EFFORTS: dict[str, str] = {"max": "xhigh", "none": "minimal"}
+SUMMARIES: TwoWay[str, bool] = TwoWay({"auto": True, "none": False})
+"""Whether what a model thinks is shown."""
+JSON_TYPE = "application/json"
+SERVICE_TIERS: TwoWay[str, str] = TwoWay(
+    {"flex": "flex", "standard": "standard", "priority": "priority", "deferred": "deferred"}
+)
+NEAR_TIERS: dict[str, str] = {"default": "standard"}
+MODALITIES = frozenset({"text", "image", "audio", "video", "document"})
+
+# -- answers --------------------------------------------------------------------------------------
+
+STATUSES: dict[str, tuple[StopReason, MessageStatus]] = {
+    "completed": (StopReason.END_TURN, MessageStatus.COMPLETE),
+    "requires_action": (StopReason.TOOL_USE, MessageStatus.COMPLETE),
+    "incomplete": (StopReason.MAX_TOKENS, MessageStatus.COMPLETE),
+    "budget_exceeded": (StopReason.MAX_TOKENS, MessageStatus.COMPLETE),
+    "requires_continuation": (StopReason.PAUSE, MessageStatus.COMPLETE),
+    "in_progress": (StopReason.PAUSE, MessageStatus.PARTIAL),
+    "queued": (StopReason.PAUSE, MessageStatus.PARTIAL),
+    "cancelled": (StopReason.CANCELLED, MessageStatus.CANCELLED),
+    "failed": (StopReason.ERROR, MessageStatus.ERROR),
+}
+"""The status of an interaction, as why its answer ended and how far it has come. Any other word is
+`other`. An answer that a filter stopped, or a stop sequence, has no word of its own."""
+STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
+    {word: reason for word, (reason, _) in STATUSES.items()}, otherwise=StopReason.OTHER
+)
+NEAR_STOP_REASONS: dict[StopReason, str] = {
+    StopReason.STOP_SEQUENCE: "completed",
+    StopReason.REFUSAL: "completed",
+    StopReason.CONTENT_FILTER: "incomplete",
+    StopReason.OTHER: "incomplete",
+}
+COMPLETED = "completed"
+DEFAULT_ID = ""
+"""What an interaction that is not stored is called (recorded traffic, 2026-05)."""
+OBJECT = "interaction"
+DEFAULT_TIME = "1970-01-01T00:00:00Z"
+
+ERRORS: TwoWay[str, ErrorKind] = TwoWay(
+    {
+        "invalid_request": ErrorKind.INVALID_REQUEST,
+        "invalid_argument": ErrorKind.INVALID_REQUEST,
+        "failed_precondition": ErrorKind.INVALID_REQUEST,
+        "out_of_range": ErrorKind.INVALID_REQUEST,
+        "not_found": ErrorKind.INVALID_REQUEST,
+        "malformed_function_call": ErrorKind.INVALID_REQUEST,
+        "malformed_tool_call": ErrorKind.INVALID_REQUEST,
+        "unauthenticated": ErrorKind.AUTH,
+        "permission_denied": ErrorKind.AUTH,
+        "resource_exhausted": ErrorKind.RATE_LIMIT,
+        "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
+        "internal": ErrorKind.SERVER_ERROR,
+        "api_error": ErrorKind.SERVER_ERROR,
+        "unavailable": ErrorKind.SERVER_ERROR,
+        "deadline_exceeded": ErrorKind.NETWORK,
+        "cancelled": ErrorKind.CANCELLED,
+        "unknown": ErrorKind.OTHER,
+    }
+)
+"""The code of an error. `invalid_request` was seen (a public issue, 2026-06-12); the others are the
+codes that all of Google's services have, in the same letters."""
+OVERFLOW = "exceeds the maximum number of tokens"
+"""How an `invalid_request` says that a prompt is too long (recorded of Gemini, 2026)."""
+ERROR_STATUSES: dict[int, ErrorKind] = {
+    400: ErrorKind.INVALID_REQUEST,
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    404: ErrorKind.INVALID_REQUEST,
+    429: ErrorKind.RATE_LIMIT,
+    499: ErrorKind.CANCELLED,
+    500: ErrorKind.SERVER_ERROR,
+    502: ErrorKind.SERVER_ERROR,
+    503: ErrorKind.SERVER_ERROR,
+    504: ErrorKind.NETWORK,
+}
+"""A code that is a number, as hosts in front of the service answer."""
+
+# -- frames of streams ----------------------------------------------------------------------------
+
+CREATED = "interaction.created"
+STATUS = "interaction.status_update"
+COMPLETE = "interaction.completed"
+START = "step.start"
+DELTA = "step.delta"
+STOP = "step.stop"
+ERROR = "error"
+DONE = "[DONE]"
+"""The data of the last frame, whose name is `done`."""
+
+TRAITS = Traits(
+    messages="input",
+    family="google",
+    hoists_instructions=True,
+    developer=False,
+    system_anywhere=False,
+    ids=IdGrammar(r"[\x20-\x7e]", 1, 512),
+    result_media=frozenset({"image", "audio", "video", "document"}),
+    error_flag=True,
+    metadata="labels",
+    # As generateContent has it, on which it stands (recorded of Gemini with status 200).
+    texts="answers",
+    begins_with_model=False,
+    continues=frozenset({"response_id", "token"}),
+    closes_blocks=True,
+    model_prefix="models/",
+    paths={"request": "/interactions"},
+)
+
+_LABEL_KEY = re.compile(r"[^\W\d_][\w-]{0,62}")
+_LABEL_VALUE = re.compile(r"[\w-]{0,63}")
+
+
+def is_label(key: str, value: str) -> bool:
+    """Whether Google takes this for a label: no capitals, no blanks, 63 characters."""
+    if key != key.lower() or value != value.lower():
+        return False
+    return bool(_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value))

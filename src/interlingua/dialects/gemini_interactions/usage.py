@@ -1,0 +1,109 @@
+"""Token counts. The prompt's includes what came from the cache, the answer's leaves out what was
+thought, and what tools added to the prompt is counted apart; `total_tokens` is the sum of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.gemini_interactions.tables import NAME
+from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.metadata import Diagnostic, Usage
+
+PROMPT, CACHED = "total_input_tokens", "total_cached_tokens"
+OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
+TOOLS, TOTAL = "total_tool_use_tokens", "total_tokens"
+_COUNTS = (PROMPT, CACHED, OUTPUT, THOUGHT)
+_SAID = frozenset({"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"})
+_NUMBERS = frozenset({*_COUNTS, TOTAL})
+
+
+def read_usage(wire: Any, found: list[Diagnostic]) -> Usage | None:
+    if wire is None:
+        return None
+    kept = Kept()
+    given: dict[str, int] = {}
+    for key, item in want(wire, dict, ".usage").items():
+        tokens = count(item) if key in _NUMBERS else None
+        if tokens is None:
+            kept.add(key, item)
+        else:
+            given[key] = tokens
+    total = given.pop(TOTAL, None)
+    usage = _usage(given)
+    said = _counts(usage)
+    if any(said.get(key) != tokens for key, tokens in given.items()):
+        kept.form["wire"] = given
+        found.append(CONTRADICTS)
+    for key in said.keys() - given.keys():
+        kept.miss(key)
+    if total is None:
+        kept.miss(TOTAL)
+    elif total != (sum_of := _total(said, kept.rest)):
+        kept.form["total"] = [total, sum_of]  # one that is no sum stands until a count changes
+    return usage.replace(raw=kept.raw(NAME))
+
+
+def _usage(given: dict[str, int]) -> Usage:
+    """The counts as disjoint ones; negative ones are clamped."""
+    prompt, cached, said, thought = [
+        None if (tokens := given.get(key)) is None else max(tokens, 0) for key in _COUNTS
+    ]
+    output = None if said is None and thought is None else (said or 0) + (thought or 0)
+    return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thought)
+
+
+def _counts(usage: Usage) -> dict[str, int]:
+    out: dict[str, int] = {}
+    if (prompt := usage.prompt_tokens) is not None:
+        out[PROMPT] = prompt
+    if usage.cached_input_tokens is not None:
+        out[CACHED] = usage.cached_input_tokens
+    if usage.output_tokens is not None:
+        out[OUTPUT] = max(usage.output_tokens - (usage.reasoning_tokens or 0), 0)
+    if usage.reasoning_tokens is not None:
+        out[THOUGHT] = usage.reasoning_tokens
+    return out
+
+
+def _total(counts: dict[str, int], rest: Wire) -> int:
+    said = sum([counts.get(key, 0) for key in (PROMPT, OUTPUT, THOUGHT)])
+    return said + (count(rest.get(TOOLS)) or 0)
+
+
+def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, usage.raw)
+    form, counts = form_in(mine), _counts(usage)
+    given, total = form.get("wire"), _total(counts, mine)
+    out: Wire
+    if type(given) is dict and _numbers(_usage(given)) == _numbers(usage):
+        out = dict(given)
+    else:
+        _tell(usage, counts, recorder)
+        gone = form.get("absent", ())
+        out = {key: tokens for key, tokens in counts.items() if tokens or key not in gone}
+    if form.get("total", (None, None))[1] == total:
+        out[TOTAL] = form["total"][0]
+    elif counts and TOTAL not in form.get("absent", ()):
+        out[TOTAL] = total
+    recorder.unwritten(usage, _SAID)
+    return out if usage.raw is None else put_back(out, usage, usage.raw, recorder)
+
+
+def _numbers(usage: Usage) -> tuple[int | None, ...]:
+    return (
+        *(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens),
+        *(usage.cache_creation_input_tokens, usage.reasoning_tokens),
+    )
+
+
+def _tell(usage: Usage, counts: dict[str, int], recorder: LossRecorder) -> None:
+    """What the wire's counts cannot say of ours."""
+    again = _usage(counts)
+    for name in ("input_tokens", "output_tokens", "reasoning_tokens"):
+        held = getattr(usage, name)
+        if held is not None and getattr(again, name) != held:
+            recorder.lost(usage, name, "counted with the others", kind="approximated")
