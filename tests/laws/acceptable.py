@@ -106,8 +106,28 @@ def _some(value: Any) -> list[Any]:
 def _interactions_request(wire: Any) -> list[str]:
     from google.genai.interactions import CreateAgentInteractionParam, CreateModelInteractionParam
 
-    hint = CreateAgentInteractionParam if "agent" in wire else CreateModelInteractionParam
-    return _one(misfit(wire, hint))
+    wire = _listed_words(wire)
+    if "agent" in wire:
+        return _one(misfit(wire, CreateAgentInteractionParam))
+    return _one(misfit({**wire, "model": "gemini-2.5-flash"}, CreateModelInteractionParam))
+
+
+_TYPES = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
+
+
+def _listed_words(wire: Any) -> Any:
+    """The types list names of models and media types, and take others; SDK 3.3 has one more level of
+    thinking than 3.1. All other words have to be those that are listed."""
+    if isinstance(wire, list):
+        return [_listed_words(each) for each in wire]
+    if not isinstance(wire, dict):
+        return wire
+    out = {key: _listed_words(item) for key, item in wire.items()}
+    if "mime_type" in out and out.get("type") in (*_TYPES, "document"):
+        out["mime_type"] = _TYPES.get(out["type"], "application/pdf")
+    if out.get("thinking_level") == "xhigh":
+        out["thinking_level"] = "high"
+    return out
 
 
 _OLLAMA_BODY = frozenset(

@@ -68,6 +68,17 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys([f"tools.{name}" for name in _CHOICE], ("toolConfig", "tool_config")),
         "tools.with_server": ("tools",),
     },
+    "gemini-interactions": {
+        **dict.fromkeys(
+            [f"sampling.{name}" for name in _SAMPLING]
+            + [f"reasoning.{name}" for name in _REASONING]
+            + [f"tools.{name}" for name in _CHOICE]
+            + ["limits.output", "limits.stop", "sampling.temperature_range"],
+            ("generation_config",),
+        ),
+        **dict.fromkeys([f"output.{name}" for name in _OUTPUT], ("response_format",)),
+        "tools.with_server": ("tools",),
+    },
     "ollama": {
         **dict.fromkeys([f"reasoning.{name}" for name in _REASONING], ("think",)),
         "tools.calls": ("tools",),

@@ -39,6 +39,7 @@ HOMES = {
     "openai-chat": "openai",
     "openai-responses": "openai",
     "gemini": "gemini",
+    "gemini-interactions": "gemini",
     "bedrock": "bedrock",
     "ollama": "ollama",
     "openrouter": "openrouter",

@@ -37,6 +37,7 @@ DIALECTS = {
     "xai": "openai-responses",
     "gemini": "gemini",
     "vertex": "gemini",
+    "interactions": "gemini-interactions",
     "openrouter": "openrouter",
     "nova": "bedrock",
     "chat": "openai-chat",
@@ -76,6 +77,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             _in("allowed_domains", "user_location", blocked_domains="excluded_domains"),
         ),
         Spoken("gemini", "googleSearch", filled={"googleSearch": {}}),
+        Spoken("interactions", "google_search"),
         Spoken(
             "vertex",
             "googleSearch",
@@ -108,6 +110,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             "web_fetch",
         ),
         Spoken("gemini", "urlContext", filled={"urlContext": {}}),
+        Spoken("interactions", "url_context"),
         Spoken(
             "openrouter",
             "openrouter:web_fetch",
@@ -124,6 +127,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             filled={"container": {"type": "auto"}},
         ),
         Spoken("gemini", "codeExecution", filled={"codeExecution": {}}),
+        Spoken("interactions", "code_execution"),
         Spoken("nova", "nova_code_interpreter"),
     ),
     "mcp": (
@@ -134,6 +138,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
     "file_search": (
         Spoken("openai", "file_search"),
         Spoken("gemini", "fileSearch"),
+        Spoken("interactions", "file_search"),
     ),
     "image_generation": (
         Spoken("openai", "image_generation", _in("model", "size", "quality", "background")),
@@ -160,6 +165,7 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
             "computerUse",
             filled={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
         ),
+        Spoken("interactions", "computer_use", filled={"environment": "browser"}),
     ),
     "shell": (
         Spoken("anthropic", _SHELL, name="bash"),
@@ -206,9 +212,12 @@ CHOSEN = {
     "openrouter": r".*",
 }
 """Words of tools that a choice can name."""
-OWN_FORMS: dict[str, dict[str, Any]] = {"anthropic": {"own": True}}
+OWN_FORMS: dict[str, dict[str, Any]] = {
+    "anthropic": {"own": True},
+    "gemini-interactions": {"own": True},
+}
 """Dialects whose readers mark a tool that its vendor defines."""
 TOLD_OF_OWN = frozenset({"gemini"})
 """Vendors that have to be told where functions stand beside tools of their own."""
-CHOICE_OF_FUNCTIONS = frozenset({"gemini", "vertex"})
+CHOICE_OF_FUNCTIONS = frozenset({"gemini", "vertex", "interactions"})
 """Vendors whose choice of a tool is one of functions alone."""

@@ -268,6 +268,7 @@ FAMILIES = {
     "anthropic": {"anthropic"},
     "bedrock": {"anthropic"},
     "gemini": {"google"},
+    "gemini-interactions": {"google"},
     "openai-responses": {"openai"},
     "openrouter": {"anthropic", "google", "openai", "host"},
     "openai-chat": {"host"},

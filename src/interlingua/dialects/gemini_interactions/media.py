@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 from interlingua.dialects.gemini_interactions.tables import (
     FILE_HOSTS,
     FILE_PROVIDER,
@@ -11,7 +9,6 @@ from interlingua.dialects.gemini_interactions.tables import (
     MEDIA_WORDS,
     NAME,
     NEAR_RESOLUTIONS,
-    PLAIN,
     RESOLUTIONS,
 )
 from interlingua.dialects.kernel.errors import may_take
@@ -25,7 +22,6 @@ from interlingua.model.blocks import (
     ImageBlock,
     MediaBlock,
     Source,
-    TextBlock,
     UnknownBlock,
     VideoBlock,
 )
@@ -78,22 +74,19 @@ def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
         return None
     out: Wire = {"type": MEDIA_WORDS[type(block)], **where}
     TABLES[type(block)].write(block, out, mine_of(NAME, block.raw), recorder)
-    if block.source.kind in ("text", "blocks"):
-        out.setdefault("mime_type", PLAIN)
     return out
 
 
 def _write_source(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
-    source = block.source
-    if source.kind == "base64":
-        return {"data": source.data or ""}
-    if source.kind in ("url", "file_id"):
+    kind = block.source.kind
+    if kind == "base64":
+        return {"data": block.source.data or ""}
+    if kind in ("url", "file_id"):
         return _write_address(block, recorder)
-    if source.kind == "file_ref":
-        recorder.dropped(block, "a file of the workspace has to be loaded first")
-        return None
-    recorder.lost(block, "source", "text is sent as the bytes of a document", kind="approximated")
-    return {"data": base64.b64encode(_text_of(source).encode("utf-8", "replace")).decode()}
+    is_file = kind == "file_ref"
+    reason = "a file of the workspace has to be loaded first" if is_file else "shows no text"
+    recorder.dropped(block, reason)
+    return None
 
 
 def _write_address(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
@@ -105,10 +98,3 @@ def _write_address(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
         reason = "the address alone says whether it is a file of the Files API"
         recorder.lost(block, "source", reason, kind="approximated")
     return {"uri": uri}
-
-
-def _text_of(source: Source) -> str:
-    if source.kind == "text":
-        return source.data or ""
-    inside = source.content or ()
-    return "\n".join([each.text for each in inside if type(each) is TextBlock])

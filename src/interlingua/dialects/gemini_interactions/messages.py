@@ -477,7 +477,7 @@ def _write_given(
 ) -> None:
     raw = message.metadata.provider_raw
     form, mine = form_of(NAME, raw), mine_of(NAME, raw)
-    if form.get("bare"):
+    if form.get("bare") or not (parts or mine):  # one that says nothing is no step
         steps += parts
         return
     if form.get("within") and steps and steps[-1].get("type") == USER_INPUT:

@@ -31,9 +31,10 @@ from interlingua.dialects.kernel.fields import (
     together,
     word,
 )
+from interlingua.dialects.kernel.kept import Kept, form_in, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
+from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat, ToolChoice
 
 # -- thinking -------------------------------------------------------------------------------------
 
@@ -62,11 +63,9 @@ def _write_thinking(options: Any, recorder: LossRecorder) -> Wire:
     if wanted.mode is not None:
         kind, reason = ("approximated", f"said as {level}") if level else ("dropped", None)
         reason = reason or "a model thinks as much as it has to"
-        severity = "warning" if wanted.mode == "off" else "info"
-        recorder.lost(options, "reasoning.mode", reason, kind, severity)  # type: ignore[arg-type]  # words
+        recorder.lost(options, "reasoning.mode", reason, kind)  # type: ignore[arg-type]  # a word
     elif wanted == Reasoning():
-        reason = "a model thinks as much as it has to"
-        recorder.lost(options, "reasoning", reason, severity="info")
+        recorder.lost(options, "reasoning", "a model thinks as much as it has to")
     return out
 
 
@@ -169,22 +168,6 @@ def _write_modalities(options: Any, recorder: LossRecorder) -> list[str]:
     return said
 
 
-# -- labels ---------------------------------------------------------------------------------------
-
-
-def _read_labels(given: Any) -> Reading:
-    plain = all(type(each) is str for each in want(given, dict).values())
-    return {"metadata": given} if plain and given else {} if not given else NOT_OURS
-
-
-def _write_labels(options: Any, recorder: LossRecorder) -> Wire | None:
-    said = {key: item for key, item in options.metadata.items() if is_label(key, item)}
-    if len(said) < len(options.metadata):
-        reason = "a label has small letters, digits, - and _ alone"
-        recorder.lost(options, "metadata", reason, kind="approximated" if said else "dropped")
-    return said or None
-
-
 OPTIONS = Table(
     Options,
     inside(
@@ -207,10 +190,43 @@ OPTIONS = Table(
     ),
     Field("response_modalities", ("modalities",), _read_modalities, _write_modalities),
     word("service_tier", "service_tier", SERVICE_TIERS, near=NEAR_TIERS),
-    Field("labels", ("metadata",), _read_labels, _write_labels),
     plain("stream", "stream", bool),
     beside=(
         *("model", "input", "system_instruction", "tools"),
-        *("previous_interaction_id", "continuation_token"),
+        *("previous_interaction_id", "continuation_token", "labels"),
     ),
+    silent=("metadata",),
 )
+
+
+# -- labels ---------------------------------------------------------------------------------------
+
+
+def read_labels(wire: Wire, kept: Kept) -> Attrs:
+    """Words of the caller's own. Others say them otherwise, and where they were labels nothing but
+    the wire tells (`$form.labels`)."""
+    given = kept.take(wire, "labels", dict) if "labels" in wire else None
+    if given is None:
+        return {}
+    if any(type(each) is not str for each in given.values()):
+        kept.hold("labels", given)
+        return {}
+    kept.form["labels"] = True
+    return {"metadata": given}
+
+
+def write_labels(request: Request, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+    """What was labels before, here or in the other API of the same service, is no less now."""
+    options, said = request.options, request.options.metadata or {}
+    labels = {key: item for key, item in said.items() if is_label(key, item)}
+    billed = form_in(mine).get("labels") or form_of("gemini", request.raw).get("labels")
+    if billed or not said:
+        out["labels"] = said
+    elif labels:
+        out["labels"] = labels
+        reason = "said as labels for the bill"
+        if len(labels) < len(said):
+            reason = f"{reason}, which cannot hold all of it"
+        recorder.lost(options, "metadata", reason, kind="approximated")
+    else:
+        recorder.lost(options, "metadata", "labels cannot hold it")

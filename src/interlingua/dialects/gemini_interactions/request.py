@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua.dialects.gemini_interactions.messages import read_input, write_messages
-from interlingua.dialects.gemini_interactions.options import OPTIONS
+from interlingua.dialects.gemini_interactions.options import OPTIONS, read_labels, write_labels
 from interlingua.dialects.gemini_interactions.tables import NAME
 from interlingua.dialects.gemini_interactions.tools import read_tool, write_tool
 from interlingua.dialects.kernel.errors import each, read_whole
@@ -29,7 +29,7 @@ def _read(wire: Wire, model: str | None) -> Request:
     listed = kept.take(wire, "tools", list) if "tools" in wire else None
     tools = tuple(each(listed, ".tools", read_tool)) if listed else ()
     continues = _read_continues(wire, kept)
-    options = Options(**OPTIONS.read(wire, kept))
+    options = Options(**OPTIONS.read(wire, kept), **read_labels(wire, kept))
     if named is None and "model" not in wire and model is None:
         kept.miss("model")
     return Request(messages, named or model, tools, options, continues, kept.raw(NAME))
@@ -64,6 +64,8 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     if tools := [tool for tool in written if tool is not None]:
         out["tools"] = tools
     OPTIONS.write(request.options, out, mine, recorder)
+    if request.options.metadata is not None:
+        write_labels(request, out, mine, recorder)
     if request.options.raw is not None:
         put_back(out, request.options, request.options.raw, recorder)
     if request.continues is not None:

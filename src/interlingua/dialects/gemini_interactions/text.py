@@ -120,6 +120,32 @@ def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
     return part
 
 
+def _write_document(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
+    """One that is text is said as text, for there is no data; one that is sound or film by its type
+    is said as that."""
+    if NAME in (block.raw or ()):
+        return _write_media(block, recorder)
+    text, kind = _text_in(block), (block.media_type or "").partition("/")[0]
+    if text is not None:
+        recorder.lost(block, None, "said as text", kind="downgraded")
+        return {"type": "text", "text": text}
+    part = _write_media(block, recorder)
+    if part is not None and kind in MEDIA:
+        recorder.lost(block, None, f"said as {kind}", kind="approximated")
+        part["type"] = kind
+    return part
+
+
+def _text_in(block: DocumentBlock) -> str | None:
+    source = block.source
+    inner = source.content or ()
+    if source.kind == "text":
+        return source.data or ""
+    if source.kind == "blocks" and all(type(each) is TextBlock for each in inner):
+        return "\n".join([each.text for each in inner if type(each) is TextBlock])
+    return None
+
+
 def _write_media(block: Any, recorder: LossRecorder) -> Wire | None:
     out = write_media(block, recorder)
     return None if out is None else dressed(out, block, recorder)
@@ -130,7 +156,8 @@ WRITERS: dict[type[Block], Any] = {
     RefusalBlock: write_refusal,
     CompactionBlock: write_compaction,
     UnknownBlock: write_unknown,
-    **dict.fromkeys((ImageBlock, AudioBlock, VideoBlock, DocumentBlock), _write_media),
+    **dict.fromkeys((ImageBlock, AudioBlock, VideoBlock), _write_media),
+    DocumentBlock: _write_document,
 }
 """What has a place among content, and how it is written."""
 

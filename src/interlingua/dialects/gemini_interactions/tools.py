@@ -48,6 +48,7 @@ def read_tool(wire: Any) -> ToolDefinition:
         name = kind if type(kind) is str else ""
         return ToolDefinition(name, executor="provider", kind="unknown", raw={NAME: wire})
     by = "client" if kind in CLIENT_KINDS else "provider"
+    kept.form["own"] = True  # whose tool it is, where it says no more than its type
     attrs = SERVER.read(wire, kept) if kind == _MCP else BUILT.read(wire, kept)
     name = attrs.get("name", kind)
     if kind == _MCP and "name" not in attrs:

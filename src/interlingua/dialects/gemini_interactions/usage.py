@@ -17,7 +17,9 @@ PROMPT, CACHED = "total_input_tokens", "total_cached_tokens"
 OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
 TOOLS, TOTAL = "total_tool_use_tokens", "total_tokens"
 _COUNTS = (PROMPT, CACHED, OUTPUT, THOUGHT)
-_SAID = frozenset({"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"})
+_SAID = frozenset(
+    {"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "raw"}
+)
 _NUMBERS = frozenset({*_COUNTS, TOTAL})
 
 

@@ -191,6 +191,8 @@ class Abroad(PieceWriter):
         if said.kind is None:
             return self._whole(said, block)
         frames = self._say(said, block.text[said.length :])
+        if not said.length and said.kind == _TEXT and not frames and said.head is not None:
+            frames.append(self._frame(said.head, ""))  # without a piece there is no text
         if type(block) is TextBlock:
             cited = [write_citation(each, block.text, _QUIET) for each in block.citations]
             if annotations := [each for each in cited if each is not None]:
