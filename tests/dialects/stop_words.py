@@ -85,9 +85,24 @@ WORDS: dict[str, dict[str, str]] = {
             "other",
         ),
     },
+    "gemini-interactions": {
+        "completed": "end",
+        "requires_action": "calls",
+        "incomplete": "cut",
+        "budget_exceeded": "cut",
+        "requires_continuation": "paused",
+        "in_progress": "paused",
+        "queued": "paused",
+        "cancelled": "cancelled",
+        "failed": "failed",
+    },
     "ollama": {"stop": "end", "length": "cut", "load": "other", "unload": "other"},
 }
-HEARD = {**WORDS["openai-responses"], "incomplete": "other", "failed": "failed"}
+HEARD = {
+    **WORDS["openai-responses"],
+    **{"incomplete": "other", "failed": "failed", "cancelled": "cancelled"},
+    **{"in_progress": "paused", "queued": "paused"},
+}
 """What a client of Responses may hear: also a status that gives no reason."""
 BY_CONTENT = ("openai-responses", "gemini", "ollama")
 """Wires whose word for the end leaves it to the content whether a call is to be answered."""
@@ -167,6 +182,13 @@ def _gemini(word: str, calls: bool) -> Wire:
     return {"candidates": [candidate], "modelVersion": "m", "responseId": "r"}
 
 
+def _interactions(word: str, calls: bool) -> Wire:
+    call = {"type": "function_call", "id": "call_1", "name": "f", "arguments": {}}
+    said = {"type": "model_output", "content": [{"type": "text", "text": TEXT}]}
+    head = {"id": "v1_a", "object": "interaction", "model": "m", "status": word}
+    return {**head, "steps": [said, *([call] if calls else [])]}
+
+
 def _ollama(word: str, calls: bool) -> Wire:
     call = {"function": {"name": "f", "arguments": {}}}
     message = {"role": "assistant", "content": TEXT} | ({"tool_calls": [call]} if calls else {})
@@ -181,6 +203,7 @@ WHOLE: dict[str, Callable[[str, bool], Wire]] = {
     "anthropic": _anthropic,
     "bedrock": _bedrock,
     "gemini": _gemini,
+    "gemini-interactions": _interactions,
     "ollama": _ollama,
 }
 
@@ -267,6 +290,22 @@ def _gemini_stream(word: str, calls: bool) -> Frames:
     return _sse(_gemini(word, calls))
 
 
+def _interactions_stream(word: str, calls: bool) -> Frames:
+    whole = _interactions(word, calls)
+    steps = whole.pop("steps")
+    said: Wire = {"event_type": "step.delta", "index": 0}
+    chunks: list[Wire] = [
+        {"event_type": "interaction.created", "interaction": {**whole, "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+        {**said, "delta": {"type": "text", "text": TEXT}},
+        {"event_type": "step.stop", "index": 0},
+    ]
+    for call in steps[1:]:
+        chunks.append({"event_type": "step.start", "index": 1, "step": call})
+        chunks.append({"event_type": "step.stop", "index": 1})
+    return _sse(*chunks, {"event_type": "interaction.completed", "interaction": whole})
+
+
 def _ollama_stream(word: str, calls: bool) -> Frames:
     whole = _ollama(word, calls)
     first = {key: whole[key] for key in ("model", "created_at", "message")}
@@ -281,6 +320,7 @@ STREAM: dict[str, Callable[[str, bool], Frames]] = {
     "anthropic": _anthropic_stream,
     "bedrock": _bedrock_stream,
     "gemini": _gemini_stream,
+    "gemini-interactions": _interactions_stream,
     "ollama": _ollama_stream,
 }
 
@@ -302,6 +342,8 @@ def word_in(dialect: str, wire: Wire) -> Any:
             return wire["stopReason"]
         case "gemini":
             return wire["candidates"][0].get("finishReason")
+        case "gemini-interactions":
+            return wire["status"]
         case _:
             return wire["done_reason"]
 
@@ -322,6 +364,8 @@ def word_streamed(dialect: str, data: bytes) -> Any:
         case "anthropic":
             changes = [chunk for chunk in chunks if chunk["type"] == "message_delta"]
             return changes[-1]["delta"]["stop_reason"]
+        case "gemini-interactions":
+            return chunks[-1]["interaction"]["status"]
         case _:
             return word_in(dialect, chunks[-1])
 

@@ -46,6 +46,18 @@ WIRES: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"candidates": []},
         {"error": {"code": 400, "message": "a", "status": "INVALID_ARGUMENT"}},
     ],
+    ("gemini-interactions", "request"): [
+        {"model": "m", "input": [{"type": "user_input", "content": []}]},
+        {"model": "gemini-2.5-flash", "input": "a"},
+        {"model": "m", "input": [{"type": "text", "text": "a"}]},
+        {"agent": "deep-research", "input": "a"},
+        {"model": "m", "input": "a", "system_instruction": "b"},
+    ],
+    ("gemini-interactions", "response"): [
+        {"object": "interaction", "status": "completed"},
+        {"status": "completed", "steps": [{"type": "model_output"}]},
+        {"error": {"code": "invalid_request", "message": "a"}},
+    ],
     ("ollama", "request"): [
         {
             "model": "m",

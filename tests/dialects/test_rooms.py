@@ -9,7 +9,10 @@ import pytest
 import interlingua as il
 
 DIALECTS = Path(il.__file__).parent / "dialects"
-ON_THE_KERNEL = ["anthropic", "bedrock", "gemini", "ollama", "openai-responses", "openrouter"]
+ON_THE_KERNEL = [
+    *("anthropic", "bedrock", "gemini", "gemini-interactions", "ollama"),
+    *("openai-responses", "openrouter"),
+]
 """Dialects whose rooms are held; the others follow."""
 
 ROOMS = {

@@ -97,6 +97,7 @@ def official() -> dict[str, tuple[str, ...]]:
     botocore = pytest.importorskip("botocore.session")
     from anthropic.types.beta import BetaStopReason
     from google.genai import types as google
+    from google.genai.interactions import Interaction
     from openai.types.chat.chat_completion import Choice
     from openai.types.responses.response import IncompleteDetails
     from openrouter.components import ChatFinishReasonEnum
@@ -110,4 +111,5 @@ def official() -> dict[str, tuple[str, ...]]:
         "anthropic": get_args(BetaStopReason),
         "bedrock": tuple(runtime.shape_for("StopReason").enum),
         "gemini": tuple(each.value for each in google.FinishReason),
+        "gemini-interactions": get_args(get_args(Interaction.model_fields["status"].annotation)[0]),
     }

@@ -116,8 +116,8 @@ _TYPES = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
 
 
 def _listed_words(wire: Any) -> Any:
-    """The types list names of models and media types, and take others; SDK 3.3 has one more level of
-    thinking than 3.1. All other words have to be those that are listed."""
+    """The types list names of models and media types, and take others; SDK 3.3 has one more level
+    of thinking than 3.1. All other words have to be those that are listed."""
     if isinstance(wire, list):
         return [_listed_words(each) for each in wire]
     if not isinstance(wire, dict):

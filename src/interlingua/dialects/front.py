@@ -93,6 +93,19 @@ class Filler:
         return data
 
 
+class Stored(NamedTuple):
+    """How an API keeps its answers, so that later requests go on from them."""
+
+    previous: str
+    """The member of a request that names the answer it goes on from."""
+    keepers: frozenset[str]
+    """Providers that keep them themselves."""
+    title: str
+    """What it calls an answer, in words for people."""
+    names: tuple[bytes, ...]
+    """Members of a request that name what a provider keeps, as they are spelled."""
+
+
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True):
     """A message that is a text."""
 
@@ -165,6 +178,8 @@ class Front(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Members of requests that no field of ours has and that nobody can limit, in words."""
     says_twice: Callable[[Any], bool] | None = None
     """Whether what is left of a request's wire says again what a field of ours says."""
+    stored: Stored | None = None
+    """How its answers are kept; None where every request has the whole conversation."""
     counted: str | None = None
     """What an answer to a count of tokens calls it; None where nobody can ask for one."""
     to_count: Callable[[bytes], bytes] = as_it_is

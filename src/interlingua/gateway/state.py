@@ -163,7 +163,7 @@ class Memory(Protocol):
 
 
 class Responses(Protocol):
-    """Responses that are kept for clients of OpenAI's Responses API."""
+    """Answers that are kept for clients of APIs that keep them."""
 
     async def expand(self, request: Request, exchange: Exchange) -> Request:
         """The request with the history that it goes on from; `Refused` where there is none."""

@@ -397,22 +397,22 @@ def _write_short(messages: tuple[Message, ...], shape: Any, recorder: LossRecord
 
 def _write_instructions(messages: tuple[Message, ...], recorder: LossRecorder) -> str:
     """One text for all of them."""
-    texts: list[str] = []
+    said: list[tuple[Block, str]] = []
     for message in messages:
         if message.role is Role.DEVELOPER:
             recorder.lost(message, "role", "instructions have one level", kind="downgraded")
         _tell_beside(message, recorder)
         for block in message.content:
             part = write_content(block, recorder)
-            if part is None or not part.get("text"):
-                continue
-            if texts:
-                reason = "joined to the text before it"
-                recorder.lost(block, None, reason, kind="approximated", severity="info")
-            if part.keys() - {"type", "text"}:
-                recorder.lost(block, "citations", "instructions are a text", severity="info")
-            texts.append(part["text"])
-    return "\n\n".join(texts)
+            if part is not None and part.get("text"):
+                said.append((block, part["text"]))
+                if part.keys() - {"type", "text"}:
+                    recorder.lost(block, "citations", "instructions are a text", severity="info")
+    if len(said) > 1:
+        reason = "one text for all instructions; joined with the others"
+        for block, _ in said:
+            recorder.lost(block, None, reason, kind="approximated", severity="info")
+    return "\n\n".join([text for _, text in said])
 
 
 def _tell_beside(message: Message, recorder: LossRecorder) -> None:

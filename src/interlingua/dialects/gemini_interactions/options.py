@@ -60,22 +60,27 @@ def _write_thinking(options: Any, recorder: LossRecorder) -> Wire:
         out["thinking_summaries"] = SUMMARIES.write(wanted.visible)
     if wanted.budget_tokens is not None:
         recorder.lost(options, "reasoning.budget_tokens", "thinking has no budget here")
+    elif not out:
+        recorder.lost(options, "reasoning", _UNASKED)
+        return out
     if wanted.mode is not None:
-        kind, reason = ("approximated", f"said as {level}") if level else ("dropped", None)
-        reason = reason or "a model thinks as much as it has to"
-        recorder.lost(options, "reasoning.mode", reason, kind)  # type: ignore[arg-type]  # a word
-    elif wanted == Reasoning():
-        recorder.lost(options, "reasoning", "a model thinks as much as it has to")
+        reason = _UNASKED if level is None else f"said as {level}"
+        recorder.lost(options, "reasoning.mode", reason, kind="approximated")
     return out
+
+
+_UNASKED = "a model thinks as much as it has to"
 
 
 def _level(options: Options, wanted: Reasoning, recorder: LossRecorder) -> str | None:
     """Thinking cannot be switched off; the least of it is nearest."""
     effort = wanted.effort
-    if effort is None:
-        return NEAR_EFFORTS["none"] if wanted.mode == "off" else None
-    level = EFFORTS.write(effort)
-    if level is None:
+    if wanted.mode == "off":
+        if effort is not None:
+            recorder.lost(options, "reasoning.effort", "thinking is off")
+        return NEAR_EFFORTS["none"]
+    level = None if effort is None else EFFORTS.write(effort)
+    if effort is not None and level is None:
         level = NEAR_EFFORTS[effort]
         recorder.lost(options, "reasoning.effort", f"said as {level}", kind="approximated")
     return level
@@ -150,6 +155,8 @@ def _write_format(options: Any, recorder: LossRecorder) -> Wire:
         form["schema"] = wanted.schema
     elif wanted.kind == "json_schema":
         recorder.lost(options, "response_format.kind", "it has no schema", kind="approximated")
+    elif wanted.schema is not None:
+        recorder.lost(wanted, "schema", "no schema is asked for")
     for name in ("name", "strict", "description"):
         if getattr(wanted, name) is not None:
             recorder.lost(wanted, name)

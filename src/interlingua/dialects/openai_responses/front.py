@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from interlingua.dialects.front import Filler, Front, NamedEnding, Wire
+from interlingua.dialects.front import Filler, Front, NamedEnding, Stored, Wire
 from interlingua.dialects.openai_responses.tables import NAME
 
 _RESPONSE: Wire = {
@@ -132,4 +132,10 @@ FRONT = Front(
         "background": "an answer in the background",
         "context_management": "summaries that the provider makes",
     },
+    stored=Stored(
+        "previous_response_id",
+        frozenset({"openai", "azure"}),
+        "Response",
+        (b'"previous_response_id"', b'"conversation"', b'"input"'),
+    ),
 )

@@ -1,5 +1,6 @@
-"""Responses that are kept for clients of OpenAI's Responses API: `store`, `previous_response_id`,
-and fetching or deleting one.
+"""Answers that are kept for clients of APIs that keep them (`Front.stored`): OpenAI's Responses and
+Google's Interactions, with `store`, `previous_response_id` or `previous_interaction_id`, and
+fetching or deleting one.
 
 A provider that keeps them itself is asked itself. For all others they are in our store, where the
 key allows that content is kept; where it does not, a client hears that there is no such response,
@@ -18,8 +19,10 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response as HttpResponse
 
 from interlingua.client.targets import Target
+from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.memory.owners import Owners
 from interlingua.gateway.paths.callers import JSON, ApiError, answer, tenant_of
+from interlingua.gateway.relay.fronts import INTERACTIONS, RESPONSES, front_of
 from interlingua.gateway.state import Exchange, Principal, Refused
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DIALECT = "openai-responses"
-KEEPERS = frozenset({"openai", "azure"})
-"""Providers that keep responses themselves."""
 DAYS = 30
 """As long as OpenAI keeps them."""
 LONGEST = 8 * 1024 * 1024
@@ -58,9 +58,16 @@ class Kept(msgspec.Struct):
     """The dialect that the answer was read from."""
 
 
-def keeps(target: Target) -> bool:
-    """Whether the provider is to be asked for its responses."""
-    return target.provider.key in KEEPERS and target.dialect.name == DIALECT
+def keeps(target: Target, front: str) -> bool:
+    """Whether the provider is to be asked for the answers that clients of this API go on from."""
+    stored = _stored(front)
+    return target.dialect.name == front and target.provider.key in stored.keepers
+
+
+def _stored(front: str) -> Stored:
+    told = front_of(front).stored
+    assert told is not None, f"{front} keeps nothing"
+    return told
 
 
 class _Item(msgspec.Struct):
@@ -69,12 +76,14 @@ class _Item(msgspec.Struct):
 
 class _Named(msgspec.Struct):
     previous_response_id: Any = None
+    previous_interaction_id: Any = None
     conversation: Any = None
     input: list[_Item] | str | None = None
 
 
 class _Odd(msgspec.Struct):
     previous_response_id: Any = None
+    previous_interaction_id: Any = None
     conversation: Any = None
     input: Any = None
 
@@ -83,18 +92,18 @@ _named = msgspec.json.Decoder(_Named).decode
 _odd = msgspec.json.Decoder(_Odd).decode
 
 
-def ids_named(body: bytes) -> list[str]:
+def ids_named(body: bytes, front: str) -> list[str]:
     """What a request names that its provider keeps: the response that it goes on from (or nothing),
     its conversation, and the items of its input, for which a provider takes its own of that id."""
     try:
         said: _Named | _Odd = _named(body)
     except msgspec.ValidationError:
         said = _odd(body)
-    told = said.conversation
-    ids = [said.previous_response_id, told.get("id") if isinstance(told, dict) else told]
+    told, before = said.conversation, getattr(said, _stored(front).previous)
+    ids = [before, told.get("id") if isinstance(told, dict) else told]
     for each in said.input if isinstance(said.input, list) else ():
         ids.append(each.get("id") if isinstance(each, dict) else getattr(each, "id", None))
-    if not isinstance(said.previous_response_id, str):
+    if not isinstance(before, str):
         ids[0] = ""  # it goes on from nothing
     return list(dict.fromkeys([id for id in ids if isinstance(id, str)]))
 
@@ -108,16 +117,20 @@ def ids_in(response: Response) -> Iterator[str]:
         for id in (getattr(block, "id", None), form.get("item", {}).get("id")):
             if isinstance(id, str):
                 yield id
-    told = ((response.raw or {}).get(DIALECT) or {}).get("conversation")
-    id = told.get("id") if isinstance(told, dict) else told
-    if isinstance(id, str):
-        yield id
+    for mine in (response.raw or {}).values():
+        told = mine.get("conversation") if isinstance(mine, dict) else None
+        id = told.get("id") if isinstance(told, dict) else told
+        if isinstance(id, str):
+            yield id
 
 
 def _form(raw: Any) -> dict[str, Any]:
-    mine = (raw or {}).get(DIALECT)
-    form = mine.get("$form") if isinstance(mine, dict) else None
-    return form if isinstance(form, dict) else {}
+    """How a value was spelled in the one dialect that it was read from."""
+    for mine in (raw or {}).values():
+        form = mine.get("$form") if isinstance(mine, dict) else None
+        if isinstance(form, dict):
+            return form
+    return {}
 
 
 class Responses:
@@ -134,7 +147,8 @@ class Responses:
         first is the response that a request goes on from, if it does."""
         found = await self.owners.anothers(ids, exchange.principal)
         if found is not None:
-            raise _not_found(found) if found == ids[0] else _no_part(found)
+            is_first = found == ids[0]
+            raise _not_found(found, exchange) if is_first else _no_part(found)
 
     def note(self, ids: Iterable[str], exchange: Exchange) -> None:
         """A provider keeps these, for the one who asked."""
@@ -150,20 +164,20 @@ class Responses:
         goes_on = request.continues
         if goes_on is None or goes_on.response_id is None:
             return request
-        earlier = await self._history(goes_on.response_id, exchange.principal)
+        earlier = await self._history(goes_on.response_id, exchange)
         rest = goes_on.replace(response_id=None)
         is_empty = rest == type(rest)()
         at = _instructions(request)
         messages = (*request.messages[:at], *earlier, *request.messages[at:])
         return request.replace(messages=messages, continues=None if is_empty else rest)
 
-    async def _history(self, id: str, principal: Principal) -> list[Message]:
+    async def _history(self, id: str, exchange: Exchange) -> list[Message]:
         chain: list[Kept] = []
         wanted: str | None = id
         while wanted is not None:
-            kept = await self._find(wanted, principal)
+            kept = await self._find(wanted, exchange.principal)
             if kept is None or len(chain) >= DEEPEST:
-                raise _not_found(wanted)
+                raise _not_found(wanted, exchange)
             chain.append(kept)
             wanted = kept.previous
         history: list[Message] = []
@@ -175,12 +189,12 @@ class Responses:
         """Keep a response, if the client and its key want that. `request` is as the client sent
         it, not expanded. False if it was not kept."""
         id = response.message.metadata.response_id
-        wants = (request.raw or {}).get(DIALECT, {}).get("store") is not False
+        wants = (request.raw or {}).get(exchange.front, {}).get("store") is not False
         if not (wants and exchange.principal.keep_content and id) or response.error is not None:
             return False
         previous = None if request.continues is None else request.continues.response_id
         target = exchange.target
-        source = DIALECT if target is None else target.dialect.name
+        source = exchange.front if target is None else target.dialect.name
         said = request.messages[_instructions(request) :]
         data = msgspec.json.encode(
             {
@@ -221,19 +235,18 @@ class Responses:
             plain["source"],
         )
 
-    async def wire(self, id: str, principal: Principal) -> bytes | None:
-        """A response as the client was told it; None if there is none."""
+    async def wire(self, id: str, principal: Principal, front: str) -> dict[str, Any] | None:
+        """An answer as the client was told it; None if there is none."""
         kept = await self._find(id, principal)
         if kept is None:
             return None
-        told = retell(kept.answer, DIALECT, source=kept.source)
+        told = retell(kept.answer, front, source=kept.source)
         from interlingua.dialects.registry import dialect
 
-        written = dialect(DIALECT).write_response(told.value, told.scribe)
+        written = dialect(front).write_response(told.value, told.scribe)
         wire: dict[str, Any] = dict(written.wire)
-        wire.setdefault("previous_response_id", kept.previous)
-        wire.setdefault("store", True)
-        return msgspec.json.encode(wire)
+        wire.setdefault(_stored(front).previous, kept.previous)
+        return wire
 
     async def remove(self, id: str, principal: Principal) -> bool:
         """False if there is none."""
@@ -243,9 +256,10 @@ class Responses:
         return True
 
 
-def _not_found(id: str) -> Refused:
-    text = f"Previous response with id '{id[:100]}' not found."
-    return Refused(400, ErrorKind.INVALID_REQUEST, text, "previous_response_not_found")
+def _not_found(id: str, exchange: Exchange) -> Refused:
+    title = _stored(exchange.front).title.lower()
+    text = f"Previous {title} with id '{id[:100]}' not found."
+    return Refused(400, ErrorKind.INVALID_REQUEST, text, f"previous_{title}_not_found")
 
 
 def _no_part(id: str) -> Refused:
@@ -258,9 +272,7 @@ def _instructions(request: Request) -> int:
     first = request.messages[0] if request.messages else None
     if first is None or first.role is not Role.SYSTEM:
         return 0
-    raw = (first.metadata.provider_raw or {}).get(DIALECT, {})
-    form = raw.get("$form") if isinstance(raw, dict) else None
-    return 0 if isinstance(form, dict) and "place" in form else 1
+    return 0 if "place" in _form(first.metadata.provider_raw) else 1
 
 
 def _place(id: str, principal: Principal) -> Place:
@@ -273,19 +285,61 @@ def _place(id: str, principal: Principal) -> Place:
 
 
 async def show(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
-    wire = await service.responses.wire(request.path_params["id"], principal)
+    """A response of OpenAI's API."""
+    wire = await service.responses.wire(request.path_params["id"], principal, RESPONSES.dialect)
     if wire is None:
-        raise _missing(request)
-    return HttpResponse(wire, media_type=JSON, headers={"cache-control": "no-store"})
+        raise _missing(request, RESPONSES)
+    wire.setdefault("store", True)
+    return _told(wire)
+
+
+async def show_interaction(
+    service: Service, request: HttpRequest, principal: Principal
+) -> HttpResponse:
+    """An interaction of Google's API. What is kept here is whole, so that there is no stream to go
+    on with."""
+    front = INTERACTIONS
+    if request.query_params.get("stream") == "true":
+        text = "An interaction that is kept here is complete; ask for it without a stream."
+        raise ApiError(400, "invalid_request", text)
+    wire = await service.responses.wire(request.path_params["id"], principal, front.dialect)
+    if wire is None:
+        raise _missing(request, front)
+    if wire.get("previous_interaction_id") is None:
+        wire.pop("previous_interaction_id", None)
+    return _told(wire)
+
+
+def _told(wire: dict[str, Any]) -> HttpResponse:
+    data = msgspec.json.encode(wire)
+    return HttpResponse(data, media_type=JSON, headers={"cache-control": "no-store"})
 
 
 async def remove(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
     id = request.path_params["id"]
     if not await service.responses.remove(id, principal):
-        raise _missing(request)
+        raise _missing(request, RESPONSES)
     return answer({"id": id, "object": "response", "deleted": True})
 
 
-def _missing(request: HttpRequest) -> ApiError:
+async def remove_interaction(
+    service: Service, request: HttpRequest, principal: Principal
+) -> HttpResponse:
+    if not await service.responses.remove(request.path_params["id"], principal):
+        raise _missing(request, INTERACTIONS)
+    return answer({})
+
+
+async def cancel_interaction(
+    service: Service, request: HttpRequest, principal: Principal
+) -> HttpResponse:
+    """Nothing goes on in the background here that could be cancelled."""
+    front = INTERACTIONS
+    if await service.responses.wire(request.path_params["id"], principal, front.dialect) is None:
+        raise _missing(request, front)
+    raise ApiError(400, "invalid_request", "The interaction is complete; nothing is cancelled.")
+
+
+def _missing(request: HttpRequest, front: Front) -> ApiError:
     id = request.path_params["id"][:100]
-    return ApiError(404, "not_found", f"Response with id '{id}' not found.")
+    return ApiError(404, "not_found", f"{_stored(front.dialect).title} with id '{id}' not found.")

@@ -12,7 +12,7 @@ from interlingua.client.reach import askable
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA
+from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
 from interlingua.gateway.state import ROUTE, Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.capabilities import Capabilities, capabilities
@@ -61,6 +61,8 @@ async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
     """Whose list is asked for: `/v1/models` is OpenAI's and Anthropic's."""
+    if path.startswith("/v1beta/interactions"):
+        return INTERACTIONS
     if path.startswith("/v1beta/"):
         return GEMINI
     if path.startswith("/api/"):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.dialects.front import Front
+from interlingua.dialects.front import Front, Stored
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
-from interlingua.gateway.relay.fronts import RESPONSES, Match
+from interlingua.gateway.relay.fronts import Match
 from interlingua.gateway.relay.patching import ESCAPED
 from interlingua.gateway.relay.sizes import Most, plainly, said_once
 from interlingua.gateway.state import Exchange, Refused
@@ -28,6 +28,7 @@ class Envelope(msgspec.Struct):
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     previous_response_id: Any = None
+    previous_interaction_id: Any = None
     n: Any = None
 
     def answers(self) -> int:
@@ -115,13 +116,15 @@ def read_request(match: Match, body: bytes) -> Request:
 
 
 async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
-    """A request of the Responses API with the history that we keep for it. A provider that keeps
-    responses itself is asked itself."""
-    if asked.front is not RESPONSES or gateway.responses is None:
+    """A request of an API that keeps its answers, with the history that we keep for it. A provider
+    that keeps them itself is asked itself."""
+    stored = asked.front.stored
+    if stored is None or gateway.responses is None:
         return asked
-    if keeps(asked.way.targets[0]):
-        return await _own_only(gateway, exchange, asked)
-    if not exchange.principal.keep_content and asked.envelope.previous_response_id is None:
+    if keeps(asked.way.targets[0], asked.front.dialect):
+        return await _own_only(gateway, exchange, asked, stored)
+    goes_on = getattr(asked.envelope, stored.previous) is not None
+    if not exchange.principal.keep_content and not goes_on:
         return asked
     said = asked.request or read_request(asked.match, asked.body)
     exchange.said = said
@@ -130,24 +133,22 @@ async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> As
     return asked._replace(request=request, ours=ours)
 
 
-async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:
+async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked, stored: Stored) -> Asked:
     """A request to a provider that keeps responses itself: nobody goes on from another's, nor
     brings up items of it."""
     if exchange.principal.key_id is None or gateway.responses is None:
         return asked
-    ids = ids_named(asked.body)
+    ids = ids_named(asked.body, asked.front.dialect)
     if any(ids):
         await gateway.responses.require_own(ids, exchange)
-    if any(asked.body.count(name) > 1 for name in _NAMES) or ESCAPED.search(asked.body) is not None:
+    twice = any(asked.body.count(name) > 1 for name in stored.names)
+    if twice or ESCAPED.search(asked.body) is not None:
         return asked._replace(body=said_once(asked.body))  # only what was looked at
     return asked
-
-
-_NAMES = (b'"previous_response_id"', b'"conversation"', b'"input"')
 
 
 def note_kept(gateway: Gateway, exchange: Exchange, response: Response) -> None:
     """Whose an answer is that its provider keeps."""
     target = exchange.target
-    if gateway.responses is not None and target is not None and keeps(target):
+    if gateway.responses is not None and target is not None and keeps(target, exchange.front):
         gateway.responses.note(ids_in(response), exchange)

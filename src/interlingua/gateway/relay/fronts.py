@@ -27,6 +27,7 @@ CHAT = front_of("openai-chat")
 RESPONSES = front_of("openai-responses")
 ANTHROPIC = front_of("anthropic")
 GEMINI = front_of("gemini")
+INTERACTIONS = front_of("gemini-interactions")
 OLLAMA = front_of("ollama")
 
 

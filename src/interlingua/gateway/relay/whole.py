@@ -16,7 +16,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.filled import filled, filler
-from interlingua.gateway.relay.fronts import RESPONSES, STATUSES, error_body, front_of
+from interlingua.gateway.relay.fronts import STATUSES, error_body, front_of
 from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
@@ -76,7 +76,7 @@ async def answered(
     _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
     if exchange.said is not None and gateway.responses is not None:
         await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
-    if front is RESPONSES:
+    if front.stored is not None:
         note_kept(gateway, exchange, response)
     if exchange.principal.keep_content:
         exchange.response = response

@@ -1,0 +1,116 @@
+"""The Interactions API as a gateway serves it."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.front import Ending, Filler, Front, Stored, Wire
+from interlingua.dialects.gemini_interactions.tables import COMPLETE, CREATED, DONE, NAME, OBJECT
+
+_FRAME = re.compile(rb'data: (\{[^\r\n]*"interaction":\{[^\r\n]*)')
+
+
+class _Event(msgspec.Struct):
+    event_type: str = ""
+
+
+_event = msgspec.json.Decoder(_Event).decode
+
+
+class LastFrame(Ending):
+    marks = (COMPLETE.encode(), DONE.encode())
+    silent = frozenset({b"data: [DONE]"})
+
+    def _look(self, data: str) -> None:
+        if data == DONE:
+            if self.is_reached:
+                self.reach()
+        elif _event(data).event_type == COMPLETE:
+            self.reach(last=False)
+
+
+class Asking(msgspec.Struct):
+    """What an interaction repeats of its request."""
+
+    model: str | None = None
+    agent: str | None = None
+    previous_interaction_id: str | None = None
+    service_tier: str | None = None
+
+    def members(self) -> Wire:
+        said: Wire = {key: getattr(self, key) for key in self.__struct_fields__}
+        return {key: item for key, item in said.items() if item is not None}
+
+
+_asking = msgspec.json.Decoder(Asking)
+
+
+class Members(Filler):
+    """When it was, and what it goes on from."""
+
+    def __init__(self, asked: bytes) -> None:
+        super().__init__(asked)
+        self._asked = asked
+        self._made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self._said: Wire | None = None
+
+    def _members(self) -> Wire:
+        if self._said is None:
+            try:
+                self._said = _asking.decode(self._asked).members()
+            except (msgspec.DecodeError, UnicodeError):
+                self._said = {}
+        return self._said
+
+    def whole(self, wire: Wire) -> Wire:
+        if "error" in wire:
+            return wire
+        times = {"created": self._made, "updated": self._made}
+        return {**self._members(), "object": OBJECT, **times, **wire}
+
+    def frames(self, data: bytes) -> bytes:
+        return _FRAME.sub(self._filled, data) if b'"interaction":{' in data else data
+
+    def _filled(self, found: re.Match[bytes]) -> bytes:
+        frame: Any = msgspec.json.decode(found[1])
+        told = frame["interaction"]
+        if frame.get("event_type") not in (CREATED, COMPLETE) or not isinstance(told, dict):
+            return found[0]
+        frame["interaction"] = self.whole(told)
+        return b"data: " + msgspec.json.encode(frame)
+
+
+FRONT = Front(
+    dialect=NAME,
+    provider="gemini",
+    paths={
+        "/v1beta/interactions": "generate",
+        "/v1/interactions": "generate",
+        # For clients whose users gave a base URL without a version.
+        "/interactions": "generate",
+    },
+    needs_id=True,
+    filler=Members,
+    fills_frames=True,
+    ending=LastFrame,
+    marks=(b'"usage"', b'"error"'),
+    texts=b"text|arguments",
+    unbounded={
+        "agent": "an agent that works until it is done",
+        "background": "work that goes on without the client",
+        "cached_content": "a prompt that the provider keeps",
+        "continuation_token": "a conversation that the provider keeps",
+        "environment": "a machine that the provider runs",
+        "previous_interaction_id": "a conversation that the provider keeps",
+    },
+    stored=Stored(
+        "previous_interaction_id",
+        frozenset({"gemini"}),
+        "Interaction",
+        (b'"previous_interaction_id"', b'"input"'),
+    ),
+)
