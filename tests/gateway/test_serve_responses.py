@@ -137,9 +137,9 @@ def test_a_provider_that_keeps_responses_is_asked_itself() -> None:
     from interlingua.client.targets import Targets
 
     targets = Targets()
-    assert keeps(targets.find("openai:gpt-4.1", "openai-responses"))
-    assert not keeps(targets.find("openai:gpt-4.1", "openai-chat"))
-    assert not keeps(targets.find("local"))
+    assert keeps(targets.find("openai:gpt-4.1", "openai-responses"), "openai-responses")
+    assert not keeps(targets.find("openai:gpt-4.1", "openai-chat"), "openai-responses")
+    assert not keeps(targets.find("local"), "openai-responses")
 
 
 def test_the_sdk_fetches_and_deletes_a_response(tmp_path: Path) -> None:

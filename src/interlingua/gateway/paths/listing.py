@@ -61,7 +61,7 @@ async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
 
 def front_of(path: str, headers: Mapping[str, str]) -> Front:
     """Whose list is asked for: `/v1/models` is OpenAI's and Anthropic's."""
-    if path.startswith("/v1beta/interactions"):
+    if path.startswith(("/v1beta/interactions", "/v1/interactions")):
         return INTERACTIONS
     if path.startswith("/v1beta/"):
         return GEMINI

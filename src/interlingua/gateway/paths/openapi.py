@@ -231,6 +231,13 @@ class Doc(NamedTuple):
     """Whether it is a stream of events for who accepts one."""
 
 
+_INTERACTIONS = {
+    ("GET", ""): Doc("An interaction that was stored.", errors=(400, 404)),
+    ("DELETE", ""): Doc("Delete an interaction.", errors=(404,)),
+    ("POST", "/cancel"): Doc(
+        "Cancel an interaction, of which none goes on here.", errors=(400, 404)
+    ),
+}
 DOCS: dict[tuple[str, str], Doc] = {
     ("GET", "/"): Doc("That somebody is here; a page for who accepts HTML."),
     ("GET", "/health/live"): Doc("Whether the process lives."),
@@ -284,11 +291,11 @@ DOCS: dict[tuple[str, str], Doc] = {
     ("POST", "/api/show"): Doc("One model, as Ollama shows it.", body=ShownModel, errors=(404,)),
     ("GET", "/v1/responses/{id}"): Doc("A response that was stored.", errors=(404,)),
     ("DELETE", "/v1/responses/{id}"): Doc("Delete a response.", errors=(404,)),
-    ("GET", "/v1beta/interactions/{id}"): Doc("An interaction that was stored.", errors=(400, 404)),
-    ("DELETE", "/v1beta/interactions/{id}"): Doc("Delete an interaction.", errors=(404,)),
-    ("POST", "/v1beta/interactions/{id}/cancel"): Doc(
-        "Cancel an interaction, of which none goes on here.", errors=(400, 404)
-    ),
+    **{
+        (method, f"/{version}/interactions/{{id}}{rest}"): doc
+        for version in ("v1beta", "v1")
+        for (method, rest), doc in _INTERACTIONS.items()
+    },
     ("POST", "/sessions"): Doc("Make a session.", _SESSION_REF, 201, NewSession, errors=(403, 503)),
     ("GET", "/sessions"): Doc(
         "The caller's sessions, the last changed first.",

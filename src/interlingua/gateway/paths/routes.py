@@ -77,14 +77,15 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/api/show", own.ollama_show, dialect=True),
     Row("GET", "/v1/responses/{id}", responses_store.show, dialect=True),
     Row("DELETE", "/v1/responses/{id}", responses_store.remove, dialect=True),
-    Row("GET", "/v1beta/interactions/{id}", responses_store.show_interaction, dialect=True),
-    Row("DELETE", "/v1beta/interactions/{id}", responses_store.remove_interaction, dialect=True),
-    Row(
-        "POST",
-        "/v1beta/interactions/{id}/cancel",
-        responses_store.cancel_interaction,
-        dialect=True,
-    ),
+    *[
+        Row(method, f"/{version}/interactions/{{id}}{rest}", handler, dialect=True)
+        for version in ("v1beta", "v1")
+        for method, rest, handler in (
+            ("GET", "", responses_store.show_interaction),
+            ("DELETE", "", responses_store.remove_interaction),
+            ("POST", "/cancel", responses_store.cancel_interaction),
+        )
+    ],
     Row("GET", "/search", sessions_api.search, both=True),
     Row("POST", "/sessions", sessions_api.create, both=True),
     Row("GET", "/sessions", sessions_api.listing, both=True),
