@@ -32,7 +32,7 @@ def _read_words(given: Wire) -> Reading:
     code, word, message = given.get("code"), given.get("status"), given.get("message", "")
     attrs: Attrs = {"message": want(message, str, ".message")}
     number = code if type(code) is int else None
-    text = code if type(code) is str else word if type(word) is str else None
+    text = next((each for each in (code, word) if type(each) is str and each), None)
     if text is not None:
         attrs["code"] = text
     if number is not None:

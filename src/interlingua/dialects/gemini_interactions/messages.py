@@ -61,6 +61,8 @@ from interlingua.model.metadata import MessageMetadata
 
 _MADE = MessageMetadata(protocol=NAME)
 _CONTENT = frozenset({"text", *MEDIA})
+_GIVEN = frozenset({USER_INPUT, RESULT, *_CONTENT})
+"""What comes from the user; all else is a model's."""
 _OUTPUT = frozenset({"type", "content"})
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL
 _LEADING = frozenset({Role.SYSTEM, Role.DEVELOPER})
@@ -163,21 +165,26 @@ def read_answer(steps: list[Any]) -> Message:
 
 
 def read_input(given: Any, kept: Kept) -> list[Message]:
-    """`input`: a text, one piece of content, several, or steps (`$form.input`)."""
+    """`input`: a text, a piece of content, several, a step, or steps (`$form.input`)."""
     if type(given) is str:
         kept.form["input"] = "text"
         return [Message(_USER, (TextBlock(given),))] if given else []
     if type(given) is dict:
-        kept.form["input"] = "one"
+        kept.form["input"] = "one" if _type_of(given) in _CONTENT else "step"
         given = [given]
     if type(given) is not list:
         raise ShapeError(".input", "a text or a list", given)
     if not given:
         kept.spell("input", given)
-    elif all(type(item) is dict and item.get("type") in _CONTENT for item in given):
+    elif all(_type_of(item) in _CONTENT for item in given):
         kept.form.setdefault("input", "content")
         return [Message(_USER, tuple(read_contents(given, ".input")))]
     return read_steps(given)
+
+
+def _type_of(item: Any) -> str | None:
+    kind = item.get("type") if type(item) is dict else None
+    return kind if type(kind) is str else None
 
 
 def read_steps(steps: list[Any]) -> list[Message]:
@@ -186,8 +193,7 @@ def read_steps(steps: list[Any]) -> list[Message]:
     place = 0
     try:
         for step in steps:
-            kind = want(step, dict).get("type")
-            if kind in (USER_INPUT, RESULT) or kind in _CONTENT:
+            if _type_of(want(step, dict)) in _GIVEN:
                 if run is not None:
                     messages.append(run.message())
                     run = None
@@ -371,7 +377,7 @@ def write_messages(
     for message in rest:
         _write_message(message, steps, recorder)
     if steps or not did_without(mine, "input"):
-        out["input"] = steps[0] if shape == "one" and len(steps) == 1 else steps
+        out["input"] = steps[0] if shape == "step" and len(steps) == 1 else steps
 
 
 def _is_short(messages: tuple[Message, ...], shape: Any) -> bool:

@@ -131,7 +131,7 @@ def _read_format(given: Wire) -> Reading:
         return NOT_OURS
     kind, typed, schema = form.get("type"), form.get("mime_type"), form.get("schema")
     if kind != "text":
-        bare = kind not in _FORMS and bool(form)
+        bare = (type(kind) is not str or kind not in _FORMS) and bool(form)
         return {"response_format": ResponseFormat("json_schema", schema=form)} if bare else NOT_OURS
     if schema is not None and type(schema) is not dict:
         return NOT_OURS

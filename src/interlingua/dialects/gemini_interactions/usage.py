@@ -85,8 +85,10 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
         out = dict(given)
     else:
         _tell(usage, counts, recorder)
-        gone = form.get("absent", ())
-        out = {key: tokens for key, tokens in counts.items() if tokens or key not in gone}
+        gone = {key for key in form.get("absent", ()) if not counts.get(key)}
+        if PROMPT in form.get("absent", ()) and usage.input_tokens is None:
+            gone.add(PROMPT)  # what came from the cache is no more than that
+        out = {key: tokens for key, tokens in counts.items() if key not in gone}
     if form.get("total", (None, None))[1] == total:
         out[TOTAL] = form["total"][0]
     elif counts and TOTAL not in form.get("absent", ()):
