@@ -22,6 +22,7 @@ MODELS = {
     "openai-responses": "gpt-5-mini",
     "anthropic": "claude-sonnet-5",
     "gemini": "gemini-3-flash",
+    "gemini-interactions": "gemini-3-flash",
     "ollama": "qwen3:8b",
     "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
     "openrouter": "anthropic/claude-sonnet-5",
@@ -31,6 +32,7 @@ IDS = {
     "openai-responses": "resp_c1",
     "anthropic": "msg_c1",
     "gemini": "c1",
+    "gemini-interactions": "v1_c1",
     "openrouter": "gen-c1",
 }
 """Of responses; the others' have none."""
@@ -66,7 +68,10 @@ class Case:
     """What had been said when a stream failed."""
 
 
-_SIGNED = frozenset({"anthropic", "bedrock", "openrouter", "openai-responses", "gemini", "ollama"})
+_SIGNED = frozenset(
+    {"anthropic", "bedrock", "openrouter", "openai-responses", "gemini", "gemini-interactions"}
+    | {"ollama"}
+)
 """Dialects with thinking; Ollama's is without signature."""
 
 

@@ -31,7 +31,7 @@ def auth_headers(dialect: str, key: str) -> list[Header]:
     match dialect:
         case "anthropic":
             return [("x-api-key", key), ("anthropic-version", "2023-06-01")]
-        case "gemini":
+        case "gemini" | "gemini-interactions":
             return [("x-goog-api-key", key)]
         case "ollama":
             return []

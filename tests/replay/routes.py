@@ -37,6 +37,7 @@ _PATHS: list[tuple[re.Pattern[str], Route]] = [
         (r".*/models/(?P<model>.+):generateContent", Route("gemini", False)),
         (r".*/models/(?P<model>.+):streamGenerateContent", Route("gemini", True)),
         (r".*/messages", Route("anthropic")),
+        (r".*/interactions", Route("gemini-interactions")),
         (r"/api/chat", Route("ollama")),
         (r"/api/v1/chat/completions", Route("openrouter")),
         (r".*/chat/completions", Route("openai-chat")),
@@ -87,6 +88,8 @@ def path_of(dialect: str, model: str | None, is_stream: bool, endpoint: str | No
             last = quote((model or ANY_MODEL).rpartition("/")[2], safe="")
             verb = "streamGenerateContent" if is_stream else "generateContent"
             return f"/v1beta/models/{last}:{verb}"
+        case "gemini-interactions", _:
+            return "/v1/interactions"
         case "ollama", _:
             return "/api/chat"
         case "openrouter", _:

@@ -191,6 +191,34 @@ def _gemini_parts(chunks: list[Any]) -> Heard:
     return Heard(text, [(call.name, call.args or {}) for call in calls])
 
 
+def _interactions(url: str) -> Heard:
+    with _genai(url) as client:
+        told: Any = client.interactions.create(model=MODEL, input="Hello")
+        steps = told.steps or ()
+        parts = [part for step in steps if step.type == "model_output" for part in step.content]
+        calls = [(step.name, step.arguments) for step in steps if step.type == "function_call"]
+        return Heard("".join(part.text for part in parts if part.type == "text"), calls)
+
+
+def _interactions_stream(url: str) -> Heard:
+    pieces = _Pieces()
+    names: dict[int, str] = {}
+    arguments: dict[int, str] = {}
+    with _genai(url) as client:
+        events: Any = client.interactions.create(model=MODEL, input="Hello", stream=True)
+        for event in events:
+            if event.event_type == "step.start" and event.step.type == "function_call":
+                names[event.index] = event.step.name
+            elif event.event_type == "step.delta" and event.delta.type == "text":
+                pieces.text += event.delta.text
+            elif event.event_type == "step.delta" and event.delta.type == "arguments_delta":
+                text = arguments.get(event.index, "")
+                arguments[event.index] = text + (event.delta.arguments or "")
+            elif event.event_type == "error":
+                raise RuntimeError(event.error.message)
+    return Heard(pieces.text, [(n, _arguments(arguments.get(i))) for i, n in names.items()])
+
+
 # -- Ollama ---------------------------------------------------------------------------------------
 
 
@@ -296,6 +324,7 @@ SDKS: dict[str, Sdk] = {
     "openai-responses": Sdk(_responses, _responses_stream),
     "anthropic": Sdk(_anthropic, _anthropic_stream),
     "gemini": Sdk(_gemini, _gemini_stream),
+    "gemini-interactions": Sdk(_interactions, _interactions_stream),
     "ollama": Sdk(_ollama, _ollama_stream),
     "bedrock": Sdk(_bedrock, _bedrock_stream),
     "openrouter": Sdk(_openrouter, _openrouter_stream),

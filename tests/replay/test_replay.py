@@ -79,6 +79,7 @@ WIRES = {
     "anthropic-messages": "anthropic",
     "bedrock-converse": "bedrock",
     "gemini": "gemini",
+    "gemini-interactions": "gemini-interactions",
     "mistral": "openai-chat",
     "ollama-chat": "ollama",
     "openai-chat": "openai-chat",

@@ -334,7 +334,7 @@ def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> No
     """Gemini says what a text rests on at the very end, behind the calls that follow the text."""
     cited = il.TextBlock("So", citations=(il.Citation("So", "https://example.com/", "E"),))
     data = stream_of("gemini", cited, CALL)
-    closing = ("anthropic", "bedrock")
+    closing = ("anthropic", "bedrock", "gemini-interactions")
     for target in DIALECTS:
         found = il.stream_convert([data], "gemini", target)
         out = b"".join(found)
@@ -342,7 +342,7 @@ def test_what_comes_after_its_block_is_lost_only_where_blocks_are_closed() -> No
         assert late == (["$.message.content[0].citations[0]"] if target in closing else [])
         text = il.fold(events_of(target, out)).message.content[0]
         assert isinstance(text, il.TextBlock)
-        has_place = target not in ("anthropic", "ollama", "bedrock")
+        has_place = target not in (*closing, "ollama")
         assert bool(text.citations) is has_place
 
 

@@ -79,7 +79,7 @@ PROTOCOLS: dict[str, str] = {
     "openai-completions": "openai-chat",
 }
 """Other words for protocols (pi-ai has these, read 2026-11) and the dialects that they are."""
-DIALECTS = frozenset({*PROTOCOLS.values(), "ollama", "openrouter"})
+DIALECTS = frozenset({*PROTOCOLS.values(), "gemini-interactions", "ollama", "openrouter"})
 PROVIDERS: dict[str, str] = {
     "amazon-bedrock": "bedrock",
     "anthropic": "anthropic",
