@@ -52,6 +52,11 @@ def read_call(step: Wire) -> ToolUseBlock:
     id, name, given = take(step, "id", str), take(step, "name", str), step.get("arguments")
     if len(step) == 4 and type(given) is dict:
         return ToolUseBlock(id, name, given)
+    return _read_call(step)
+
+
+def _read_call(step: Wire) -> ToolUseBlock:
+    take(step, "id", str), take(step, "name", str)
     kept = Kept()
     return ToolUseBlock(**FUNCTION_CALL.read(step, kept), raw=kept.raw(NAME))
 
@@ -60,6 +65,10 @@ def write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire:
     bare = block.raw is None and block.signature is None and block.raw_arguments is None
     if bare and block.call_type is None and block.cache is None:
         return {"type": CALL, "id": block.id, "name": block.name, "arguments": block.input}
+    return _write_call(block, recorder)
+
+
+def _write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire:
     out: Wire = {"type": CALL}
     FUNCTION_CALL.write(block, out, mine_of(NAME, block.raw), recorder)
     return out if block.raw is None else put_back(out, block, block.raw, recorder)

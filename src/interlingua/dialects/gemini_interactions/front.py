@@ -33,7 +33,7 @@ class LastFrame(Ending):
             self.reach(last=False)
 
 
-class Asking(msgspec.Struct):
+class Repeated(msgspec.Struct):
     """What an interaction repeats of its request."""
 
     model: str | None = None
@@ -46,7 +46,7 @@ class Asking(msgspec.Struct):
         return {key: item for key, item in said.items() if item is not None}
 
 
-_asking = msgspec.json.Decoder(Asking)
+_repeated = msgspec.json.Decoder(Repeated)
 
 
 class Members(Filler):
@@ -61,7 +61,7 @@ class Members(Filler):
     def _members(self) -> Wire:
         if self._said is None:
             try:
-                self._said = _asking.decode(self._asked).members()
+                self._said = _repeated.decode(self._asked).members()
             except (msgspec.DecodeError, UnicodeError):
                 self._said = {}
         return self._said

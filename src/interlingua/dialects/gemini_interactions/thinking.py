@@ -26,6 +26,10 @@ THOUGHT_STEP = Table(
 def read_thought(step: Wire) -> list[ThinkingBlock]:
     if len(step) == 2 and type(signature := step.get("signature")) is str and signature:
         return [ThinkingBlock("", signature)]  # what there nearly always is
+    return _read_thought(step)
+
+
+def _read_thought(step: Wire) -> list[ThinkingBlock]:
     summary, last = step.get("summary"), Kept()
     attrs = THOUGHT_STEP.read(step, last)
     if not summary:

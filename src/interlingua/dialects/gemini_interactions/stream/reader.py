@@ -107,7 +107,7 @@ class Step:
         run.add(self.wire)
 
 
-class Output(Step):
+class OutputStep(Step):
     """What a model says and shows. Its text is open as long as nothing else comes."""
 
     def __init__(self, wire: Wire, number: Callable[[], int]) -> None:
@@ -174,7 +174,7 @@ class Output(Step):
         return events
 
 
-class Told(Step):
+class BlockStep(Step):
     """A step that is one block: a thought, a call, a result, or one that we do not know. Pieces of
     hosted tools have the keys of their steps."""
 
@@ -300,7 +300,7 @@ class StreamReader:
         except _UNREADABLE:
             return self._feed(frame)
         step = self._open.get(plain.index)
-        if type(step) is not Output or self._is_over or frame.event not in (DELTA, None):
+        if type(step) is not OutputStep or self._is_over or frame.event not in (DELTA, None):
             return self._feed(frame)
         return step.tell_text(plain.delta.text)
 
@@ -426,7 +426,7 @@ class StreamReader:
         index, told, events = take(wire, "index", int), take(wire, "step", dict), self._begun()
         if index in self._open:
             events += self._close(index)
-        made = Output if told.get("type") == MODEL_OUTPUT else Told
+        made = OutputStep if told.get("type") == MODEL_OUTPUT else BlockStep
         try:
             step = made(told, self._number)
             begun = step.begin()
@@ -442,7 +442,7 @@ class StreamReader:
         if step is None:
             if delta.get("type") != "text":
                 return events
-            step = self._open[index] = Output({"type": MODEL_OUTPUT}, self._number)
+            step = self._open[index] = OutputStep({"type": MODEL_OUTPUT}, self._number)
             self._steps.append(step)
         try:
             return [*events, *step.tell(delta)]
