@@ -248,12 +248,16 @@ MEMBER_VALUES: dict[str, Any] = {
     "cached_content": "cachedContents/1",
     "continuationToken": "t",
     "continuation_token": "t",
+    "agent": "deep-research",
+    "environment": {"type": "remote"},
+    "previous_interaction_id": "v1_a",
 }
 BODIES: dict[str, dict[str, Any]] = {
     "anthropic": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
     "openai-chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
     "openai-responses": {"model": "m", "input": "hi"},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+    "gemini-interactions": {"model": "m", "input": "hi"},
 }
 
 

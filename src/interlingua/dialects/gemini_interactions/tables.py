@@ -174,6 +174,7 @@ ERRORS: TwoWay[str, ErrorKind] = TwoWay(
         "permission_denied": ErrorKind.AUTH,
         "resource_exhausted": ErrorKind.RATE_LIMIT,
         "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
+        "quota_exceeded": ErrorKind.RATE_LIMIT,
         "internal": ErrorKind.SERVER_ERROR,
         "api_error": ErrorKind.SERVER_ERROR,
         "unavailable": ErrorKind.SERVER_ERROR,

@@ -235,18 +235,21 @@ class Responses:
             plain["source"],
         )
 
-    async def wire(self, id: str, principal: Principal, front: str) -> dict[str, Any] | None:
+    async def wire(self, id: str, principal: Principal, front: Front = RESPONSES) -> bytes | None:
         """An answer as the client was told it; None if there is none."""
         kept = await self._find(id, principal)
         if kept is None:
             return None
-        told = retell(kept.answer, front, source=kept.source)
+        told = retell(kept.answer, front.dialect, source=kept.source)
         from interlingua.dialects.registry import dialect
 
-        written = dialect(front).write_response(told.value, told.scribe)
+        written = dialect(front.dialect).write_response(told.value, told.scribe)
         wire: dict[str, Any] = dict(written.wire)
-        wire.setdefault(_stored(front).previous, kept.previous)
-        return wire
+        if front is RESPONSES:  # which promises both in any case
+            wire = {"previous_response_id": None, "store": True, **wire}
+        if kept.previous is not None:
+            wire[_stored(front.dialect).previous] = kept.previous
+        return msgspec.json.encode(wire)
 
     async def remove(self, id: str, principal: Principal) -> bool:
         """False if there is none."""
@@ -286,11 +289,7 @@ def _place(id: str, principal: Principal) -> Place:
 
 async def show(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
     """A response of OpenAI's API."""
-    wire = await service.responses.wire(request.path_params["id"], principal, RESPONSES.dialect)
-    if wire is None:
-        raise _missing(request, RESPONSES)
-    wire.setdefault("store", True)
-    return _told(wire)
+    return await _show(service, request, principal, RESPONSES)
 
 
 async def show_interaction(
@@ -298,21 +297,19 @@ async def show_interaction(
 ) -> HttpResponse:
     """An interaction of Google's API. What is kept here is whole, so that there is no stream to go
     on with."""
-    front = INTERACTIONS
     if request.query_params.get("stream") == "true":
         text = "An interaction that is kept here is complete; ask for it without a stream."
         raise ApiError(400, "invalid_request", text)
-    wire = await service.responses.wire(request.path_params["id"], principal, front.dialect)
+    return await _show(service, request, principal, INTERACTIONS)
+
+
+async def _show(
+    service: Service, request: HttpRequest, principal: Principal, front: Front
+) -> HttpResponse:
+    wire = await service.responses.wire(request.path_params["id"], principal, front)
     if wire is None:
         raise _missing(request, front)
-    if wire.get("previous_interaction_id") is None:
-        wire.pop("previous_interaction_id", None)
-    return _told(wire)
-
-
-def _told(wire: dict[str, Any]) -> HttpResponse:
-    data = msgspec.json.encode(wire)
-    return HttpResponse(data, media_type=JSON, headers={"cache-control": "no-store"})
+    return HttpResponse(wire, media_type=JSON, headers={"cache-control": "no-store"})
 
 
 async def remove(service: Service, request: HttpRequest, principal: Principal) -> HttpResponse:
@@ -334,9 +331,8 @@ async def cancel_interaction(
     service: Service, request: HttpRequest, principal: Principal
 ) -> HttpResponse:
     """Nothing goes on in the background here that could be cancelled."""
-    front = INTERACTIONS
-    if await service.responses.wire(request.path_params["id"], principal, front.dialect) is None:
-        raise _missing(request, front)
+    if await service.responses.wire(request.path_params["id"], principal, INTERACTIONS) is None:
+        raise _missing(request, INTERACTIONS)
     raise ApiError(400, "invalid_request", "The interaction is complete; nothing is cancelled.")
 
 
