@@ -134,14 +134,11 @@ def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> St
 _QUIET = Quiet("stream", None, Report("stream"))
 
 
-class InTurn(ABC):
-    """Writes a stream that came from elsewhere. One block is open at a time; what others say
-    meanwhile waits."""
+class Abroad(ABC):
+    """Writes a stream that came from elsewhere. Usage and reasons are said at the end."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._failed = False
-        self._begin_anew()
         self.steps: Steps = {
             **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
             **dict.fromkeys((ToolUseStart, ToolUseEnd), self._block),
@@ -152,15 +149,40 @@ class InTurn(ABC):
             StreamError: self._fail,
         }
 
-    def _begin_anew(self) -> None:
-        self._waiting: dict[int, list[Event]] = {}
-        self._seen: set[int] = set()
-
     def close(self) -> list[Frame]:
         return []
 
     def _nothing(self, event: Event) -> list[Frame]:
         return []
+
+    @abstractmethod
+    def _block(self, event: Any) -> list[Frame]:
+        """Whatever concerns a block."""
+
+    @abstractmethod
+    def _piece(self, event: Any) -> list[Frame]: ...
+
+    @abstractmethod
+    def _start(self, event: MessageStart) -> list[Frame]: ...
+
+    @abstractmethod
+    def _complete(self, event: MessageComplete) -> list[Frame]: ...
+
+    @abstractmethod
+    def _fail(self, event: StreamError) -> list[Frame]: ...
+
+
+class InTurn(Abroad):
+    """The same where one block is open at a time; what others say meanwhile waits."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self._failed = False
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._waiting: dict[int, list[Event]] = {}
+        self._seen: set[int] = set()
 
     def _block(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
@@ -196,18 +218,6 @@ class InTurn(ABC):
     @abstractmethod
     def _tell(self, event: Any) -> list[Frame]:
         """What an event of the open block says, or of one that opens."""
-
-    @abstractmethod
-    def _piece(self, event: Any) -> list[Frame]: ...
-
-    @abstractmethod
-    def _start(self, event: MessageStart) -> list[Frame]: ...
-
-    @abstractmethod
-    def _complete(self, event: MessageComplete) -> list[Frame]: ...
-
-    @abstractmethod
-    def _fail(self, event: StreamError) -> list[Frame]: ...
 
 
 def before_pieces(block: Any) -> Any:

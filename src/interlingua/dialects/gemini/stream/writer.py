@@ -18,7 +18,6 @@ from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
-from interlingua.dialects.kernel.stream_home import Steps
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import beside_error
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -28,19 +27,15 @@ from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
     BlockStart,
-    Event,
     FrameMark,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
@@ -71,40 +66,19 @@ def _spell_frame(wire: object) -> Frame:
     return Frame(None, encode(wire).decode())
 
 
-class _Abroad:
+class _Abroad(stream_writer.Abroad):
     """Events in, frames out. Each answer has a voice, and says one block after the other; usage,
     citations and reasons to stop are said at the end, and losses are counted there."""
 
     def __init__(self, report: Report) -> None:
-        self._report = report
+        super().__init__(report)
         self._begin_anew()
         self._failed = False
-        self.steps: Steps = {
-            MessageStart: self._start,
-            BlockStart: self._block,
-            ToolUseStart: self._block,
-            TextDelta: self._piece,
-            ThinkingDelta: self._piece,
-            ToolUseInputDelta: self._nothing,
-            BlockDelta: self._block,
-            BlockEnd: self._block,
-            ToolUseEnd: self._block,
-            Stop: self._nothing,
-            UsageUpdate: self._nothing,
-            Other: self._nothing,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
+        self.steps[ToolUseInputDelta] = self._nothing
 
     def _begin_anew(self) -> None:
         self._about: Wire = {}
         self._voices: dict[int, _Voice] = {}
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _start(self, event: MessageStart) -> list[Frame]:
         if event.choice == 0 and not self._voices:

@@ -12,7 +12,6 @@ import msgspec
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import form_of, kept
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
-from interlingua.dialects.kernel.stream_home import Steps
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -44,15 +43,12 @@ from interlingua.model.events import (
     FrameMark,
     MessageComplete,
     MessageStart,
-    Other,
-    Stop,
     StreamError,
     TextDelta,
     ThinkingDelta,
     ToolUseEnd,
     ToolUseInputDelta,
     ToolUseStart,
-    UsageUpdate,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
@@ -100,31 +96,16 @@ class StreamWriter(stream_writer.StreamWriter):
         return Abroad(self.tables, report, self.source or self.tables.name)
 
 
-class Abroad:
+class Abroad(stream_writer.Abroad):
     """Events in, frames out. `by` is the protocol of whoever made what they say."""
 
     def __init__(self, t: Tables, report: Report, by: str) -> None:
+        super().__init__(report)
         self._t = t
-        self._report = report
         self._by = by
         self._head: Wire = {}
         self._choices: dict[int, ChoiceWriter] = {}
         self._is_over = False
-        self.steps: Steps = {
-            **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
-            **dict.fromkeys((ToolUseStart, ToolUseEnd), self._block),
-            **dict.fromkeys((TextDelta, ThinkingDelta, ToolUseInputDelta), self._piece),
-            **dict.fromkeys((Stop, UsageUpdate, Other), self._nothing),
-            MessageStart: self._start,
-            MessageComplete: self._complete,
-            StreamError: self._fail,
-        }
-
-    def close(self) -> list[Frame]:
-        return []
-
-    def _nothing(self, event: Event) -> list[Frame]:
-        return []
 
     def _piece(self, event: TextDelta | ThinkingDelta | ToolUseInputDelta) -> list[Frame]:
         choice = self._choices.get(event.choice)
