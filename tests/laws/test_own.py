@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.client.targets import Target, write
 from interlingua.dialects.openai_chat.tables import HOSTS
+from interlingua.outbound import Target, host_of, write_for
 from interlingua.providers.registry import providers
 from tests.effort import examples
 from tests.laws import laws, run, strategies
@@ -78,7 +78,9 @@ def test_l13_a_host_gets_its_own_thinking_back_where_it_takes_any(
     request = il.Request(_apart(history), MODEL)
     assert laws.own(CHAT, request, provider) == []
     served = SERVED[provider]
-    written = write(request, Target(f"{provider}:{MODEL}", MODEL, served, CHAT), None)
+    host = host_of(served, CHAT)
+    target = Target(f"{provider}:{MODEL}", MODEL, served, CHAT, host=host)
+    written = write_for(request, target, None)
     said = iter(m for m in written.wire["messages"] if m["role"] == "assistant")
     for message in request.messages:
         if message.role is il.Role.ASSISTANT:
