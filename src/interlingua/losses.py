@@ -16,7 +16,7 @@ from interlingua.errors import LossError
 logger = logging.getLogger(__name__)
 logging.getLogger("interlingua").addHandler(logging.NullHandler())
 
-_planning = ContextVar("planning", default=False)
+_planning: ContextVar[bool | list[dict[str, str | None]]] = ContextVar("planning", default=False)
 
 LossKind = Literal["dropped", "downgraded", "approximated", "moved"]
 Severity = Literal["info", "warning", "error"]
@@ -30,6 +30,28 @@ def planning() -> Iterator[None]:
         yield
     finally:
         _planning.reset(token)
+
+
+class Unlogged:
+    """Warnings about blocks that are left out of something that may still be sent, or not."""
+
+    def __init__(self) -> None:
+        self._waiting: list[dict[str, str | None]] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """What is left out inside is logged later, if at all."""
+        token = _planning.set(self._waiting)
+        try:
+            yield
+        finally:
+            _planning.reset(token)
+
+    def log(self) -> None:
+        """It is sent: each warning once."""
+        waiting, self._waiting = self._waiting, []
+        for extra in waiting:
+            logger.warning("block_dropped", extra=extra)
 
 
 class Loss(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -79,18 +101,18 @@ class Report(msgspec.Struct, eq=False):
     ) -> None:
         """A whole block is left out: a loss, and exactly one warning in the log."""
         self.add("dropped", path, reason, severity, block_type, message_id, rule)
-        if _planning.get():
-            return
-        logger.warning(
-            "block_dropped",
-            extra={
-                "session_id": session_id,
-                "message_id": message_id,
-                "block_type": block_type,
-                "adapter": self.target,
-                "reason": reason,
-            },
-        )
+        extra = {
+            "session_id": session_id,
+            "message_id": message_id,
+            "block_type": block_type,
+            "adapter": self.target,
+            "reason": reason,
+        }
+        planning = _planning.get()
+        if isinstance(planning, list):
+            planning.append(extra)
+        elif not planning:
+            logger.warning("block_dropped", extra=extra)
 
     def extend(self, other: Report) -> None:
         self.losses.extend(other.losses)

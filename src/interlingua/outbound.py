@@ -6,7 +6,8 @@ send is what is sent, and so are the reports."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -62,6 +63,28 @@ class Target(msgspec.Struct, frozen=True, eq=False):
         mine = [id for id in known_models() if id.startswith(f"{self.provider.key}:")]
         near = unknown(self.model, "", mine).near
         return tuple(id for id in near if id != self.model)
+
+
+class Said(NamedTuple):
+    """A body that was written already, and for what: whoever sends the same request to the same
+    target need not write it again."""
+
+    request: Request
+    target: Target
+    written: Written
+    on_use: Callable[[], None]
+    """Is called when it is sent."""
+
+    def serves(self, request: Request, target: Target, stream: bool) -> bool:
+        mine = self.target
+        return (
+            self.request is request
+            and self.written.stream is stream
+            and (mine.model, mine.name, mine.images) == (target.model, target.name, target.images)
+            and mine.dialect is target.dialect
+            and mine.provider == target.provider
+            and mine.profile == target.profile
+        )
 
 
 def host_of(provider: Provider, dialect: Dialect) -> Host | None:

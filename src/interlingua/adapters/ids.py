@@ -25,6 +25,9 @@ class KnownCall(Protocol):
     def provider_id(self) -> str | None: ...
 
 
+_ROOM = 1000
+
+
 class IdMap:
     """Two-way, for one session. Providers may use an id again in a later turn: then it means the
     latest call."""
@@ -34,6 +37,8 @@ class IdMap:
         self._provider: dict[str, tuple[str | None, str]] = {}
         """Our id to the provider and its id."""
         self._ours: dict[tuple[str | None, str], str] = {}
+        self._spoken: dict[str, dict[int, tuple[Message, Message]]] = {}
+        """Messages under the ids of a provider, which is asked for all of them every time."""
 
     @classmethod
     def of(cls, calls: Iterable[KnownCall], ulids: Ulids | None = None) -> IdMap:
@@ -99,7 +104,16 @@ class IdMap:
         def name(id: str) -> str:
             return self.theirs(id, provider)
 
-        return tuple([renamed(message, name, name) for message in messages])
+        known = self._spoken.setdefault(provider, {})
+        spoken: list[Message] = []
+        for message in messages:
+            found = known.get(id(message))
+            if found is None:
+                found = known[id(message)] = (message, renamed(message, name, name))
+            spoken.append(found[1])
+        if len(known) > _ROOM + 2 * len(spoken):
+            del self._spoken[provider]  # most of it is of histories that are no more
+        return tuple(spoken)
 
 
 def renamed(message: Message, call: Callable[[str], str], result: Callable[[str], str]) -> Message:

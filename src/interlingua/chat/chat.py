@@ -139,17 +139,19 @@ class Chat:
 
     async def _answer(self, turn: AsyncTurn, call: AsyncCall) -> AsyncGenerator[Event, None]:
         """One streamed answer; a model that cannot stream gives it in one piece."""
-        dialect = call.adapter.dialect.name
+        how: dict[str, Any] = {"dialect": call.adapter.dialect.name}
+        if isinstance(self.client, AsyncClient):
+            how["said"] = call.said
         try:
             if not call.request.options.stream:
-                answer = await self.client.generate(turn.model, call.request, dialect=dialect)
+                answer = await self.client.generate(turn.model, call.request, **how)
                 self.report = answer.report
                 call.sent(answer.report)
                 message = await call.answer(answer.response)
                 for event in unfold(answer.response.replace(message=message)):
                     yield event
                 return
-            async with self.client.stream(turn.model, call.request, dialect=dialect) as stream:
+            async with self.client.stream(turn.model, call.request, **how) as stream:
                 self.report = stream.report
                 call.sent(stream.report)
                 async for event in stream:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 
 import msgspec
 
-from interlingua.estimate.features import NUMBERS, TEXTS, Counted, count
-from interlingua.estimate.media import MediaRules, media_tokens
+from interlingua.estimate.features import NUMBERS, TEXTS, Counted, Pieces, count, count_block
+from interlingua.estimate.media import MediaRules, media_of, media_tokens
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    RedactedThinkingBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from interlingua.model.exchange import Options
-from interlingua.model.message import Message
+from interlingua.model.message import Message, Role
 from interlingua.model.tools import ToolDefinition
 
 COLUMNS = (*TEXTS, *NUMBERS, "always")
@@ -60,6 +71,77 @@ def estimate_input_tokens(
     provider = family.name if family.name in learned.media else "other"
     tokens += media_tokens(messages, learned.media[provider])
     return max(1, round(tokens)) if messages or tokens else 0
+
+
+class Estimator:
+    """Estimates prompts for one model, and remembers what each piece of text came to: a history
+    that grows costs what is new. What is remembered is known by the object that holds it, so that
+    messages may be copied around their texts."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        learned = load()
+        family = family_of(model)
+        self._weights = learned.weights
+        self._coefficients = coefficients_of(model)
+        self._media = learned.media[family.name if family.name in learned.media else "other"]
+        self._thinks = thinks(model)
+        self._known: dict[int, tuple[object, float]] = {}
+
+    def tokens(
+        self,
+        messages: Sequence[Message],
+        tools: Iterable[ToolDefinition] = (),
+        options: Options | None = None,
+    ) -> int:
+        """As `estimate_input_tokens`."""
+        counted = count((), tools, options, self._thinks)
+        counted.instructions = int(any(message.role in _INSTRUCT for message in messages))
+        tokens = self.added(messages) + weigh(counted, self._weights, self._coefficients)
+        return max(1, round(tokens)) if messages or tokens else 0
+
+    def added(self, messages: Iterable[Message]) -> float:
+        """What these messages add to a prompt that has begun."""
+        known, said, tokens = self._known, 0, 0.0
+        for message in messages:
+            if message.changes is not None and not message.content:
+                continue  # it says nothing
+            said += 1
+            for block in message.content:
+                held: object = getattr(block, _HELD.get(type(block), ""), block)
+                found = known.get(id(held))
+                if found is None:
+                    found = known[id(held)] = (held, self._weigh(block))
+                tokens += found[1]
+        return tokens + said * self._coefficients["messages"]
+
+    def _weigh(self, block: Block) -> float:
+        counted, coefficients = Counted(thinks=0), self._coefficients
+        count_block(counted, block)
+        tokens = media_of(block, self._media)
+        for name in _IN_BLOCKS[type(block)]:
+            found = getattr(counted, name)
+            value = found.weigh(self._weights) if isinstance(found, Pieces) else found
+            tokens += value * coefficients[name]
+        return tokens
+
+
+# What a block's tokens are made of, which stays the same object when the block gets another id.
+_HELD: dict[type, str] = {ToolUseBlock: "input", ToolResultBlock: "content"}
+# The counts that a block adds to.
+_IN_BLOCKS: dict[type, tuple[str, ...]] = defaultdict(
+    tuple,
+    {
+        TextBlock: ("text", "signatures"),
+        RefusalBlock: ("text",),
+        ThinkingBlock: ("thinking", "signatures"),
+        RedactedThinkingBlock: ("signatures",),
+        CompactionBlock: ("text", "signatures"),
+        ToolUseBlock: ("calls", "tool_uses", "signatures"),
+        ToolResultBlock: ("results", "tool_results"),
+    },
+)
+_INSTRUCT = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 def weigh(

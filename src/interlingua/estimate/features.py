@@ -147,7 +147,7 @@ def count(
             counted.instructions = 1
         counted.messages += 1
         for block in message.content:
-            _count_block(counted, block)
+            count_block(counted, block)
     for tool in tools:
         _count_tool(counted, tool)
     if options is not None:
@@ -162,7 +162,8 @@ def count(
     return counted
 
 
-def _count_block(counted: Counted, block: Block) -> None:
+def count_block(counted: Counted, block: Block) -> None:
+    """What one block adds."""
     match block:
         case TextBlock():
             counted.signatures += len(block.signature or "")

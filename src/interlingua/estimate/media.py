@@ -52,11 +52,15 @@ class MediaRules(msgspec.Struct, frozen=True):
 
 
 def media_tokens(messages: Iterable[Message], rules: MediaRules) -> float:
+    return sum(media_of(block, rules) for message in messages for block in message.content)
+
+
+def media_of(block: Block, rules: MediaRules) -> float:
+    """The same for one block."""
     return sum(
-        _tokens(block, rules)
-        for message in messages
-        for block in _all_blocks(message.content)
-        if isinstance(block, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock))
+        _tokens(each, rules)
+        for each in _all_blocks((block,))
+        if isinstance(each, (ImageBlock, AudioBlock, VideoBlock, DocumentBlock))
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import time
 from decimal import Decimal
 from typing import Literal
@@ -13,7 +13,7 @@ from interlingua.model.blocks import Block, DocumentBlock, ImageBlock, ToolUseBl
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.model.tools import SideEffects, ToolDefinition
-from interlingua.model.walk import walk
+from interlingua.model.walk import walk_message
 from interlingua.routing.registry import Tier
 
 UNKNOWN_MEDIA_TYPE = ""
@@ -84,6 +84,45 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return self.needs.input_tokens
 
 
+class Facts(msgspec.Struct, frozen=True):
+    """What a history has that a model must be able to take, found in one walk."""
+
+    media_types: frozenset[str] = frozenset()
+    """Those of images, inside tool results and documents too."""
+    calls: bool = False
+    """Whether a model ever called one of our tools; calls that a provider ran itself do not count,
+    since they need no tools of the next model."""
+    instructions: bool = False
+    files: bool = False
+    """Whether there are references to files of the workspace."""
+
+    def __or__(self, other: Facts) -> Facts:
+        """Those of both."""
+        return Facts(
+            self.media_types | other.media_types,
+            self.calls or other.calls,
+            self.instructions or other.instructions,
+            self.files or other.files,
+        )
+
+
+def facts_of(messages: Iterable[Message]) -> Facts:
+    media: set[str] = set()
+    calls = instructions = files = False
+    for message in messages:
+        if message.role in (Role.SYSTEM, Role.DEVELOPER) and message.content:
+            instructions = True
+        for _, _, block in walk_message(message):
+            if isinstance(block, ToolUseBlock):
+                calls = calls or block.executor == "client"
+                continue
+            if (type := _image_type(block)) is not None:
+                media.add(type)
+            source = getattr(block, "source", None)
+            files = files or (source is not None and source.kind == "file_ref")
+    return Facts(frozenset(media), calls, instructions, files)
+
+
 def needs_of(
     messages: Sequence[Message],
     tools: Sequence[ToolDefinition] = (),
@@ -91,15 +130,24 @@ def needs_of(
     input_tokens: int = 0,
 ) -> Needs:
     """What sending these messages takes. `input_tokens` is the estimate of an adapter."""
+    return needs_from(facts_of(messages), tools, options, input_tokens)
+
+
+def needs_from(
+    facts: Facts,
+    tools: Sequence[ToolDefinition] = (),
+    options: Options | None = None,
+    input_tokens: int = 0,
+) -> Needs:
+    """The same of a history whose facts are known."""
     wanted = options or Options()
     form = wanted.response_format
-    media = media_types_of(messages)
     return Needs(
-        image_media_types=media or None,
+        image_media_types=tuple(sorted(facts.media_types)) or None,
         input_tokens=input_tokens,
         output_tokens=wanted.max_output_tokens or 0,
-        tools=bool(tools) or has_tool_calls(messages),
-        system_prompt=any(m.role in (Role.SYSTEM, Role.DEVELOPER) and m.content for m in messages),
+        tools=bool(tools) or facts.calls,
+        system_prompt=facts.instructions,
         structured_output=form is not None and form.kind != "text",
         side_effects=effects_of(tools),
     )
@@ -113,27 +161,19 @@ def effects_of(tools: Sequence[ToolDefinition]) -> tuple[SideEffects, ...]:
 
 
 def turn_of(
-    history: Sequence[Message],
-    message: Message,
-    needs: Needs,
-    **more: object,
+    history: Sequence[Message] | Facts, message: Message, needs: Needs, **more: object
 ) -> Turn:
     """The turn that a new user message begins; `more` are fields of `Turn` that are not in it."""
+    facts = history if isinstance(history, Facts) else facts_of(history)
     return msgspec.structs.replace(
         Turn(
             text=message.text,
             needs=needs,
-            has_images=bool(media_types_of([message])),
-            has_tool_calls_in_history=has_tool_calls(history),
+            has_images=bool(facts_of([message]).media_types),
+            has_tool_calls_in_history=facts.calls,
         ),
         **more,
     )
-
-
-def media_types_of(messages: Sequence[Message]) -> tuple[str, ...]:
-    """The media types of all images, each once, those inside tool results and documents too."""
-    found = (_image_type(block) for _, _, block in walk(messages))
-    return tuple(sorted({type for type in found if type is not None}))
 
 
 def _image_type(block: Block) -> str | None:
@@ -142,12 +182,3 @@ def _image_type(block: Block) -> str | None:
     if isinstance(block, DocumentBlock) and (block.media_type or "").startswith("image/"):
         return (block.media_type or "").lower()
     return None
-
-
-def has_tool_calls(messages: Sequence[Message]) -> bool:
-    """Whether a model ever called one of our tools; calls that a provider ran itself do not count,
-    since they need no tools of the next model."""
-    return any(
-        isinstance(block, ToolUseBlock) and block.executor == "client"
-        for _, _, block in walk(messages)
-    )

@@ -20,8 +20,9 @@ from interlingua.adapters.assemble import RequestContext
 from interlingua.adapters.stream import Incoming
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.dialects.record import Written
+from interlingua.errors import LossError
 from interlingua.ids import Ulids
-from interlingua.losses import Report
+from interlingua.losses import Report, Unlogged
 from interlingua.model.blocks import (
     RedactedThinkingBlock,
     TextBlock,
@@ -32,11 +33,11 @@ from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
+from interlingua.outbound import Said
 from interlingua.retell import Retold
 from interlingua.say import Fitting
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.files import with_files
-from interlingua.sessions.plans import tokens_said
 from interlingua.sessions.pruning import limited
 from interlingua.sessions.steps import Steps
 from interlingua.sessions.turn import Reason, TurnCore
@@ -113,12 +114,14 @@ class CallCore:
         self.report: Report | None = None
         """What the wire could not say, as somebody else sent it."""
         tools = turn.core.tools
-        messages = with_files(messages, turn.core.row.workspace_path)
+        if turn.core.facts().files:
+            messages = with_files(messages, turn.core.row.workspace_path)
         usual = turn.core.adapter(turn.model, profile)
         options = _streaming(options, stream, usual.capabilities.supports_streaming)
         self.request: Request = usual.request(messages, tools, options)
         self.adapter = usual.for_request(self.request)
-        self.estimate = tokens_said(self.adapter, messages, tools, options)
+        self.unlogged = Unlogged()
+        self.estimate = self._estimated()
         self._clock = clock
         self._began = clock()
         self._at = datetime.now(UTC)
@@ -129,11 +132,36 @@ class CallCore:
 
     @cached_property
     def retold(self) -> Retold:
-        return self.adapter.retold(self.request)
+        """What the model is told; what is left out of it is logged when it is sent."""
+        with self.unlogged.collecting():
+            return self.adapter.retold(self.request)
 
     @cached_property
     def written(self) -> Written:
-        return self.adapter.written(self.retold)
+        with self.unlogged.collecting():
+            return self.adapter.written(self.retold)
+
+    def wire(self) -> Any:
+        """The body, for whoever sends it."""
+        wire = self.written.wire
+        self.unlogged.log()
+        return wire
+
+    def said(self) -> Said | None:
+        try:
+            written = self.written
+        except LossError:
+            return None  # whoever writes it again says what is wrong
+        return Said(self.request, self.adapter.target, written, self.unlogged.log)
+
+    def _estimated(self) -> int:
+        """About how many tokens the prompt has: what the model is not told does not fill its
+        window."""
+        try:
+            told = self.retold.value
+        except LossError:
+            told = self.request
+        return self.turn.core.estimate(self.adapter.model, told)
 
     # Whole answers
 

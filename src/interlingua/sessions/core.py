@@ -15,9 +15,10 @@ from interlingua.adapters.adapter import Adapter
 from interlingua.adapters.ids import IdMap
 from interlingua.bus.bus import Bus
 from interlingua.bus.payloads.conversation import SessionCreated, SessionEnded, SessionResumed
+from interlingua.estimate.estimator import Estimator
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
-from interlingua.model.exchange import Options
+from interlingua.model.exchange import Options, Request
 from interlingua.model.held import held
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
@@ -31,6 +32,7 @@ from interlingua.routing.decision import Decision
 from interlingua.routing.errors import SwapError
 from interlingua.routing.router import Router
 from interlingua.routing.swap import check_swap
+from interlingua.routing.turn import Facts, facts_of
 from interlingua.say import Fitting
 from interlingua.sessions.defaults import default_router
 from interlingua.sessions.errors import SessionError
@@ -142,6 +144,11 @@ class Core:
         self.turn: str | None = None
         self.decision: Decision | None = None
         """The last one, for `/model show`."""
+        self._facts = (0, Facts())
+        """What was found in so many messages."""
+        self._estimators: dict[str, Estimator] = {}
+        self._estimated: tuple[str | None, int, int] = (None, 0, 0)
+        """The last request's model, its messages, and about how many tokens it had."""
         self.recorder = Recorder(row.id, setting.bus)
         policy = row.routing_policy or {}
         self.choice = Choice(row.active_model if policy.get(_STICKY) else None)
@@ -178,7 +185,12 @@ class Core:
         """The history as the store has it now, with what other programs appended."""
         self.row = yield from ask(lambda store: store.session(self.id))
         self.history = self.ids = None
+        self._forget()
         return (yield from self.load())
+
+    def _forget(self) -> None:
+        """The history is another than was looked at."""
+        self._facts, self._estimated = (0, Facts()), (None, 0, 0)
 
     def search(self, words: str, limit: int) -> Steps[list[SearchHit]]:
         return (yield from ask(lambda s: s.search(words, session_id=self.id, limit=limit)))
@@ -187,6 +199,41 @@ class Core:
         if self.history is not None:
             return self.history[-count:] if count > 0 else []
         return (yield from ask(lambda store: store.tail(self.id, count)))
+
+    # What is known of the history, without walking all of it again
+
+    def facts(self) -> Facts:
+        """What of the history matters to routing."""
+        history = self.history or []
+        count, known = self._facts
+        if count < len(history):
+            known |= facts_of(history[count:])
+            self._facts = (len(history), known)
+        return known
+
+    def estimate(self, model: str, told: Request) -> int:
+        """About how many tokens a request has in which all of the history is told."""
+        tokens = self._estimator(model).tokens(told.messages, told.tools, told.options)
+        self._estimated = (model, len(self.history or ()), tokens)
+        return tokens
+
+    def expected(self, adapter: Adapter, message: Message | None, options: Options | None) -> int:
+        """The same before the next request of this model is made: what the last one had, and what
+        has come since."""
+        history = self.history or []
+        new = [] if message is None else [message]
+        estimator = self._estimator(adapter.model)
+        model, count, tokens = self._estimated
+        if model != adapter.model or count > len(history):
+            return tokens_said(adapter, estimator, [*history, *new], self.tools, options)
+        return tokens + round(estimator.added([*history[count:], *new]))
+
+    def _estimator(self, model: str) -> Estimator:
+        if model not in self._estimators:
+            self._estimators[model] = Estimator(model)
+            while len(self._estimators) > _MODELS:
+                del self._estimators[next(iter(self._estimators))]
+        return self._estimators[model]
 
     # Writing
 
@@ -240,6 +287,8 @@ class Core:
             for index in range(len(self.history) - 1, -1, -1):
                 if self.history[index].id == message.id:
                     self.history[index] = message
+                    if index < max(self._facts[0], self._estimated[1]):
+                        self._forget()
                     break
         return message
 
@@ -326,13 +375,14 @@ class Core:
         adapter = self.adapter(model)
         said = with_files(history, self.row.workspace_path)
         adapter = adapter.for_request(adapter.request(said, tools, options))
-        tokens = tokens_said(adapter, said, tools, options)
+        tokens = tokens_said(adapter, self._estimator(adapter.model), said, tools, options)
         report, critical = tried(adapter, said, tools, options)
         present = self.model
         now = None
         if present is not None:
             there = self.adapter(present)
-            now = reading_cost(there, tokens_said(there, history, tools, options))
+            memory = self._estimator(there.model)
+            now = reading_cost(there, tokens_said(there, memory, history, tools, options))
         return SwapPlan(
             model,
             report,
@@ -367,7 +417,8 @@ class Core:
 
     def _require_fit(self, model: str) -> Steps[None]:
         history = yield from self.load()
-        router = self.setting.router
+        router, adapter, options = self.setting.router, self.adapter(model), self.setting.options
+        tokens = tokens_said(adapter, self._estimator(model), history, self.tools, options)
         refusal = check_swap(
             model,
             history,
@@ -375,9 +426,7 @@ class Core:
             router.capabilities,
             active_model=self.model,
             tools=self.tools,
-            input_tokens=tokens_said(
-                self.adapter(model), history, self.tools, self.setting.options
-            ),
+            input_tokens=tokens,
         )
         if refusal is not None:
             self.recorder.emit("routing.constraint_failure", refusal.event())
@@ -443,6 +492,8 @@ class Core:
         yield from self.recorder.stored()
 
 
+_MODELS = 3
+"""For which what was estimated is remembered."""
 _LOOK_BACK = 50
 """A killed program leaves one partial message, near the end."""
 

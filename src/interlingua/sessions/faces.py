@@ -9,6 +9,7 @@ from interlingua.bus.turn import TurnTrace
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
+from interlingua.outbound import Said
 from interlingua.routing.decision import Decision, show
 from interlingua.sessions.call import CallCore
 from interlingua.sessions.core import Core
@@ -120,13 +121,18 @@ class CallFace:
     @property
     def wire(self) -> Any:
         """The same as the provider takes it."""
-        return self._core.written.wire
+        return self._core.wire()
 
     @property
     def report(self) -> Report:
         """What the wire could not say."""
         report = self._core.report
         return self._core.written.report if report is None else report
+
+    @property
+    def said(self) -> Said | None:
+        """The wire, for a client that is to send it; None where something may not be left out."""
+        return self._core.said()
 
     def sent(self, report: Report | None) -> None:
         """It was written by a client of its own: what that could not say."""

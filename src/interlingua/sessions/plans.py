@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 
 from interlingua.adapters.adapter import Adapter
 from interlingua.errors import LossError
+from interlingua.estimate.estimator import Estimator
 from interlingua.losses import Report, planning
-from interlingua.model.exchange import Options, Request
+from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Usage
 from interlingua.model.tools import ToolDefinition
@@ -78,17 +80,16 @@ def _going_on(messages: Sequence[Message]) -> Sequence[Message]:
 
 def tokens_said(
     adapter: Adapter,
+    estimator: Estimator,
     messages: Sequence[Message],
     tools: Sequence[ToolDefinition],
     options: Options | None,
 ) -> int:
     """About how many tokens this is to that model: what it is not told does not fill its window."""
-    with planning():
-        try:
-            told: Request = adapter.retold(adapter.request(messages, tools, options)).value
-        except LossError:
-            return adapter.estimate_input_tokens(messages, tools, options)
-    return adapter.estimate_input_tokens(told.messages, told.tools, told.options)
+    request = adapter.request(messages, tools, options)
+    with planning(), suppress(LossError):  # then it is all of it
+        request = adapter.retold(request).value
+    return estimator.tokens(request.messages, request.tools, request.options)
 
 
 def reading_cost(adapter: Adapter, tokens: int) -> Decimal | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -28,11 +28,10 @@ from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.routing.decision import Decision
 from interlingua.routing.override import address
 from interlingua.routing.turn import Turn as RoutedTurn
-from interlingua.routing.turn import media_types_of, needs_of, turn_of
+from interlingua.routing.turn import facts_of, needs_from, turn_of
 from interlingua.sessions.core import Core, cost_of_messages, open_calls
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.holding import HERE, free_turn, holder
-from interlingua.sessions.plans import tokens_said
 from interlingua.sessions.steps import Steps, ask
 from interlingua.store.errors import StoreError
 from interlingua.store.rows import Hold
@@ -140,15 +139,16 @@ def _routed(
     via: Literal["message", "api"],
 ) -> RoutedTurn:
     options = beginning.options or core.setting.options
-    whole = history if message is None else [*history, message]
     model = override or core.model or ""
     config = core.setting.router.config()
     try:
         adapter = core.adapter(config.names.resolve(model) or model) if model else None
     except ValueError:
         adapter = None  # no name of a model; choosing one says so
-    tokens = tokens_said(adapter, whole, core.tools, options) if adapter else 0
-    needs = needs_of(whole, core.tools, options, tokens)
+    tokens = core.expected(adapter, message, options) if adapter else 0
+    facts = core.facts()
+    whole = facts if message is None else facts | facts_of([message])
+    needs = needs_from(whole, core.tools, options, tokens)
     asked = message or last_user_message(history) or Message(Role.USER)
     known = {
         "override": override,
@@ -156,11 +156,11 @@ def _routed(
         "sticky": core.choice.model,
         "workspace_path": core.row.workspace_path,
         "workspace_default": core.default_model,
-        "has_images": bool(media_types_of([asked])),
+        "has_images": bool(facts_of([asked]).media_types),
         "time_of_day": datetime.now().time(),
         **beginning.more,
     }
-    return turn_of(history, asked, needs, **known)
+    return turn_of(facts, asked, needs, **known)
 
 
 def is_whole(message: Message) -> bool:
@@ -172,8 +172,18 @@ def is_whole(message: Message) -> bool:
     return metadata.stop_reason is not StopReason.PAUSE
 
 
-def last_user_message(history: Iterable[Message]) -> Message | None:
-    return next((m for m in reversed(list(history)) if m.role is Role.USER), None)
+def last_user_message(history: Sequence[Message]) -> Message | None:
+    return next((m for m in reversed(history) if m.role is Role.USER), None)
+
+
+def _since(history: Sequence[Message], made: Iterable[Message]) -> Sequence[Message]:
+    """The end of a history, from the first of these messages on."""
+    wanted = {message.id for message in made}
+    for index in range(len(history) - 1, -1, -1):
+        wanted.discard(history[index].id)
+        if not wanted:
+            return history[index:]
+    return history
 
 
 class TurnCore:
@@ -238,7 +248,9 @@ class TurnCore:
     def open(self) -> dict[str, str]:
         """Calls of this turn that wait for a result of ours, by id."""
         ids = {block.id for message in self.made for block in message.tool_calls}
-        waiting = open_calls(self.core.history or ())
+        if not ids:
+            return {}
+        waiting = open_calls(_since(self.core.history or [], self.made))
         return {id: name for id, name in waiting.items() if id in ids}
 
     def answered(self, message: Message) -> Steps[None]:

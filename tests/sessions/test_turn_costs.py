@@ -1,0 +1,168 @@
+"""A turn costs what is new: history is retold once, estimated once, and walked once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import interlingua as il
+from interlingua import outbound, say
+from interlingua.chat.chat import Chat
+from interlingua.client.client import AsyncClient
+from interlingua.client.transport import HttpRequest, Limits
+from interlingua.estimate import features
+from interlingua.estimate.estimator import Estimator, estimate_input_tokens
+from interlingua.model.metadata import MessageMetadata
+from interlingua.store.open import open_async_store
+
+MODEL = "openai:gpt-4o"
+ANSWER = {
+    "id": "c",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-4o",
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}
+    ],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+THOUGHT = il.Message.assistant(
+    [il.ThinkingBlock("Hm.", signature="sealed"), il.TextBlock("Hello.")]
+).replace(metadata=MessageMetadata(provider="anthropic", protocol="anthropic"))
+HISTORY = [
+    il.Message.system("Be brief."),
+    il.Message.user("hi"),
+    THOUGHT,
+    il.Message.user(
+        [il.TextBlock("look"), il.ImageBlock(il.Source("url", "https://x.test/a.png"))]
+    ),
+    il.Message.assistant([il.ToolUseBlock("t1", "look_up", {"word": "home"})]),
+    il.Message.tool_result("t1", "found"),
+    il.Message.assistant("It is there."),
+]
+
+
+class Counted:
+    """How often something was done, and to how much."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, place: Any, name: str) -> None:
+        self.times = 0
+        real = getattr(place, name)
+
+        def counted(*args: Any, **named: Any) -> Any:
+            self.times += 1
+            return real(*args, **named)
+
+        patch.setattr(place, name, counted)
+
+
+class Reply:
+    status = 200
+    headers: Mapping[str, str] = {"content-type": "application/json"}
+
+    def __init__(self) -> None:
+        self._left = [msgspec.json.encode(ANSWER)]
+
+    async def chunk(self) -> bytes:
+        return self._left.pop() if self._left else b""
+
+    async def body(self, limit: int) -> bytes:
+        return await self.chunk()
+
+    def close(self) -> None:
+        return None
+
+
+class Provider:
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+
+    async def send(self, request: HttpRequest, limits: Limits) -> Reply:
+        self.bodies.append(msgspec.json.decode(request.body))
+        return Reply()
+
+    async def close(self) -> None:
+        return None
+
+
+def test_history_is_retold_and_written_once_in_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with il.open_store(f"sqlite:///{tmp_path}/s.db") as store:
+        session = il.Session.create(store, model=MODEL)
+        session.append(*HISTORY)
+        session.begin("first").call().complete(ANSWER)
+        retold, wrote = (
+            Counted(monkeypatch, say, "retell"),
+            Counted(monkeypatch, outbound, "written"),
+        )
+        counted = Counted(monkeypatch, features.Pieces, "add")
+        call = session.begin("second").call()
+        assert call.wire["messages"][-1]["content"] == "second"
+        assert call.report is call.report
+        call.complete(ANSWER)
+        assert (retold.times, wrote.times) == (1, 1)
+        assert counted.times == 2, "the answer before it, and the question"
+
+
+def test_a_chat_with_a_client_writes_once_as_well_and_logs_what_it_leaves_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="interlingua.losses")
+
+    async def talk() -> tuple[Any, Any, int]:
+        provider = Provider()
+        client = AsyncClient(environ={"OPENAI_API_KEY": "k" * 20}, transport=provider)
+        async with await open_async_store(tmp_path / "s.db") as store:
+            session = await il.AsyncSession.create(store, model=MODEL)
+            await session.append(*HISTORY)
+            chat = Chat(session, client)
+            async for _ in chat.say("first"):
+                pass
+            caplog.clear()
+            retold = Counted(monkeypatch, say, "retell")
+            async for _ in chat.say("second"):
+                pass
+            assert chat.call is not None
+            return provider.bodies[-1], chat.call.wire, retold.times
+
+    sent, wire, times = asyncio.run(talk())
+    assert sent == wire
+    assert times == 1
+    assert [record.message for record in caplog.records] == ["block_dropped"]
+
+
+def test_a_client_writes_anew_what_is_asked_of_another_model_or_in_other_words(
+    tmp_path: Path,
+) -> None:
+    provider = Provider()
+    client = AsyncClient(
+        environ={"OPENAI_API_KEY": "k" * 20, "GROQ_API_KEY": "k" * 20}, transport=provider
+    )
+    with il.open_store(f"sqlite:///{tmp_path}/s.db") as store:
+        call = il.Session.create(store, model=MODEL).begin("hi").call()
+        other = call.request.replace(messages=(il.Message.user("ho"),))
+        asyncio.run(client.generate("groq:openai/gpt-oss-20b", call.request, said=call.said))
+        asyncio.run(client.generate(MODEL, other, said=call.said))
+        asyncio.run(client.generate(MODEL, call.request, said=call.said))
+    first, second, third = provider.bodies
+    assert first["model"] == "openai/gpt-oss-20b"
+    assert second["messages"][0]["content"] == "ho"
+    assert third == call.wire
+
+
+@pytest.mark.parametrize("model", [MODEL, "anthropic:claude-sonnet-4-5", "gemini:gemini-2.5-pro"])
+def test_what_is_remembered_of_an_estimate_changes_nothing_about_it(model: str) -> None:
+    tool = il.ToolDefinition("look_up", "Looks.", {"type": "object", "properties": {"w": {}}})
+    options = il.Options(response_format=il.ResponseFormat("json_schema", "x", {"type": "object"}))
+    estimator = Estimator(model)
+    for end in (*range(len(HISTORY) + 1), 3, len(HISTORY)):
+        for tools, chosen in (((), None), ((tool,), options)):
+            known = estimate_input_tokens(HISTORY[:end], tools, model, chosen)
+            assert estimator.tokens(HISTORY[:end], tools, chosen) == known
