@@ -5,6 +5,7 @@ the next model happen further out (`attempts.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from interlingua.client import counting, failures
@@ -27,6 +28,7 @@ from interlingua.client.transport import (
 )
 from interlingua.errors import ReadError
 from interlingua.model.exchange import ProviderError, Request, Response
+from interlingua.providers.provider import Timeouts
 
 
 class ErrorReply(NamedTuple):
@@ -262,12 +264,22 @@ class Asker:
         """The limits for one try, and what to call it when the last of them is hit."""
         usual = target.provider.timeouts
         left = clock.left()
+        if left is None and self._timeout is None:
+            return _usual_limits(usual, stream), "total"
         total = None if stream else (self._timeout or usual.total)
         bound = "total"
         if left is not None and (total is None or left < total):
             total, bound = left, "deadline"
         first = usual.first_byte if stream else None
         return Limits(usual.connect, first, usual.idle if stream else None, total), bound
+
+
+@lru_cache(256)
+def _usual_limits(usual: Timeouts, stream: bool) -> Limits:
+    """Those of a provider, for a call that has no other."""
+    if stream:
+        return Limits(usual.connect, usual.first_byte, usual.idle, None)
+    return Limits(usual.connect, None, None, usual.total)
 
 
 async def _error_body(reply: Reply) -> bytes:

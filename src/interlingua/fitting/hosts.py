@@ -4,33 +4,29 @@ its bytes: what goes through a gateway in its own dialect is not read unless tha
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from interlingua.dialects.openai_chat.tables import ANYBODY, LIMITS, Host
 from interlingua.fitting.keys import DEVELOPER
 from interlingua.ids import IdGrammar
 
 _IDS = re.compile(rb'"tool_call_id"\s*:\s*"((?:[^"\\]|\\.)*)"')
-_CALLS = b'"tool_calls"'
+_ID, _CALLS, _ROLE = b'"tool_call_id"', b'"tool_calls"', b'"developer"'
 _THINKING = (b'"reasoning_content"', b'"reasoning"', b'"reasoning_details"', b'"thinking"')
+_MARKS: dict[int, tuple[Host, tuple[bytes, ...]]] = {}
+"""By the host's identity, which costs less than to compare all its words for each request."""
 
 
 def says_otherwise(host: Host, body: bytes) -> bool:
     """Whether there is something in the body that the host has other words for, or refuses."""
-    if not host.developer and DEVELOPER.search(body):
-        return True
-    if any(word in body for word in _other_words(host)):
-        return True
-    if host.ids is not None and b'"tool_call_id"' in body and _has_odd_id(body, host.ids):
-        return True
-    if host.replay in ("never", "calls"):
-        if any(key in body for key in _THINKING):
+    known = _MARKS.get(id(host))
+    if known is None:
+        known = _MARKS[id(host)] = (host, (*_other_words(host), *_odd(host)))
+    for mark in known[1]:  # noqa: SIM110  # a generator would cost more than the looking
+        if mark in body and _matters(mark, host, body):
             return True
-        return host.replay == "calls" and _CALLS in body
     return False
 
 
-@lru_cache(256)
 def _other_words(host: Host) -> tuple[bytes, ...]:
     """Keys that the host has other words for. One that a client said in a rarer word stays as it
     is, unless the host insists on its own."""
@@ -44,6 +40,24 @@ def _other_words(host: Host) -> tuple[bytes, ...]:
 
 def _words(host: Host) -> tuple[str | None, ...]:
     return host.max_tokens, host.seed, host.user
+
+
+def _odd(host: Host) -> tuple[bytes, ...]:
+    """What the host may have to be told in another way."""
+    found: list[bytes] = [] if host.developer else [_ROLE]
+    if host.ids is not None:
+        found.append(_ID)
+    if host.replay in ("never", "calls"):
+        found += _THINKING
+    if host.replay == "calls":
+        found.append(_CALLS)
+    return tuple(found)
+
+
+def _matters(mark: bytes, host: Host, body: bytes) -> bool:
+    if mark is _ID and host.ids is not None:
+        return _has_odd_id(body, host.ids)
+    return mark is not _ROLE or DEVELOPER.search(body) is not None
 
 
 def _has_odd_id(body: bytes, ids: IdGrammar) -> bool:

@@ -4,6 +4,7 @@ dialect is not read unless a rule speaks of something that is there."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -120,6 +121,8 @@ class Watched(NamedTuple):
     """Whether every body has to be read."""
     system: bool
     """Whether instructions may have one role only."""
+    words: tuple[bytes, ...]
+    """What stands before each piece of media."""
 
 
 @lru_cache(512)
@@ -150,6 +153,7 @@ def watched(profile: Profile, dialect: str) -> Watched:
         profile.turns.last is not None and "system" not in profile.turns.last,
         bool(profile.turns.alternate) or profile.instructions.role == "user",
         profile.instructions.role == "system",
+        _PIECES.get(dialect, _ALL_PIECES),
     )
 
 
@@ -169,11 +173,14 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _number = msgspec.json.Decoder(Any)
 
 
-def touches(profile: Profile, dialect: str, body: bytes) -> bool:
-    """Whether a rule speaks of something in the body. What cannot be read is the provider's."""
+def touches(
+    profile: Profile, dialect: str, body: bytes, members: Mapping[str, msgspec.Raw] | None = None
+) -> bool:
+    """Whether a rule speaks of something in the body, whose `members` may be known already. What
+    cannot be read is the provider's."""
     rules = watched(profile, dialect)
     try:
-        members = _members.decode(body)
+        members = _members.decode(body) if members is None else members
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return False
     if rules.never or not rules.keys.isdisjoint(members):
@@ -199,20 +206,26 @@ def touches(profile: Profile, dialect: str, body: bytes) -> bool:
 
 def shows_media(body: bytes) -> bool:
     """Whether there may be media in the body."""
-    return _MEDIA.search(body) is not None or any(piece in body for piece in _PIECES)
+    return _MEDIA.search(body) is not None or any(piece in body for piece in _ALL_PIECES)
 
 
 def _is_much(body: bytes, rules: Watched) -> bool:
     """Whether there may be more or larger media than is taken."""
-    found = sum(map(body.count, _PIECES))
+    found = sum(map(body.count, rules.words))
     return found > rules.pieces or (found > 0 and len(body) > _SMALL)
 
 
-# The words of all dialects: what is counted too often is only looked at for nothing.
-_PIECES = (
-    *(b'"image"', b'"document"', b'"image_url"', b'"file"', b'"input_image"', b'"input_file"'),
-    *(b'"inlineData"', b'"inline_data"', b'"images"'),
-)
+# What is counted too often is only looked at for nothing.
+_PIECES: dict[str, tuple[bytes, ...]] = {
+    "openai-chat": (b'"image_url"', b'"file"'),
+    "openrouter": (b'"image_url"', b'"file"'),
+    "openai-responses": (b'"input_image"', b'"input_file"'),
+    "anthropic": (b'"image"', b'"document"'),
+    "bedrock": (b'"image"', b'"document"'),
+    "gemini": (b'"inlineData"', b'"inline_data"'),
+    "ollama": (b'"images"',),
+}
+_ALL_PIECES = tuple(dict.fromkeys(piece for pieces in _PIECES.values() for piece in pieces))
 _SMALL = 1 << 16
 """Bytes of a body in which no image is too large."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,7 +13,7 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.relay.fronts import Match
-from interlingua.gateway.relay.patching import ESCAPED
+from interlingua.gateway.relay.patching import ESCAPED, members_of
 from interlingua.gateway.relay.sizes import Most, plainly, said_once
 from interlingua.gateway.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request, Response
@@ -21,9 +21,7 @@ from interlingua.model.exchange import ErrorKind, Request, Response
 JSON = (b"content-type", b"application/json")
 
 
-class Envelope(msgspec.Struct):
-    """What we have to know of every request's body, whatever else it says."""
-
+class _Said(msgspec.Struct):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
@@ -31,12 +29,30 @@ class Envelope(msgspec.Struct):
     previous_interaction_id: Any = None
     n: Any = None
 
+
+class Envelope(_Said):
+    """What we have to know of every request's body, whatever else it says. The body is taken apart
+    once, into its members as they stand."""
+
+    members: dict[str, msgspec.Raw] = {}
+
     def answers(self) -> int:
         """How many answers a stream has."""
         return self.n if type(self.n) is int and self.n > 0 else 1
 
 
-_envelope = msgspec.json.Decoder(Envelope)
+_said = msgspec.json.Decoder(_Said)
+_FIELDS: dict[str, Callable[[msgspec.Raw], Any]] = {
+    name: msgspec.json.Decoder(kind).decode
+    for name, kind in (
+        ("model", str | None),
+        ("stream", bool | None),
+        ("stream_options", dict[str, Any] | None),
+        ("previous_response_id", Any),
+        ("previous_interaction_id", Any),
+        ("n", Any),
+    )
+}
 
 
 class Told(NamedTuple):
@@ -61,27 +77,52 @@ class Asked(NamedTuple):
     """Whether the conversation is kept here, so that nothing of it can go on as it is."""
     most: Most | None = None
     """What a plain request asks for at most, where that has to be known."""
+    respelled: bool = False
+    """Whether the body was written anew, without what it said twice."""
 
     @property
     def front(self) -> Front:
         return self.match.front
 
+    @property
+    def members(self) -> dict[str, msgspec.Raw] | None:
+        """Those of the body; None where it is another than was opened."""
+        return None if self.respelled else self.envelope.members
+
 
 def envelope_of(match: Match, body: bytes) -> Envelope:
-    try:
-        said = _envelope.decode(body)
-    except (msgspec.DecodeError, UnicodeError) as odd:
-        text = f"the body is no request: {odd}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
-    except RecursionError:
-        text = "the body is nested too deeply"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    said = _opened(body)
     said.model = match.model or said.model
     if match.stream is not None:
         said.stream = match.stream
     elif said.stream is None:
         said.stream = match.front.streams_by_default
     return said
+
+
+def _opened(body: bytes) -> Envelope:
+    try:
+        members = members_of(body)
+        said = Envelope(members=members)
+        for name, read in _FIELDS.items():
+            if name in members:
+                setattr(said, name, read(members[name]))
+    except (msgspec.DecodeError, UnicodeError) as odd:
+        text = f"the body is no request: {_problem(body) or odd}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    except RecursionError:
+        text = "the body is nested too deeply"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    return said
+
+
+def _problem(body: bytes) -> str | None:
+    """What is wrong with a body, with the place."""
+    try:
+        _said.decode(body)
+    except (msgspec.DecodeError, UnicodeError) as odd:
+        return str(odd)
+    return None
 
 
 def understood(
@@ -97,15 +138,17 @@ def understood(
     way = gateway.allow(exchange, gateway.way(said.model, match.front))
     exchange.target = way.targets[0]
     request = most = None
+    respelled = False
     dialect = match.front.dialect
     if exchange.principal.metered:
         most = plainly(dialect, body)
         if most is None:
-            body = said_once(body)
+            whole, body = body, said_once(body)
+            respelled = body is not whole
             request = read_request(match, body)
     if request is None and way.spoken != dialect:
         request = read_request(match, body)
-    return Asked(match, body, headers, said, way, request, most=most)
+    return Asked(match, body, headers, said, way, request, most=most, respelled=respelled)
 
 
 def read_request(match: Match, body: bytes) -> Request:
@@ -143,7 +186,8 @@ async def _own_only(gateway: Gateway, exchange: Exchange, asked: Asked, stored: 
         await gateway.responses.require_own(ids, exchange)
     twice = any(asked.body.count(name) > 1 for name in stored.names)
     if twice or ESCAPED.search(asked.body) is not None:
-        return asked._replace(body=said_once(asked.body))  # only what was looked at
+        body = said_once(asked.body)  # only what was looked at
+        return asked._replace(body=body, respelled=True)
     return asked
 
 

@@ -23,13 +23,14 @@ def says_twice(body: bytes) -> bool:
     return b"\\u00" in body and ESCAPED.search(body) is not None
 
 
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""The members of a JSON object, each as it stands."""
 _encode = msgspec.json.Encoder().encode
 
 
-def patched(body: bytes, changes: Mapping[str, Any]) -> bytes:
-    """A JSON object with some members changed, or taken out where they are `UNSET`, and all others
-    byte for byte as they were."""
-    members: dict[str, Any] = dict(_members.decode(body))
+def patched(body: bytes | Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:
+    """A JSON object, or its members, with some changed, or taken out where they are `UNSET`, and
+    all others byte for byte as they were."""
+    members: dict[str, Any] = dict(members_of(body) if isinstance(body, bytes) else body)
     members.update(changes)
     return _encode({name: value for name, value in members.items() if value is not msgspec.UNSET})

@@ -94,7 +94,9 @@ def _may_need_fitting(asked: Asked, target: Target) -> bool:
         return True
     if not target.images and shows_media(asked.body):
         return True
-    return target.profile is not None and touches(target.profile, target.dialect.name, asked.body)
+    return target.profile is not None and touches(
+        target.profile, target.dialect.name, asked.body, asked.members
+    )
 
 
 async def _fitted(
@@ -167,7 +169,7 @@ def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
     if target.host is not None and target.host.stream_usage and asks_usage(asked):
         changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
     if changes or (exchange.principal.limited and says_twice(body)):
-        body = patched(body, changes)
+        body = patched(asked.members or body, changes)
     address = gateway.targets.address(target, {}, "request", exchange.stream)
     report = exchange.report = Report(target.dialect.name)
     http = HttpRequest(address.url, address.headers, body, address.secrets)
