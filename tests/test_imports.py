@@ -74,8 +74,8 @@ INSIDE: dict[str, set[str]] = {
     | {"dialects", "estimate", "fitting", "models", "outbound", "prices", "providers", "retell"}
     | {"say", "streams", "tools"},
     "sessions": MODEL_AND_ERRORS
-    | {"adapters", "bus", "dialects", "estimate", "given", "models", "prices", "providers"}
-    | {"retell", "routing", "say", "store", "tools"},
+    | {"adapters", "bus", "dialects", "estimate", "given", "models", "outbound", "prices"}
+    | {"providers", "retell", "routing", "say", "store", "tools"},
     "providers": MODEL_AND_ERRORS | {"config", "dialects", "models"},
     "local": MODEL_AND_ERRORS
     | {"", "config", "dialects", "providers", "retell", "streams"},  # its version

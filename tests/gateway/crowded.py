@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from interlingua.gateway.keys.issuing import Terms, issue
-from interlingua.gateway.keys.principal import usd
+from interlingua.gateway.shared.principal import usd
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from tests.store.conftest import Server, in_schema, new_schema

@@ -22,7 +22,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.replies import is_whole_stream
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import Exchange, NoTrace
+from interlingua.gateway.shared.state import Exchange, NoTrace
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.streams.framing import decoder, encoder
 from tests.gateway.loops import post

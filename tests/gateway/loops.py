@@ -17,7 +17,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import Caps, Keys
+from interlingua.gateway.shared.state import Caps, Keys
 from interlingua.streams.framing import decoder, encoder
 
 Wire = Any

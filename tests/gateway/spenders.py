@@ -12,8 +12,8 @@ import sys
 from interlingua.client.targets import Targets
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
-from interlingua.gateway.relay.sizes import Most
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.open import open_async_store

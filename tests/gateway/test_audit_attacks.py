@@ -19,7 +19,7 @@ from urllib.parse import quote
 import interlingua as il
 from interlingua.gateway.keys.issuing import add_user, changed_owner, revoke
 from interlingua.gateway.paths.routes import rows
-from interlingua.gateway.relay.fronts import paths as front_paths
+from interlingua.gateway.shared.fronts import paths as front_paths
 from tests.chat.provider import KEY
 from tests.gateway.lines import Line
 from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served

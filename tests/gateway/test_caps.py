@@ -31,12 +31,12 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.keys import issuing
 from interlingua.gateway.keys.caps import Caps, seconds_left
 from interlingua.gateway.keys.keys import Keys
-from interlingua.gateway.keys.principal import DOLLAR, picodollars, principal_of, usd
 from interlingua.gateway.keys.tariffs import Tariffs
 from interlingua.gateway.memory.memory import Memory
-from interlingua.gateway.relay.fronts import error_body, fronts
-from interlingua.gateway.relay.sizes import Most
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.fronts import error_body, fronts
+from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, usd
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage

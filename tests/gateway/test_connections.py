@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from interlingua.gateway.server.connections import LEAVING
 from interlingua.gateway.server.sockets import protocol
 from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.leaving import LEAVING
 
 BODY = b'{"a":"' + b"x" * 100_000 + b'"}'
 HEADERS = [(b"content-type", b"application/json"), (b"x-request-id", b"req_1")]

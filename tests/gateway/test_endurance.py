@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from interlingua.gateway.seen.losses import MOST_LOSSES, TOGETHER, Losses
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.state import Exchange
 from interlingua.losses import Report
 from tests.gateway import leave, memory_run, slow
 from tests.gateway.outside import MEGABYTE

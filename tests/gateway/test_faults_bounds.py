@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.relay.fronts import fronts
-from interlingua.gateway.relay.unbounded import unbounded
+from interlingua.gateway.shared.fronts import fronts
+from interlingua.gateway.shared.unbounded import unbounded
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 from tests.gateway.spellings import run
 

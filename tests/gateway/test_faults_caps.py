@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from interlingua.gateway.keys import desk
-from interlingua.gateway.relay.sizes import Most
-from interlingua.gateway.state import Refused
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Refused
 from interlingua.model.metadata import Usage
 from interlingua.store.cap_rules import MOST, Money, Settle
 from interlingua.store.errors import StoreError

@@ -19,7 +19,7 @@ from interlingua.gateway import config
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import NoKeys, Principal
+from interlingua.gateway.shared.state import NoKeys, Principal
 from tests.client.test_fetching import HERE, PIXEL, site
 from tests.gateway.loops import Answered, ScriptedProvider, post
 from tests.gateway.test_fitted import SAID, Listening

@@ -25,10 +25,10 @@ from interlingua.gateway.keys.keys import (
     is_loopback,
     require_keys,
 )
-from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.memory import Memory
-from interlingua.gateway.relay.fronts import paths as front_paths
-from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.fronts import paths as front_paths
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
 from interlingua.ids import is_ulid
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import NotFoundError, StoreError

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from interlingua.client.targets import Targets
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.hidden import digest, merged, turn_of
 from interlingua.gateway.memory.memory import LONGEST, Memory
-from interlingua.gateway.state import Exchange, NoMemory
-from interlingua.gateway.state import Memory as AnyMemory
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import Exchange, NoMemory
+from interlingua.gateway.shared.state import Memory as AnyMemory
 from interlingua.model.blocks import (
     SUMMARY,
     Block,

@@ -6,9 +6,9 @@ import pytest
 
 from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from interlingua.gateway.shared.state import Exchange, Principal, Refused
 
 FRONTS = [CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA]
 MEANT = {

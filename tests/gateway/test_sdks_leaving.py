@@ -18,7 +18,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from interlingua.gateway.state import Exchange, NoTrace
+from interlingua.gateway.shared.state import Exchange, NoTrace
 from interlingua.model.exchange import ErrorKind
 from tests.gateway.clients import CLIENTS
 from tests.gateway.standing import Standing, standing

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.state import NoMemory
+from interlingua.gateway.shared.state import NoMemory
 from tests.gateway.standing import standing
 from tests.gateway.upstream import SIGNING, Upstream, settings, targets
 

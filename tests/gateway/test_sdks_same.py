@@ -17,10 +17,10 @@ import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import understood
-from interlingua.gateway.relay.fronts import match
 from interlingua.gateway.relay.passing import Passing
 from interlingua.gateway.relay.sending import untouched
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.fronts import match
+from interlingua.gateway.shared.state import Exchange
 from tests.gateway.clients import CLIENTS
 from tests.gateway.standing import standing
 from tests.gateway.upstream import ANSWER, BACKS, Upstream, settings, targets

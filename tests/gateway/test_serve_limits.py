@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interlingua.gateway.paths.patient import Patient
 from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.patient import Patient
 from tests.effort import examples
 from tests.gateway.serving import Served, Upstream, asked, served, settings_in
 

@@ -14,10 +14,10 @@ import pytest
 from google import genai
 
 from interlingua.gateway.relay.counting import count, request_of
-from interlingua.gateway.relay.fronts import ANTHROPIC as ANTHROPIC_FRONT
-from interlingua.gateway.relay.fronts import GEMINI, Match
 from interlingua.gateway.settings import Route
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.fronts import ANTHROPIC as ANTHROPIC_FRONT
+from interlingua.gateway.shared.fronts import GEMINI, Match
+from interlingua.gateway.shared.state import Exchange, Refused
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
 
 ROUTES = {"fast": Route(ANTHROPIC)}

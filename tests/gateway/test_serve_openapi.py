@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from interlingua.gateway.paths.openapi import DOCS, document
 from interlingua.gateway.paths.routes import ROWS, rows
-from interlingua.gateway.relay.fronts import paths as front_paths
+from interlingua.gateway.shared.fronts import paths as front_paths
 from tests.effort import examples
 from tests.gateway.serving import Upstream, key, served
 

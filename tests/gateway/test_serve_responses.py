@@ -12,9 +12,9 @@ import pytest
 
 import interlingua as il
 from interlingua.gateway.keys.issuing import issue
-from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.responses import Responses, keeps
-from interlingua.gateway.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import Exchange, Principal, Refused
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 from tests.gateway.serving import ANTHROPIC, Upstream, key, served

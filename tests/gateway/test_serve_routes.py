@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.gateway.keys.issuing import revoke
+from interlingua.gateway.paths.guard import host_of
 from interlingua.gateway.paths.routes import Row, rows
-from interlingua.gateway.relay.fronts import paths as front_paths
-from interlingua.gateway.server.guard import host_of
+from interlingua.gateway.shared.fronts import paths as front_paths
 from interlingua.ids import Ulids
 from tests.gateway.serving import Served, Upstream, asked, key, served
 

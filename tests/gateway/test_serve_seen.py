@@ -36,7 +36,7 @@ from interlingua.gateway.seen.spans import Spans
 from interlingua.gateway.seen.trace import Tracer
 from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Telemetry
-from interlingua.gateway.state import Exchange, Principal
+from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage

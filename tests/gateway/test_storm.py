@@ -10,7 +10,7 @@ from typing import Any
 from interlingua.client.budget import Budget
 from interlingua.gateway.sessions.metered import Metered
 from interlingua.gateway.settings import Route
-from interlingua.gateway.state import ANONYMOUS
+from interlingua.gateway.shared.state import ANONYMOUS
 from tests.gateway.repeats import main
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
 

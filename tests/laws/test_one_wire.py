@@ -21,9 +21,9 @@ from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits, Reply, TransportError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.relay.fronts import fronts
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.fronts import fronts
+from interlingua.gateway.shared.state import Exchange
 from interlingua.losses import Loss
 from interlingua.model.metadata import MessageMetadata
 from interlingua.models.capabilities import expected_capabilities

@@ -101,7 +101,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 def _models(names: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
     """Models as they were named; a name that is a route of the gateway is that route."""
     from interlingua.gateway import config
-    from interlingua.gateway.state import ROUTE
+    from interlingua.gateway.shared.state import ROUTE
 
     routes = config.load(file).routes
     return tuple(f"{ROUTE}{name}" if name in routes else name for name in names)

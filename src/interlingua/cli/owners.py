@@ -114,7 +114,7 @@ def find_owner(store: Store, what: str, text: str) -> Any:
 
 def spent_by(store: Store, owners: Sequence[str]) -> dict[str, tuple[Decimal, Decimal]]:
     """What each owner has spent or set aside today and this month, in dollars."""
-    from interlingua.gateway.keys.principal import usd
+    from interlingua.gateway.shared.principal import usd
 
     today = datetime.now(UTC).date().isoformat()
     found: dict[str, tuple[Decimal, Decimal]] = {}

@@ -15,9 +15,9 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.relay.fronts import RESPONSES
 from interlingua.gateway.settings import Route, Settings
-from interlingua.gateway.state import (
+from interlingua.gateway.shared.fronts import RESPONSES
+from interlingua.gateway.shared.state import (
     ROUTE,
     Caps,
     Exchange,

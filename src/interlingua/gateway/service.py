@@ -19,6 +19,7 @@ from interlingua.gateway.keys.keys import Keys, NoKeysError, is_loopback
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.memory.responses import Responses
+from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.requests.live import Watching
@@ -27,7 +28,6 @@ from interlingua.gateway.seen.losses import Losses
 from interlingua.gateway.seen.metrics import Metrics
 from interlingua.gateway.seen.spans import Spans
 from interlingua.gateway.seen.trace import Tracer
-from interlingua.gateway.server.guard import Guard
 from interlingua.gateway.sessions.running import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.table import check, targets_of

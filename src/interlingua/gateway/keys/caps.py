@@ -19,7 +19,6 @@ from interlingua.bus.payloads.service import QuotaAlert, QuotaExceeded
 from interlingua.client.targets import Target
 from interlingua.gateway.keys.desk import Desk
 from interlingua.gateway.keys.keys import Emit
-from interlingua.gateway.keys.principal import KeyPrincipal, picodollars, usd
 from interlingua.gateway.keys.tariffs import (
     BYTES_A_TOKEN,
     LOOPS,
@@ -29,9 +28,10 @@ from interlingua.gateway.keys.tariffs import (
     Tariffs,
     Worst,
 )
-from interlingua.gateway.relay.refusals import CodedRefusal
-from interlingua.gateway.relay.sizes import Most
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.principal import KeyPrincipal, picodollars, usd
+from interlingua.gateway.shared.refusals import CodedRefusal
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Exchange
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import micros

@@ -12,8 +12,8 @@ import msgspec
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.keys import hash_of
-from interlingua.gateway.keys.principal import MOST_USD
-from interlingua.gateway.state import ROUTE
+from interlingua.gateway.shared.principal import MOST_USD
+from interlingua.gateway.shared.state import ROUTE
 from interlingua.ids import Ulids
 from interlingua.models.names import model_name
 from interlingua.models.resolving import resolve

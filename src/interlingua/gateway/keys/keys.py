@@ -20,9 +20,9 @@ from typing import NamedTuple
 from interlingua.bus.payloads.base import Payload
 from interlingua.bus.payloads.service import AuthFailed
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.keys.principal import principal_of
-from interlingua.gateway.relay.refusals import CODE_HEADER
-from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.principal import principal_of
+from interlingua.gateway.shared.refusals import CODE_HEADER
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from interlingua.client.targets import Target
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
-from interlingua.gateway.keys.principal import picodollars
-from interlingua.gateway.relay.sizes import window
+from interlingua.gateway.shared.principal import picodollars
+from interlingua.gateway.shared.sizes import window
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import capabilities
 from interlingua.prices.table import PriceTable, Rates, bundled

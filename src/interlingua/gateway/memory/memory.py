@@ -19,7 +19,6 @@ from msgspec import UNSET
 
 from interlingua.client.targets import Target
 from interlingua.dialects.registry import dialect as dialect_of
-from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.memory.hidden import (
     Turn,
     asked_before,
@@ -30,7 +29,8 @@ from interlingua.gateway.memory.hidden import (
     turn_of,
     words_of,
 )
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.models.capabilities import expected_capabilities

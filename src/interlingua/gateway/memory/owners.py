@@ -14,8 +14,8 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from interlingua.gateway.paths.callers import tenant_of
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.callers import tenant_of
+from interlingua.gateway.shared.state import Principal
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
 from interlingua.store.remembered import Place, RememberedRow

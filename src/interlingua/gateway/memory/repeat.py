@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from interlingua.gateway.memory.repeats import Landed, Repeats, not_kept, refusal
 from interlingua.gateway.memory.replies import Recording, Reply, is_whole_stream
-from interlingua.gateway.paths.callers import tenant_of
-from interlingua.gateway.relay.fronts import front_of
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.asgi import Send
+from interlingua.gateway.shared.callers import tenant_of
+from interlingua.gateway.shared.fronts import front_of
+from interlingua.gateway.shared.state import Exchange
 from interlingua.ids import Ulids
 from interlingua.store.repeats import Claim
-
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 KEY = b"idempotency-key"
 LONGEST_KEY = 255

@@ -16,8 +16,8 @@ from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
 from interlingua.gateway.memory.replies import Reply, Shelves, pack, unpack
-from interlingua.gateway.relay.refusals import CodedRefusal
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.refusals import CodedRefusal
+from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError

@@ -21,9 +21,9 @@ from starlette.responses import Response as HttpResponse
 from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.memory.owners import Owners
-from interlingua.gateway.paths.callers import JSON, ApiError, answer, tenant_of
-from interlingua.gateway.relay.fronts import INTERACTIONS, RESPONSES, front_of
-from interlingua.gateway.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.callers import JSON, ApiError, answer, tenant_of
+from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
+from interlingua.gateway.shared.state import Exchange, Principal, Refused
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.message import Message, Role

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from interlingua import formats
 from interlingua.dialects.record import Written
 from interlingua.errors import DetectError, InterlinguaError
-from interlingua.gateway.paths.bodies import read
-from interlingua.gateway.paths.callers import ApiError, answer
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.bodies import read
+from interlingua.gateway.shared.callers import ApiError, answer
+from interlingua.gateway.shared.state import Principal
 from interlingua.losses import planning
 from interlingua.translate import Kind, convert
 

@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from interlingua.exports.session import KINDS, Cleaned, Exported, ExportFormat, cleaned
 from interlingua.gateway.page.files import HEADERS
-from interlingua.gateway.paths.bodies import read
-from interlingua.gateway.paths.callers import ApiError, answer
 from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.summary import summary
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.bodies import read
+from interlingua.gateway.shared.callers import ApiError, answer
+from interlingua.gateway.shared.state import Principal
 from interlingua.redaction import Finding, OwnPattern, PatternError, Rules
 from interlingua.store.rows import SessionRow
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.gateway.paths.callers import ApiError
 from interlingua.gateway.sessions.running import BusyError, FullError
+from interlingua.gateway.shared.callers import ApiError
 from interlingua.models.names import UnknownModelError
 from interlingua.providers.errors import ProviderSetupError
 from interlingua.routing.errors import (

@@ -12,8 +12,8 @@ from interlingua.client.reach import askable
 from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
-from interlingua.gateway.state import ROUTE, Principal, Refused
+from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
+from interlingua.gateway.shared.state import ROUTE, Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.capabilities import Capabilities, capabilities
 from interlingua.models.names import model_name

@@ -21,13 +21,13 @@ from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.page import conversion, exporting
 from interlingua.gateway.page.files import routes as page_files
 from interlingua.gateway.paths import told as own
-from interlingua.gateway.paths.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.paths.errors import api_error
 from interlingua.gateway.paths.listing import front_of, whose
-from interlingua.gateway.relay.fronts import RESPONSES, error_body
 from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
-from interlingua.gateway.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
+from interlingua.gateway.shared.fronts import RESPONSES, error_body
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
 
@@ -137,7 +137,7 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
         try:
             principal = ANONYMOUS
             if not row.open:
-                principal = await principal_of(service.gateway, request)
+                principal = await principal_of(service.gateway.keys, request)
             return await row.handler(service, request, principal)
         except ApiError as odd:
             return _told(row, request, odd)

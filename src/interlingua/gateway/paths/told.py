@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua import __version__
-from interlingua.gateway.keys.principal import KeyPrincipal
 from interlingua.gateway.page.files import page, wants_page
 from interlingua.gateway.paths import listing
-from interlingua.gateway.paths.bodies import Rules, ShownModel, read
-from interlingua.gateway.paths.callers import JSON, ApiError, answer
 from interlingua.gateway.paths.openapi import document
-from interlingua.gateway.relay.fronts import OLLAMA, error_body
 from interlingua.gateway.seen.metrics import CONTENT_TYPE, without_money
-from interlingua.gateway.state import Principal, Refused
+from interlingua.gateway.shared.bodies import Rules, ShownModel, read
+from interlingua.gateway.shared.callers import JSON, ApiError, answer
+from interlingua.gateway.shared.fronts import OLLAMA, error_body
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import Principal, Refused
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
 from interlingua.routing.policy import PolicyReader, Scope

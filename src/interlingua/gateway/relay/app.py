@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interlingua.client.errors import CallError
@@ -21,23 +20,22 @@ from interlingua.gateway.relay.asked import (
     understood,
     with_history,
 )
-from interlingua.gateway.relay.client import Left, Line, Receive, Scope, Send, with_client
+from interlingua.gateway.relay.client import Left, Line, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.fronts import Match, error_body, match, token_of
 from interlingua.gateway.relay.headers import answer_headers
-from interlingua.gateway.relay.refusals import coded
-from interlingua.gateway.relay.sizes import Most, most_of
 from interlingua.gateway.relay.stream import Stream, begun, error_frames, more
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
 from interlingua.gateway.relay.whole import failed, relay
-from interlingua.gateway.server.connections import LEAVING, Leaving
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
+from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
+from interlingua.gateway.shared.leaving import LEAVING, Leaving
+from interlingua.gateway.shared.refusals import coded
+from interlingua.gateway.shared.sizes import Most, most_of
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
-
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class App:

@@ -12,10 +12,10 @@ from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway, Way
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
-from interlingua.gateway.relay.fronts import Match
 from interlingua.gateway.relay.patching import ESCAPED, members_of
-from interlingua.gateway.relay.sizes import Most, plainly, said_once
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.fronts import Match
+from interlingua.gateway.shared.sizes import Most, plainly, said_once
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request, Response
 
 JSON = (b"content-type", b"application/json")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from interlingua.gateway.server.connections import LEAVING, Leaving
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from interlingua.gateway.shared.asgi import Receive, Scope, Send
+from interlingua.gateway.shared.leaving import LEAVING, Leaving
 
 
 class Line:

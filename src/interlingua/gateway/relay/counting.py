@@ -15,12 +15,12 @@ from interlingua.errors import WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, read_request, understood
-from interlingua.gateway.relay.fronts import Match
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.sending import tries_of
-from interlingua.gateway.relay.sizes import Most
 from interlingua.gateway.relay.whole import failed
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.fronts import Match
+from interlingua.gateway.shared.sizes import Most
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.model.exchange import ErrorKind, Request
 
 NOTHING = Most(0, 0)

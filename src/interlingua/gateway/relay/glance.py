@@ -6,7 +6,7 @@ import msgspec
 
 from interlingua.dialects.front import Peek
 from interlingua.dialects.kernel.errors import ShapeError
-from interlingua.gateway.relay.fronts import front_of
+from interlingua.gateway.shared.fronts import front_of
 
 
 def glance(dialect: str, body: bytes) -> Peek | None:

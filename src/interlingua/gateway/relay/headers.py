@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from interlingua.client.failures import redact
 from interlingua.dialects.front import Front
-from interlingua.gateway.relay.fronts import front_of
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.fronts import front_of
+from interlingua.gateway.shared.state import Exchange
 
 DOWN_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})

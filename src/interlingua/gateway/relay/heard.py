@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from interlingua.gateway.relay.fronts import front_of
+from interlingua.gateway.shared.fronts import front_of
 
 HELD = 64 * 1024
 """Bytes of a stream that are kept before they are looked at, which mostly is not needed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua.arguments import recover
-from interlingua.gateway.state import Refused
+from interlingua.gateway.shared.state import Refused
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.message import Role

@@ -10,7 +10,7 @@ from interlingua.dialects.record import Dialect
 from interlingua.errors import InterlinguaError, ReadError
 from interlingua.gateway.relay.ends import BROKEN_OFF
 from interlingua.gateway.relay.errors_down import body_down
-from interlingua.gateway.relay.fronts import front_of
+from interlingua.gateway.shared.fronts import front_of
 from interlingua.model.events import Event, MessageComplete, Stop, StreamError, UsageUpdate
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage

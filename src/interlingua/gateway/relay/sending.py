@@ -24,7 +24,7 @@ from interlingua.gateway.relay.errors_down import body_down, headers_down
 from interlingua.gateway.relay.headers import forwarded
 from interlingua.gateway.relay.inbound import require_sayable
 from interlingua.gateway.relay.patching import patched, says_twice
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.outbound import fitted_only, written_for

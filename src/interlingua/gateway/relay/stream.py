@@ -29,7 +29,7 @@ from interlingua.gateway.relay.sending import (
     tries_of,
 )
 from interlingua.gateway.relay.whole import echoed, given_id
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.state import Exchange
 from interlingua.model.codec import dumps
 from interlingua.model.events import (
     Event,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from interlingua.errors import InterlinguaError, MissingExtraError
-from interlingua.gateway.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.local.errors import LocalModelError
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError

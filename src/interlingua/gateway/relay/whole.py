@@ -16,12 +16,12 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.filled import filled, filler
-from interlingua.gateway.relay.fronts import STATUSES, error_body, front_of
 from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
 from interlingua.gateway.relay.sending import prepare, send, tries_of
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
+from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.retell import retell

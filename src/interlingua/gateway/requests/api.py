@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.keys.principal import KeyPrincipal
-from interlingua.gateway.paths.bodies import number, text_of
-from interlingua.gateway.paths.callers import ApiError, answer, tenant_of
-from interlingua.gateway.paths.patient import Patient
 from interlingua.gateway.requests.caps import keys_seen
 from interlingua.gateway.sessions.live import frame
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.bodies import number, text_of
+from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
+from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.principal import KeyPrincipal
+from interlingua.gateway.shared.state import Principal
 from interlingua.ids import is_ulid
 from interlingua.store.errors import NotFoundError, StoreError
 from interlingua.store.request_rows import (

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from interlingua.gateway.keys.principal import usd
+from interlingua.gateway.shared.principal import usd
 from interlingua.store.base import AsyncStore
 from interlingua.store.reference import KeyRow
 

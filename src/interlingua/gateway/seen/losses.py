@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.gateway.paths.callers import tenant_of
-from interlingua.gateway.state import Exchange, Principal
+from interlingua.gateway.shared.callers import tenant_of
+from interlingua.gateway.shared.state import Exchange, Principal
 from interlingua.losses import Loss
 from interlingua.store.base import AsyncStore
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from interlingua.errors import MissingExtraError
 from interlingua.fitting.learned import RULE as LEARNED
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.state import Exchange
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import known_models
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.errors import MissingExtraError
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.state import Exchange
 from interlingua.telemetry import (
     Tracing,
     context_of,

@@ -33,7 +33,7 @@ from interlingua.gateway.seen.records import (
     was_cut,
 )
 from interlingua.gateway.seen.spans import Spans
-from interlingua.gateway.state import Exchange
+from interlingua.gateway.shared.state import Exchange
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError

@@ -12,8 +12,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from interlingua.gateway.server.connections import LEAVING, Leaving, Taking, Together
+from interlingua.gateway.server.connections import Taking, Together
 from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.leaving import LEAVING, Leaving
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"

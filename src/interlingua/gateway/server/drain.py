@@ -19,10 +19,10 @@ from typing import Any
 
 import uvicorn
 
-from interlingua.gateway.relay.fronts import error_body, match
 from interlingua.gateway.relay.stream import error_frames
-from interlingua.gateway.server.connections import LEAVING
 from interlingua.gateway.settings import Listen
+from interlingua.gateway.shared.fronts import error_body, match
+from interlingua.gateway.shared.leaving import LEAVING
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)

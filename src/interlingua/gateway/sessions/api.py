@@ -11,7 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.catalogue import CATALOGUE
-from interlingua.gateway.paths.bodies import (
+from interlingua.gateway.sessions.elsewhere import turn_of
+from interlingua.gateway.sessions.finding import Own, filter_of, messages_with
+from interlingua.gateway.sessions.live import frame, plain, told, watched
+from interlingua.gateway.sessions.summary import place_of, summary
+from interlingua.gateway.shared.bodies import (
     ChangedSession,
     NewSession,
     NewTurn,
@@ -22,13 +26,9 @@ from interlingua.gateway.paths.bodies import (
     text_of,
     user_message,
 )
-from interlingua.gateway.paths.callers import ApiError, answer, tenant_of
-from interlingua.gateway.paths.patient import Patient
-from interlingua.gateway.sessions.elsewhere import turn_of
-from interlingua.gateway.sessions.finding import Own, filter_of, messages_with
-from interlingua.gateway.sessions.live import frame, plain, told, watched
-from interlingua.gateway.sessions.summary import place_of, summary
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
+from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.state import Principal
 from interlingua.ids import is_ulid
 from interlingua.model.events import WIRE_NAMES
 from interlingua.sessions.aio import AsyncSession

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from interlingua.gateway.paths.callers import ApiError
+from interlingua.gateway.shared.callers import ApiError
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError
 from interlingua.store.rows import Origin, SearchHit, SessionFilter, SessionRow

@@ -10,8 +10,8 @@ from interlingua.client.middleware import Call, Middleware
 from interlingua.client.targets import Prepared
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.sizes import most_of
-from interlingua.gateway.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.sizes import most_of
+from interlingua.gateway.shared.state import Exchange, Principal, Refused
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.store.request_rows import SESSIONS

@@ -15,7 +15,7 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere, turn_of
 from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
 from interlingua.gateway.sessions.metered import Metered
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
 from interlingua.routing.files import PolicyFile

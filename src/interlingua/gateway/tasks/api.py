@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.errors import InterlinguaError
-from interlingua.gateway.paths.bodies import flag, number, text_of
-from interlingua.gateway.paths.callers import JSON, ApiError, answer
-from interlingua.gateway.paths.patient import Patient
-from interlingua.gateway.state import Principal, Refused
+from interlingua.gateway.shared.bodies import flag, number, text_of
+from interlingua.gateway.shared.callers import JSON, ApiError, answer
+from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.state import Principal, Refused
 from interlingua.gateway.tasks import told
 from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
 from interlingua.gateway.tasks.folders import folder_of

@@ -9,9 +9,9 @@ import msgspec
 from starlette.requests import Request
 
 from interlingua.errors import ReadError
-from interlingua.gateway.paths.bodies import json_of
-from interlingua.gateway.paths.callers import ApiError
 from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.bodies import json_of
+from interlingua.gateway.shared.callers import ApiError
 from interlingua.model.message import Message, Role
 from interlingua.model.rules import validate
 from interlingua.views.openai_ui import message_from_param

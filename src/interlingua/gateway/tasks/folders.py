@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from interlingua.gateway.keys.keys import is_loopback
-from interlingua.gateway.paths.bodies import text_of
-from interlingua.gateway.paths.callers import ApiError
 from interlingua.gateway.settings import Settings
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.bodies import text_of
+from interlingua.gateway.shared.callers import ApiError
+from interlingua.gateway.shared.state import Principal
 
 _EVERYWHERE = (None, "", ".")
 """Workspaces of keys that are for no folder in particular."""

@@ -10,11 +10,11 @@ from typing import Any
 from interlingua.chat.chat import Chat, Said, to_the_end
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.paths.callers import tenant_of
 from interlingua.gateway.sessions.api import OWNER, TASK
 from interlingua.gateway.sessions.metered import Metered
 from interlingua.gateway.sessions.running import MOST, FullError, Turns
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.callers import tenant_of
+from interlingua.gateway.shared.state import Principal
 from interlingua.gateway.tasks.asking import Asking
 from interlingua.gateway.tasks.equipment import Equipment
 from interlingua.gateway.tasks.feeds import Feeds

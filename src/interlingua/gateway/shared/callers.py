@@ -8,9 +8,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.fronts import token_of
-from interlingua.gateway.state import Principal, Refused
+from interlingua.gateway.shared.fronts import token_of
+from interlingua.gateway.shared.state import Keys, Principal, Refused
 
 __all__ = ["ApiError", "answer", "error_answer", "principal_of", "tenant_of"]
 
@@ -44,11 +43,11 @@ def tenant_of(principal: Principal) -> str | None:
     return principal.user_id or account or principal.key_id
 
 
-async def principal_of(gateway: Gateway, request: Request) -> Principal:
+async def principal_of(keys: Keys, request: Request) -> Principal:
     """Who asks; decided by the key alone, before anything else of the request is looked at."""
     token = token_of(dict(request.scope["headers"]), request.scope["query_string"])
     try:
-        return await gateway.keys.find(token)
+        return await keys.find(token)
     except Refused as refused:
         code = refused.error.code or ("unauthorized" if refused.status == 401 else "refused")
         headers = dict(refused.headers)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interlingua.gateway.relay.fronts import fronts
-from interlingua.gateway.state import Refused
+from interlingua.gateway.shared.fronts import fronts
+from interlingua.gateway.shared.state import Refused
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 CODE_HEADER = "x-interlingua-code"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from interlingua.gateway.state import Principal
+from interlingua.gateway.shared.state import Principal
 from interlingua.store.cap_rules import Limit
 from interlingua.store.reference import KeyRow
 

@@ -17,8 +17,8 @@ from interlingua.client.targets import Target
 from interlingua.dialects.front import PlainRequest
 from interlingua.errors import InterlinguaError
 from interlingua.estimate.estimator import estimate_input_tokens
-from interlingua.gateway.relay.fronts import front_of
-from interlingua.gateway.relay.unbounded import INLINE, unbounded
+from interlingua.gateway.shared.fronts import front_of
+from interlingua.gateway.shared.unbounded import INLINE, unbounded
 from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from interlingua.model.exchange import Request
 from interlingua.model.walk import walk

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from interlingua.client.answer import Attempt
 from interlingua.client.fetching import Kept
 from interlingua.client.targets import Target
-from interlingua.gateway.relay.sizes import Most
+from interlingua.gateway.shared.sizes import Most
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.message import Message

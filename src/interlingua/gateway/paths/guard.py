@@ -14,9 +14,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from interlingua.gateway.keys.keys import is_loopback
-from interlingua.gateway.relay.app import Asgi
-from interlingua.gateway.relay.client import Receive, Scope, Send
 from interlingua.gateway.settings import Listen
+from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
 
 _MOST = 256
 """Names that were looked at and found good, and are not looked at again."""

@@ -10,8 +10,8 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from interlingua.errors import ReadError
-from interlingua.gateway.paths.callers import ApiError
 from interlingua.gateway.settings import Limits
+from interlingua.gateway.shared.callers import ApiError
 from interlingua.model.codec import convert
 from interlingua.model.exchange import Options
 from interlingua.model.message import Message

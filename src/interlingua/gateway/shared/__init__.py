@@ -1,0 +1,1 @@
+"""Words that several rooms of the gateway share; it knows none of them."""
