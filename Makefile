@@ -22,7 +22,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
 # Tests are compiled once and kept, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations judges libraries engines bench local-questions screens docs site fmt clean
+.PHONY: venv run test thorough page screenshots types pairs samples requirements laws cuts mutations judges libraries engines uvicorn bench local-questions screens docs site fmt clean
 
 venv: $(DEV)
 
@@ -105,6 +105,15 @@ engines:
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check \
 		-e '.[arrow,client,store,zstd]' pytest hypothesis datasets 'ray[data]' daft polars duckdb pyspark pandas
 	$(ENGINES)/bin/python -m pytest -q -rs tests/engines
+
+# Our connections with the oldest and the newest uvicorn that they may have.
+UVICORN_ENDS = 0.53.0 0.54.0
+uvicorn: $(DEV)
+	@for end in $(UVICORN_ENDS); do \
+	  $(BIN)/python -m pip install -q --no-deps --upgrade --target .uvicorn/$$end uvicorn==$$end && \
+	  PYTHONPATH=.uvicorn/$$end $(BIN)/python -m pytest -q tests/gateway/test_uvicorn.py \
+	    tests/gateway/test_connections.py tests/gateway/test_audit_framing.py || exit 1; \
+	done
 
 requirements: $(DEV)
 	@$(BIN)/python -m pytest -q --no-header --no-summary --tb=no -n auto --requirements
