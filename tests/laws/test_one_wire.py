@@ -155,7 +155,7 @@ class Place(NamedTuple):
 
 
 def place(key: str, dialect: str) -> Place:
-    model = f"{key}:{CLAUDE_AT.get((key, dialect), MODELS[key])}"
+    model = f"{key}:{CLAUDE_AT.get((key, dialect), MODELS.get(key, 'some-model'))}"
     usual = TARGETS.find(model).dialect.name
     return Place(key, model, None if usual == dialect else dialect, usual)
 
