@@ -93,10 +93,10 @@ def test_a_part_that_is_read_at_once(part: Any, model: bool) -> None:
     short = outcome(messages.read_part, part, some_calls(model))
     media_at_once = media.read_media
     try:
-        media.read_media = messages.read_media = media._read_media  # type: ignore[attr-defined]  # imported
+        media.read_media = media._read_media
         assert short == outcome(messages._read_part, part, some_calls(model))
     finally:
-        media.read_media = messages.read_media = media_at_once  # type: ignore[attr-defined]  # imported
+        media.read_media = media_at_once
 
 
 @given(st.lists(CALLS | TEXTS, max_size=2), st.sampled_from(["user", "model", "tool", None]))

@@ -16,29 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from interlingua.dialects.gemini.calls import (
-    CALLS,
-    RESULTS,
-    Calls,
-    quick_call,
-    quick_result,
-    read_call,
-    read_result,
-    write_call,
-    write_result,
-)
-from interlingua.dialects.gemini.media import read_media, write_media
+from interlingua.dialects.gemini import calls as _calls
+from interlingua.dialects.gemini import media as _media
+from interlingua.dialects.gemini import text as _text
+from interlingua.dialects.gemini.calls import CALLS, RESULTS, Calls
 from interlingua.dialects.gemini.tables import MODEL, NAME, PARTS, ROLES, SIGNATURE, USER
-from interlingua.dialects.gemini.text import (
-    Turn,
-    drop_redacted,
-    read_text,
-    write_compaction,
-    write_refusal,
-    write_text,
-    write_thinking,
-    write_unknown,
-)
+from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.kept import (
     FORM,
@@ -99,9 +82,9 @@ def read_part(part: Any, calls: Calls) -> list[Block]:
     if type(part) is dict:
         block: Block | None = None
         if type(inner := part.get("functionCall")) is dict:
-            block = quick_call(inner, part, calls)
+            block = _calls.quick_call(inner, part, calls)
         elif type(inner := part.get("functionResponse")) is dict and len(part) == 1:
-            block = quick_result(inner, calls)
+            block = _calls.quick_result(inner, calls)
         if block is not None:
             return [block]
     return _read_part(part, calls)
@@ -115,7 +98,7 @@ def _read_part(part: Any, calls: Calls) -> list[Block]:
     if kinds:
         return _read_several(part, kinds, calls)
     if part.keys() <= _BARE:
-        return [read_text(part, Kept())]
+        return [_text.read_text(part, Kept())]
     return [UnknownBlock({NAME: part})]
 
 
@@ -125,12 +108,12 @@ def _is_kind(key: str, item: Any) -> bool:
 
 def _read_kind(part: Wire, kind: str, kept: Kept, calls: Calls) -> Block:
     if kind == "text":
-        return read_text(part, kept)
+        return _text.read_text(part, kept)
     if kind in CALLS:
-        return read_call(part, kind, kept, calls)
+        return _calls.read_call(part, kind, kept, calls)
     if kind in RESULTS:
-        return read_result(part, kind, kept, calls)
-    return read_media(part, kind, kept)
+        return _calls.read_result(part, kind, kept, calls)
+    return _media.read_media(part, kind, kept)
 
 
 def _read_several(part: Wire, kinds: list[str], calls: Calls) -> list[Block]:
@@ -169,17 +152,17 @@ def _is_joined(block: Block, part: Wire, before: Wire) -> bool:
 
 
 WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
-    TextBlock: write_text,
-    ThinkingBlock: write_thinking,
-    RedactedThinkingBlock: drop_redacted,
-    RefusalBlock: write_refusal,
-    CompactionBlock: write_compaction,
-    ToolUseBlock: write_call,
-    ToolResultBlock: write_result,
-    UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
+    TextBlock: _text.write_text,
+    ThinkingBlock: _text.write_thinking,
+    RedactedThinkingBlock: _text.drop_redacted,
+    RefusalBlock: _text.write_refusal,
+    CompactionBlock: _text.write_compaction,
+    ToolUseBlock: _calls.write_call,
+    ToolResultBlock: _calls.write_result,
+    UnknownBlock: lambda block, turn: _text.write_unknown(block, turn.recorder),
     **dict.fromkeys(
         (ImageBlock, AudioBlock, VideoBlock, DocumentBlock),
-        lambda block, turn: write_media(block, turn.recorder),
+        lambda block, turn: _media.write_media(block, turn.recorder),
     ),
 }
 

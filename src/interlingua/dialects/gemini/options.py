@@ -31,19 +31,16 @@ from interlingua.dialects.kernel.kept import Kept, form_in, mine_inside
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
-from interlingua.model.base import _defaults, same
+from interlingua.model.base import same
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
-_NEAR = "only something near it can be said"
 
-
-def _tell_near(wanted: Any, said: Any, recorder: LossRecorder) -> None:
+def _tell_near(wanted: Any, said: Any, names: tuple[str, ...], recorder: LossRecorder) -> None:
     """Report every field of a value that reads as another one."""
-    defaults = _defaults(type(wanted))
-    for name in wanted.__struct_fields__:
-        back = defaults[name] if said is None else getattr(said, name)
-        if not same(getattr(wanted, name), back):
-            recorder.lost(wanted, name, _NEAR, kind="approximated")
+    for name in names:
+        if not same(getattr(wanted, name), getattr(said, name)):
+            reason = "only something near it can be said"
+            recorder.lost(wanted, name, reason, kind="approximated")
 
 
 # -- generationConfig -----------------------------------------------------------------------------
@@ -91,9 +88,7 @@ def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     if wanted.schema is not None and is_json:
         out["responseJsonSchema"] = wanted.schema
     back: Any = _read_format(out)
-    for name in ("kind", "schema"):
-        if not same(getattr(wanted, name), getattr(back["response_format"], name)):
-            recorder.lost(wanted, name, _NEAR, kind="approximated")
+    _tell_near(wanted, back["response_format"], ("kind", "schema"), recorder)
     return out
 
 
@@ -121,7 +116,8 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire:
     out = _thinking(wanted)
     if recorder is not QUIET:
         back: Any = _read_reasoning(out)
-        _tell_near(wanted, back.get("reasoning"), recorder)
+        said = back.get("reasoning", Reasoning())
+        _tell_near(wanted, said, Reasoning.__struct_fields__, recorder)
     return out
 
 

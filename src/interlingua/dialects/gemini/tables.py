@@ -238,17 +238,10 @@ ERRORS: dict[str, tuple[ErrorKind, int]] = {
 }
 """A status word to what it means and the HTTP code it comes with."""
 STATUS_KINDS: dict[int, ErrorKind] = {
-    400: ErrorKind.INVALID_REQUEST,
-    401: ErrorKind.AUTH,
-    403: ErrorKind.AUTH,
-    404: ErrorKind.INVALID_REQUEST,
-    429: ErrorKind.RATE_LIMIT,
-    499: ErrorKind.CANCELLED,
-    500: ErrorKind.SERVER_ERROR,
+    **{code: kind for kind, code in reversed(ERRORS.values())},
     502: ErrorKind.SERVER_ERROR,
-    503: ErrorKind.SERVER_ERROR,
-    504: ErrorKind.NETWORK,
 }
+"""For errors without a word: the first kind that comes with the code."""
 ERROR_WORDS: dict[ErrorKind, str] = {
     ErrorKind.INVALID_REQUEST: "INVALID_ARGUMENT",
     ErrorKind.CONTEXT_OVERFLOW: "INVALID_ARGUMENT",

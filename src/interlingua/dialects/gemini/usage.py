@@ -29,39 +29,32 @@ TOTAL = "totalTokenCount"
 _COUNTS = (PROMPT, CACHED, CANDIDATES, THOUGHTS)
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 _SAID = frozenset({*_FIELDS, "raw"})
-_SNAKES = frozenset(snake_case(name) for name in (*_COUNTS, TOTAL))
-_NONE = object()
-USAGE = Table(None, beside=(*_COUNTS, TOTAL), also_named=snake_case)
+_OURS = frozenset({*_COUNTS, TOTAL})
+_SNAKES = frozenset(snake_case(name) for name in _OURS)
+USAGE = Table(None, beside=_OURS, also_named=snake_case)
 
 
 def quick_usage(wire: Wire) -> Usage | None:
     """Counts in the plain spelling that nearly all have; None for any other."""
-    rest = wire.copy()
-    prompt, total = rest.pop(PROMPT, None), rest.pop(TOTAL, None)
-    spoken, thoughts = rest.pop(CANDIDATES, _NONE), rest.pop(THOUGHTS, _NONE)
-    cached = rest.pop(CACHED, _NONE)
+    prompt, total, spoken = wire.get(PROMPT), wire.get(TOTAL), wire.get(CANDIDATES)
+    cached, thoughts, rest = wire.get(CACHED), wire.get(THOUGHTS), {}
     if type(prompt) is not int or type(total) is not int or prompt < 0:
         return None
-    output = reasoned = read = None
-    if spoken is not _NONE:
-        if type(spoken) is not int or spoken < 0:
+    for key, item in wire.items():
+        if key in _OURS:
+            if type(item) is not int or item < 0:
+                return None
+        elif item is None or key in _SNAKES:
             return None
-        output = spoken
-    if thoughts is not _NONE:
-        if type(thoughts) is not int or thoughts < 0 or output is None:
-            return None
-        output, reasoned = output + thoughts, thoughts
-    if cached is not _NONE:
-        if type(cached) is not int or not 0 <= cached <= prompt:
-            return None
-        read = cached
+        else:
+            rest[key] = item
+    if (thoughts is not None and spoken is None) or (cached or 0) > prompt:
+        return None
+    output = None if spoken is None else spoken + (thoughts or 0)
     if total != prompt + (output or 0) + (count(rest.get(TOOLS)) or 0):
         return None
-    if not rest:
-        return Usage(prompt - (read or 0), output, read, None, reasoned)
-    if not _SNAKES.isdisjoint(rest) or None in rest.values():
-        return None
-    return Usage(prompt - (read or 0), output, read, None, reasoned, raw={NAME: rest})
+    raw = {NAME: rest} if rest else None
+    return Usage(prompt - (cached or 0), output, cached, None, thoughts, raw=raw)
 
 
 def read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:

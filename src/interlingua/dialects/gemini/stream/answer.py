@@ -27,20 +27,18 @@ from interlingua.dialects.gemini.response import (
 from interlingua.dialects.gemini.tables import MODEL, NAME
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.kept import Kept, kept
+from interlingua.dialects.kernel.stream_reader import end_of_block, start_of_block
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import (
     BlockDelta,
-    BlockEnd,
     BlockStart,
     Event,
     Stop,
     TextDelta,
     ThinkingDelta,
-    ToolUseEnd,
     ToolUseInputDelta,
-    ToolUseStart,
 )
 from interlingua.model.message import Message
 
@@ -148,15 +146,11 @@ class Candidate:
         self._before = None
 
     def _tell_block(self, block: Block) -> None:
-        index, choice = self._open(), self._choice
-        if type(block) is ToolUseBlock:
-            if block.executor == "client":
-                self._client_calls = [block]
-            self._start_call(block, index)
-            self._end_call(block, index)
-            return
-        self._events.append(BlockStart(index, block, choice=choice))
-        self._events.append(BlockEnd(index, block, choice=choice))
+        index = self._open()
+        if type(block) is ToolUseBlock and block.executor == "client":
+            self._client_calls = [block]
+        self._events.append(start_of_block(index, block, choice=self._choice))
+        self._end_block(index, block)
 
     def _open(self) -> int:
         self._count += 1
@@ -204,7 +198,7 @@ class Candidate:
         block = read_part(run.part, Calls())[0]
         if any(self._wire.get(key) for key in _CITING):
             block = read_response({"candidates": [self.whole()]}).message.content[run.index]
-        self._events.append(BlockEnd(run.index, block, choice=self._choice))
+        self._end_block(run.index, block)
 
     # -- calls that come in pieces ----------------------------------------------------------------
 
@@ -233,23 +227,19 @@ class Candidate:
         assert isinstance(block, ToolUseBlock)
         self._parts.append(begun)
         self._client_calls = [block]
-        self._start_call(block, index)
+        self._events.append(start_of_block(index, block, choice=self._choice))
         return PiecedCall(index, block, begun)
 
     def _end_pieced(self) -> None:
         pieced, self._pieced = self._pieced, None
         if pieced is not None:
-            self._end_call(pieced.finish(), pieced.index)
+            self._end_block(pieced.index, pieced.finish())
 
-    def _start_call(self, block: ToolUseBlock, index: int) -> None:
-        about = (block.id, block.name, block.executor)
-        self._events.append(ToolUseStart(index, *about, raw=block.raw, choice=self._choice))
-
-    def _end_call(self, block: ToolUseBlock, index: int) -> None:
-        text, choice = encode(block.input).decode(), self._choice
-        self._events.append(ToolUseInputDelta(index, text, choice=choice))
-        end = ToolUseEnd(index, block.input, None, block.signature, block.raw, choice=choice)
-        self._events.append(end)
+    def _end_block(self, index: int, block: Block) -> None:
+        if type(block) is ToolUseBlock:
+            text = encode(block.input).decode()
+            self._events.append(ToolUseInputDelta(index, text, choice=self._choice))
+        self._events.append(end_of_block(index, block, self._choice))
 
     # -- the whole --------------------------------------------------------------------------------
 
@@ -266,8 +256,7 @@ class Candidate:
         self._begin_frame()
         self._end_pieced()
         if self.run is not None:
-            block = message.content[self.run.index]
-            self._events.append(BlockEnd(self.run.index, block, choice=self._choice))
+            self._end_block(self.run.index, message.content[self.run.index])
         return self._events
 
 
