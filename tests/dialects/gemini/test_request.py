@@ -190,6 +190,14 @@ def test_a_name_has_no_place() -> None:
         (body(user(call(name=1))), "$.contents[0].parts[0].functionCall.name"),  # type: ignore[arg-type]
         (body(tools=[{"googleSearch": 1}]), "$.tools[0].googleSearch"),
         (body(labels={"a": 1}), "$.labels.a"),
+        (
+            body(toolConfig={"functionCallingConfig": {"allowedFunctionNames": ["f", 1]}}),
+            "$.toolConfig.functionCallingConfig.allowedFunctionNames[1]",
+        ),
+        (
+            body(generationConfig={"thinkingConfig": {"thinkingBudget": "1"}}),
+            "$.generationConfig.thinkingConfig.thinkingBudget",
+        ),
     ],
 )
 def test_a_wrong_shape_is_an_error_with_its_place(wire: Any, path: str) -> None:

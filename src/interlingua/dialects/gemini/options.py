@@ -15,7 +15,7 @@ from interlingua.dialects.gemini.tables import (
     is_label,
 )
 from interlingua.dialects.gemini.tools import from_google, to_google
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, each, want
 from interlingua.dialects.kernel.fields import (
     QUIET,
     Attrs,
@@ -174,8 +174,11 @@ _SCHEMA = ("responseJsonSchema", "responseSchema")
 # -- toolConfig -----------------------------------------------------------------------------------
 
 
+_NAMES = ".allowedFunctionNames"
+
+
 def _read_choice(given: Wire) -> Reading:
-    names = tuple(given.get("allowedFunctionNames", ()))
+    names = tuple(each(given.get("allowedFunctionNames", []), _NAMES, lambda name: want(name, str)))
     word = given.get("mode")
     mode: Any = MODES.read(word.upper()) if type(word) is str else None
     if mode is None:
