@@ -135,6 +135,7 @@ def write_result(block: ToolResultBlock, content: list[Wire], recorder: LossReco
     mine = mine_of(NAME, block.raw)
     if block.is_error and not content and "content" not in form_in(mine).get("as", ()):
         content.append({"text": EMPTY_ERROR})
+        recorder.filled(block, "content", EMPTY_ERROR)
     out: Wire = {"toolUseId": block.tool_use_id, "content": content}
     if block.is_error:
         out["status"] = "error"
