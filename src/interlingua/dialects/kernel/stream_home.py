@@ -99,6 +99,7 @@ class MarkedReader:
     def __init__(self, name: str, reader: Reader) -> None:
         self._name = name
         self._reader = reader
+        self._read = reader.feed
         self._number = -1
         self._waiting: list[list[str | None]] = []
         """Frames whose events are still to come."""
@@ -121,7 +122,7 @@ class MarkedReader:
             self.__dict__.update(feed=self._reader.feed, close=self._reader.close)
 
     def feed(self, frame: Frame) -> list[Event]:
-        events = self._reader.feed(frame)
+        events = self._read(frame)
         number = self._number
         event: Any = events[0] if len(events) == 1 and number == self._said else None
         kind = _PIECES.get(type(event))

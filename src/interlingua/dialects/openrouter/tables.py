@@ -25,6 +25,7 @@ TITLE = "OpenRouter Chat"
 STOPS: TwoWay[str, StopReason] = TwoWay(
     {**STOP_REASONS.words, "error": StopReason.ERROR}, otherwise=StopReason.OTHER
 )
+"""Those of Chat Completions, and `error` (SDK `openrouter` 1.3.84, read 2026-11-15)."""
 
 ROUTED = replace(
     TABLES,
@@ -69,6 +70,8 @@ ROUTED = replace(
     status_codes=True,
     changes=frozenset({"effort"}),
 )
+"""What the service has, and says in another way than OpenAI (SDK `openrouter` 1.3.84, read
+2026-11-15)."""
 ANSWERED = answering(ROUTED)
 
 TRAITS = Traits(
@@ -86,4 +89,5 @@ TRAITS = Traits(
     paths={"request": "/chat/completions"},
 )
 """Thinking comes from many issuers: each block's `raw["openrouter"]["format"]` says whose it is
-(`FORMATS` gives the dialect), and OpenRouter takes all of them back."""
+(`FORMATS` gives the dialect), and OpenRouter takes all of them back (SDK `openrouter` 1.3.84, read
+2026-11-15)."""

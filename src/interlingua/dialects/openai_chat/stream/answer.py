@@ -49,9 +49,11 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic
 
 PADS = ("obfuscation", "p")
-"""Keys that hide the length of a chunk; they say nothing."""
+"""Keys that hide the length of a chunk, and say nothing: OpenAI's, and `p` of others (recorded
+answers, read 2026-11)."""
 SNAPSHOT = "message"
-"""The key of a choice under which some hosts repeat the whole message so far."""
+"""The key of a choice under which some hosts repeat the whole message so far (recorded answers,
+read 2026-11)."""
 GROQ = "x_groq"
 """The key under which Groq says what is its own; in a stream usage stands there too (SDK 1.7.0,
 read 2026-11)."""
