@@ -76,7 +76,8 @@ def _traits(traits: Traits) -> str:
 
 def _tables(module: ModuleType) -> list[str]:
     notes = _notes(module)
-    parts: list[str] = []
+    _, *sources = inspect.cleandoc(module.__doc__ or "").split("\n\n")
+    parts = [" ".join(each.split()) for each in sources]
     for name, value in vars(module).items():
         if not name.isupper() or name in ("NAME", "TITLE", "TRAITS"):
             continue

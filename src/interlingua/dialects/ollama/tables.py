@@ -1,4 +1,8 @@
-"""The words of Ollama's chat as data: roles, reasons, options, errors, keys."""
+"""The words of Ollama's chat as data: roles, reasons, options, errors, keys.
+
+They are those of the server's own types (`api/types.go` of 2026-08-21) and of the Python package
+`ollama` 0.6.3, which lags behind them (both read 2026-11-15), unless a remark names another
+source."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Chat Completions as data: its words, where things may stand, and `Tables`, which holds all that a
-neighbouring dialect may say in another way."""
+neighbouring dialect may say in another way.
+
+Words are those of the Python package `openai` 3.49.0 (`openai.types.chat`, read 2026-11-15), unless
+a remark names another source. What other hosts do is from recorded traffic (read 2026-11)."""
 
 from __future__ import annotations
 

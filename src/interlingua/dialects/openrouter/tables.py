@@ -1,4 +1,7 @@
-"""OpenRouter's chat as data: what it says in another way than OpenAI, and what it adds."""
+"""OpenRouter's chat as data: what it says in another way than OpenAI, and what it adds.
+
+Words are those of the Python package `openrouter` 1.3.84 (read 2026-11-15), unless a remark names
+another source."""
 
 from __future__ import annotations
 
