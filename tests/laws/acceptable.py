@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from interlingua.dialects.anthropic.request import betas_of
+from tests.laws import cohere_types
 from tests.laws.closed_types import misfit
 
 
@@ -161,6 +162,20 @@ def _ollama_request(wire: Any) -> list[str]:
     return found
 
 
+_COHERE_BODY = frozenset(
+    {"model", "messages", "stream", "tools", "strict_tools", "documents", "citation_options"}
+    | {"response_format", "safety_mode", "max_tokens", "stop_sequences", "temperature", "seed"}
+    | {"frequency_penalty", "presence_penalty", "k", "p", "logprobs", "tool_choice", "thinking"}
+    | {"priority"}
+)
+"""The keyword arguments of `cohere` 7.3.1 (`V2Client.chat`, read 2026-11-15)."""
+
+
+def _cohere_request(wire: Any) -> list[str]:
+    found = [f"/{key}: not a key of the body" for key in wire if key not in _COHERE_BODY]
+    return found + cohere_types.request_problems(wire)
+
+
 # -- Bedrock: the service model that botocore ships -----------------------------------------------
 
 
@@ -299,6 +314,12 @@ def _ollama_response(wire: Any) -> list[str]:
     return _validates(ollama.ChatResponse, wire)
 
 
+def _cohere_response(wire: Any) -> list[str]:
+    if isinstance(wire.get("message"), str):
+        return []
+    return cohere_types.response_problems(wire)
+
+
 # -- order, alternation, ids, signatures ----------------------------------------------------------
 
 
@@ -435,6 +456,7 @@ REQUESTS: dict[str, Judge] = {
     "gemini-interactions": _interactions_request,
     "ollama": _ollama_request,
     "bedrock": _bedrock_request,
+    "cohere": _cohere_request,
 }
 RESPONSES: dict[str, Judge] = {
     "openai-chat": _chat_response,
@@ -445,6 +467,7 @@ RESPONSES: dict[str, Judge] = {
     "gemini-interactions": _interactions_response,
     "ollama": _ollama_response,
     "bedrock": _bedrock_response,
+    "cohere": _cohere_response,
 }
 ORDER: dict[str, Judge] = {
     "openai-chat": _chat_order,
@@ -454,4 +477,5 @@ ORDER: dict[str, Judge] = {
     "gemini": _gemini_order,
     "gemini-interactions": _interactions_order,
     "bedrock": _bedrock_order,
+    "cohere": _chat_order,
 }

@@ -22,7 +22,7 @@ SUFFIX = ".jsonl.gz"
 DIALECT_OF: dict[str, str | None] = {
     "anthropic-messages": "anthropic",
     "bedrock-converse": "bedrock",
-    "cohere": None,
+    "cohere": "cohere",
     "gemini": "gemini",
     "gemini-interactions": "gemini-interactions",
     "mistral": "openai-chat",
@@ -37,6 +37,9 @@ PROVIDER_DIALECTS: dict[tuple[str, str], str] = {
     ("other-openai-compatible", "openrouter"): "openrouter",
 }
 """Providers whose traffic of one kind has a dialect of its own."""
+
+OTHER_WIRES = frozenset({("cohere", "v1/chat")})
+"""Endpoints whose bodies are of another wire than the rest of their file: none of ours."""
 
 
 class RecordedFrame(msgspec.Struct, frozen=True):
@@ -67,7 +70,9 @@ class Record(msgspec.Struct, frozen=True, rename={"wire": "dialect"}):
 
     @property
     def dialect(self) -> str | None:
-        """The dialect that reads it, None where none does yet."""
+        """The dialect that reads it, None where none does."""
+        if (self.wire, self.endpoint) in OTHER_WIRES:
+            return None
         own = PROVIDER_DIALECTS.get((self.wire, self.provider))
         return own or DIALECT_OF[self.wire]
 

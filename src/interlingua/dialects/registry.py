@@ -25,6 +25,7 @@ _FOLDERS: dict[str, str] = {
     "ollama": "ollama",
     "bedrock": "bedrock",
     "openrouter": "openrouter",
+    "cohere": "cohere",
 }
 _LOADED: dict[str, Dialect] = {}
 _USUAL = Traits()

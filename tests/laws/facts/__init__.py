@@ -15,6 +15,7 @@ from typing import Any
 from tests.laws.facts import (
     anthropic,
     bedrock,
+    cohere,
     gemini,
     gemini_interactions,
     ollama,
@@ -27,6 +28,7 @@ from tests.laws.facts.shape import Facts
 READINGS: dict[str, ModuleType] = {
     "anthropic": anthropic,
     "bedrock": bedrock,
+    "cohere": cohere,
     "gemini": gemini,
     "gemini-interactions": gemini_interactions,
     "ollama": ollama,

@@ -1,0 +1,474 @@
+"""Messages: a list of content with a plan, calls and citations beside it; results are messages of
+their own. A content that is one text may be spelled as such.
+
+The wire has no flag for a failed result, so that a mark stands before its text. Documents of users
+stand beside all messages (`request.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from interlingua.dialects.cohere.calls import read_call, write_call, write_unknown
+from interlingua.dialects.cohere.citations import place_of, read_citation, write_citation
+from interlingua.dialects.cohere.media import (
+    read_document,
+    read_image,
+    write_document,
+    write_image,
+)
+from interlingua.dialects.cohere.tables import CITED_PLAN, JOINER, NAME, ROLES
+from interlingua.dialects.cohere.text import (
+    is_commentary,
+    read_plan,
+    read_text,
+    was_plan,
+    write_compaction,
+    write_plan,
+    write_refusal,
+    write_text,
+)
+from interlingua.dialects.cohere.thinking import read_thinking, write_thinking
+from interlingua.dialects.kernel.calls import OpenCalls
+from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes
+from interlingua.ids import synthetic_tool_id
+from interlingua.model.blocks import (
+    Block,
+    CompactionBlock,
+    DocumentBlock,
+    ImageBlock,
+    RefusalBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import Diagnostic, MessageMetadata
+
+_MADE_HERE = MessageMetadata(protocol=NAME)
+
+
+class Parts(msgspec.Struct):
+    """A message of the wire, between blocks and keys. Its content is beside it."""
+
+    plan: str | None = None
+    tool_calls: list[Any] | None = None
+    citations: list[Any] | None = None
+    tool_call_id: str | None = None
+
+
+MESSAGE = Table(
+    Parts,
+    plain("tool_plan", "plan", str, blank=True),
+    plain("tool_calls", "tool_calls", list, blank=True),
+    plain("citations", "citations", list, blank=True),
+    beside=("role", "content"),
+)
+RESULT = Table(
+    Parts,
+    plain("tool_call_id", "tool_call_id", str, blank=True),
+    constant("role", "tool"),
+    beside=("content",),
+)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_messages(listed: list[Any]) -> tuple[Message, ...]:
+    calls = OpenCalls()
+    messages: list[Message] = []
+    try:
+        for wire in listed:
+            messages.append(_read_message(want(wire, dict), len(messages), calls))
+    except ShapeError as error:
+        raise error.inside(f".messages[{len(messages)}]") from None
+    return tuple(messages)
+
+
+def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
+    role = ROLES.read(want(wire.get("role"), str, ".role"))
+    if role is None:
+        raise ShapeError(".role", "system, user, assistant or tool", wire["role"])
+    if role is Role.TOOL:
+        return _read_result(wire, position, calls)
+    found: list[Diagnostic] = []
+    blocks, kept = read_content(wire, position, found)
+    for block in blocks:
+        if type(block) is ToolUseBlock:
+            calls.add(block.id, block.name)
+    raw, is_ours = kept.raw(NAME), role is Role.ASSISTANT
+    if raw is None and not found:
+        return Message(role, blocks, metadata=_MADE_HERE) if is_ours else Message(role, blocks)
+    metadata = MessageMetadata(
+        protocol=NAME if is_ours else None, diagnostics=tuple(found), provider_raw=raw
+    )
+    return Message(role, blocks, metadata=metadata)
+
+
+def read_content(wire: Wire, place: Any, found: list[Diagnostic]) -> tuple[tuple[Block, ...], Kept]:
+    """The blocks of a message: content, plan, calls. `place` makes ids of calls without one."""
+    kept = Kept()
+    attrs = MESSAGE.read(wire, kept)
+    calls = _read_calls(attrs.get("tool_calls") or [], place, found)
+    blocks = _read_parts(wire, kept)
+    if "content" not in wire and not calls and "plan" not in attrs:
+        kept.miss("content")
+    texts: dict[Any, Block] = dict(enumerate(blocks))
+    if "plan" in attrs:
+        texts[CITED_PLAN] = read_plan(attrs["plan"], bool(calls))
+    if "citations" in attrs:
+        _read_citations(attrs["citations"], texts, kept)
+    return (*texts.values(), *calls), kept
+
+
+def _read_parts(wire: Wire, kept: Kept) -> list[Block]:
+    given = wire.get("content")
+    if not given and type(given) in (str, list, type(None)):
+        if "content" in wire:
+            kept.spell("content", given)
+        return []
+    if type(given) is str:
+        return [TextBlock(given)]
+    if type(given) is not list:
+        raise ShapeError(".content", "a string or a list", given)
+    if len(given) == 1 and _is_bare(given[0]):
+        kept.form["listed"] = True
+    return each(given, ".content", read_part)
+
+
+def _is_bare(part: Any) -> bool:
+    """Whether an item says no more than a string would."""
+    is_text = type(part) is dict and len(part) == 2 and part.get("type") == "text"
+    return is_text and type(part.get("text")) is str and part["text"] != ""
+
+
+def read_part(part: Any) -> Block:
+    match want(part, dict).get("type"):
+        case "text":
+            return read_text(part)
+        case "thinking":
+            return read_thinking(part)
+        case "image_url":
+            return read_image(part)
+        case "document" if len(part) == 2 and "document" in part:
+            return read_document(part["document"])
+    return UnknownBlock({NAME: part})
+
+
+def _read_calls(listed: list[Any], place: Any, found: list[Diagnostic]) -> list[Block]:
+    calls: list[Block] = []
+    try:
+        for wire in listed:
+            calls.append(read_call(wire, place, len(calls), found))
+    except ShapeError as error:
+        raise error.inside(f".tool_calls[{len(calls)}]") from None
+    return calls
+
+
+def _read_citations(listed: list[Any], texts: dict[Any, Block], kept: Kept) -> None:
+    """Give each citation to its text. Those of thinking stay with the message."""
+    places = each(listed, ".citations", lambda wire: _cited(place_of(wire), texts))
+    natural: list[int] = []
+    for place, block in texts.items():
+        numbers = [number for number, other in enumerate(places) if other == place]
+        if numbers and type(block) is TextBlock:
+            cited = [_read_citation(listed, number, block.text) for number in numbers]
+            texts[place] = block.replace(citations=tuple(cited))
+            natural += numbers
+    others = [number for number, place in enumerate(places) if place is None]
+    if others:
+        kept.rest["citations"] = [listed[number] for number in others]
+    if (natural := [*natural, *others]) != sorted(natural):
+        kept.form["order"] = natural
+
+
+def _cited(place: Any, texts: dict[Any, Block]) -> Any:
+    return place if type(texts.get(place)) is TextBlock else None
+
+
+def _read_citation(listed: list[Any], number: int, text: str) -> Any:
+    try:
+        return read_citation(listed[number], text)
+    except ShapeError as error:
+        raise error.inside(f".citations[{number}]") from None
+
+
+def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
+    kept = Kept()
+    attrs, content = RESULT.read(wire, kept), _read_parts(wire, kept)
+    if "content" not in wire:
+        kept.miss("content")
+    id, first = attrs.get("tool_call_id"), content[0] if content else None
+    failed = type(first) is TextBlock and first.text.startswith(ERROR_MARK)
+    if failed and type(first) is TextBlock:
+        text = first.text[len(ERROR_MARK) :]
+        content[:1] = [first.replace(text=text)] if text else []
+        kept.form["marked"] = True
+    if id is None:
+        id = calls.first(None) or synthetic_tool_id(position, 0, "")
+        kept.form["made"] = id
+    calls.close(id)
+    inner: Any = tuple(content)
+    return Message.of_result(ToolResultBlock(id, inner, failed, raw=kept.raw(NAME)))
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> list[Wire]:
+    written: list[Wire] = []
+    for message in messages:
+        if message.name is not None:
+            recorder.lost(message, "name")
+        if message.changes is not None:
+            unsaid_changes(message, recorder)
+            if not message.content:
+                continue
+        if message.role is Role.TOOL:
+            written += _write_results(message, recorder)
+        else:
+            written.append(write_message(message, recorder))
+    return written
+
+
+def write_message(message: Message, recorder: LossRecorder, is_answer: bool = False) -> Wire:
+    raw, role = message.metadata.provider_raw, message.role
+    mine = mine_of(NAME, raw)
+    out: Wire = {"role": _write_role(message, recorder)}
+    if role is Role.ASSISTANT:
+        parts, content = write_parts(message.content, mine, recorder)
+        MESSAGE.write(parts, out, mine, QUIET)
+    else:
+        content = _write_content(message.content, _USER_WRITERS, recorder)
+    if message.content and not content and len(out) == 1 and _said_nothing(message, mine):
+        reason = "nothing of it can be said; a placeholder stands in its place"
+        recorder.lost(message, "content", reason, kind="approximated")
+        content = [{"type": "text", "text": PLACEHOLDER}]
+    _spell_content(out, content, mine, is_answer)
+    return out if raw is None else put_back(out, message, raw, recorder, "metadata.provider_raw")
+
+
+def _said_nothing(message: Message, mine: Wire) -> bool:
+    """Whether a message has nothing left, and had something."""
+    documents = message.role is Role.USER and did_without(mine, "content")
+    return not (documents and all(type(block) is DocumentBlock for block in message.content))
+
+
+def _write_role(message: Message, recorder: LossRecorder) -> str:
+    word = ROLES.write(message.role)
+    if word is None:
+        recorder.lost(message, "role", "instructions have one level", kind="downgraded")
+        return "system"
+    return word
+
+
+def _spell_content(out: Wire, content: list[Wire], mine: Wire, is_answer: bool) -> None:
+    if not content:
+        if len(out) == 1 and not did_without(mine, "content"):
+            out["content"] = [] if is_answer else ""
+    elif is_answer or "listed" in form_in(mine) or len(content) > 1 or not _is_bare(content[0]):
+        out["content"] = content
+    else:
+        out["content"] = content[0]["text"]
+
+
+_Writers = dict[type[Any], Callable[[Any, LossRecorder], Any]]
+_WRITERS: _Writers = {
+    TextBlock: write_text,
+    ThinkingBlock: write_thinking,
+    RefusalBlock: write_refusal,
+    CompactionBlock: write_compaction,
+    UnknownBlock: write_unknown,
+}
+"""What an assistant's content may hold."""
+_USER_WRITERS: _Writers = {
+    **{kind: _WRITERS[kind] for kind in (TextBlock, CompactionBlock, UnknownBlock)},
+    ImageBlock: write_image,
+    DocumentBlock: lambda block, recorder: None,  # beside the messages
+}
+_RESULT_WRITERS: _Writers = {
+    TextBlock: write_text,
+    UnknownBlock: write_unknown,
+    DocumentBlock: lambda block, recorder: _document_part(block, recorder),
+}
+
+
+def _document_part(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:
+    document = write_document(block, recorder)
+    return None if document is None else {"type": "document", "document": document}
+
+
+def _write_content(
+    content: tuple[Any, ...], writers: _Writers, recorder: LossRecorder
+) -> list[Wire]:
+    written: list[Wire] = []
+    for block in content:
+        part = writers.get(type(block), _drop)(block, recorder)
+        if part is not None:
+            written.append(part)
+        if type(block) is TextBlock and block.citations:
+            recorder.lost(block, "citations", "only what a model says has any")
+    return written
+
+
+def _drop(block: Block, recorder: LossRecorder) -> None:
+    recorder.dropped(block)
+
+
+def write_parts(
+    content: tuple[Any, ...], mine: Wire, recorder: LossRecorder
+) -> tuple[Parts, list[Wire]]:
+    """What the blocks of a model come to: a plan, calls and citations, and the content itself."""
+    ranks = _ranks(content)
+    _report_moved(content, ranks, recorder)
+    said, texts = _write_said(_of_rank(content, ranks, _CONTENT), recorder)
+    plans = _of_rank(content, ranks, _PLAN)
+    plan = _write_plans(plans, recorder)
+    calls = [_write_call(block, recorder) for block in _of_rank(content, ranks, _CALL)]
+    cited = [
+        write_citation(citation, block, index, recorder)
+        for block, index in [*texts, *[(block, None) for block in plans[:1]]]
+        for citation in block.citations
+    ]
+    made = [call for call in calls if call is not None]
+    return Parts(plan, made or None, _in_order(cited, mine) or None), said
+
+
+_CONTENT, _PLAN, _CALL = range(3)
+"""In the order in which reading gives the blocks."""
+
+
+def _ranks(content: tuple[Any, ...]) -> list[int]:
+    """Which list of the message each block goes to. Commentary that stands before a call is the
+    plan; in a stream no more is known of it."""
+    ranks: list[int] = []
+    before_call = False
+    for block in reversed(content):
+        rank = _rank(block)
+        if rank == _CONTENT and is_commentary(block) and (before_call or was_plan(block)):
+            rank = _PLAN
+        before_call = rank == _PLAN or (type(block) is ToolUseBlock and block.executor == "client")
+        ranks.append(rank)
+    return ranks[::-1]
+
+
+def _rank(block: Block) -> int:
+    if type(block) is UnknownBlock:
+        part = block.raw.get(NAME)
+        is_call = type(part) is dict and part.get("type", "function") == "function"
+        return _CALL if is_call else _CONTENT
+    return _CALL if type(block) is ToolUseBlock else _CONTENT
+
+
+def _of_rank(content: tuple[Any, ...], ranks: list[int], wanted: int) -> list[Any]:
+    return [block for block, rank in zip(content, ranks, strict=True) if rank == wanted]
+
+
+def _report_moved(content: tuple[Block, ...], ranks: list[int], recorder: LossRecorder) -> None:
+    least = _CALL
+    for block, rank in zip(reversed(content), reversed(ranks), strict=True):
+        if rank > least:
+            reason = "content comes first, then the plan, then the calls"
+            recorder.lost(block, None, reason, kind="moved", severity="info")
+        least = min(least, rank)
+
+
+def _write_said(
+    blocks: list[Any], recorder: LossRecorder
+) -> tuple[list[Wire], list[tuple[TextBlock, int]]]:
+    """The content, and which item of it each text is."""
+    said: list[Wire] = []
+    texts: list[tuple[TextBlock, int]] = []
+    for block in blocks:
+        part = _WRITERS.get(type(block), _drop)(block, recorder)
+        if part is None:
+            continue
+        if type(block) is TextBlock:
+            texts.append((block, len(said)))
+        said.append(part)
+    return said, texts
+
+
+def _write_plans(plans: list[TextBlock], recorder: LossRecorder) -> str | None:
+    for block in plans[1:]:
+        reason = "joined to the plan before it"
+        recorder.lost(block, None, reason, kind="approximated", severity="info")
+        if block.citations:
+            recorder.lost(block, "citations", reason)
+    return JOINER.join([write_plan(block, recorder) for block in plans]) or None
+
+
+def _write_call(block: Any, recorder: LossRecorder) -> Wire | None:
+    write: Any = write_call if type(block) is ToolUseBlock else write_unknown
+    call: Wire | None = write(block, recorder)
+    return call
+
+
+def _in_order(cited: list[Wire], mine: Wire) -> list[Wire]:
+    """Citations with those that stayed with the message, as the wire had them."""
+    order, others = form_in(mine).get("order"), mine.get("citations")
+    every = [*cited, *(others if type(others) is list else [])] if cited else cited
+    if type(order) is not list or sorted(order) != list(range(len(every))):
+        return every
+    return [citation for _, citation in sorted(zip(order, every, strict=True), key=_number)]
+
+
+def _number(pair: tuple[int, Wire]) -> int:
+    return pair[0]
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def _write_results(message: Message, recorder: LossRecorder) -> list[Wire]:
+    """One wire message for each result."""
+    written = []
+    for block in message.content:
+        if type(block) is ToolResultBlock:
+            written.append(_write_result(block, recorder))
+        else:
+            recorder.dropped(block, "a tool's message holds results")
+    raw = message.metadata.provider_raw
+    if raw is not None:
+        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
+    return written
+
+
+def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, block.raw)
+    content = _write_content(block.content, _RESULT_WRITERS, recorder)
+    if block.is_error:
+        _mark(content)
+        if "marked" not in form_in(mine):
+            reason = "said by a mark before the text"
+            recorder.lost(block, "is_error", reason, kind="downgraded")
+    if block.tool_name is not None and block.tool_name != recorder.called(block):
+        recorder.lost(block, "tool_name")
+    if block.cache is not None:
+        recorder.lost(block, "cache")
+    id = None if form_in(mine).get("made") == block.tool_use_id else block.tool_use_id
+    out: Wire = {}
+    RESULT.write(Parts(tool_call_id=id), out, mine, QUIET)
+    if content:
+        _spell_content(out, content, mine, is_answer=False)
+    elif not did_without(mine, "content"):
+        out["content"] = ""
+    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+
+
+def _mark(content: list[Wire]) -> None:
+    """Say that a result is a failure."""
+    if content and content[0].get("type") == "text":
+        content[0] = {**content[0], "text": ERROR_MARK + content[0]["text"]}
+    else:
+        content.insert(0, {"type": "text", "text": ERROR_MARK})

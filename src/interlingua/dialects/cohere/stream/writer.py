@@ -1,0 +1,243 @@
+"""Writing a stream that came from elsewhere: as this wire wants it, one block after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interlingua import arguments
+from interlingua.dialects.cohere.messages import write_parts
+from interlingua.dialects.cohere.response import write_response
+from interlingua.dialects.cohere.tables import DEFAULT_ID, DONE, JOINER, NAME
+from interlingua.dialects.cohere.text import is_commentary
+from interlingua.dialects.kernel import stream_writer
+from interlingua.dialects.kernel.fields import QUIET
+from interlingua.dialects.kernel.kept import NOTHING
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.stream_reader import call_of
+from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
+from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.losses import Report
+from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
+from interlingua.model.events import (
+    BlockDelta,
+    FrameMark,
+    MessageComplete,
+    MessageStart,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from interlingua.model.exchange import Response
+from interlingua.model.message import Message
+from interlingua.streams.frames import Frame
+
+_TEXT, _THINKING, _INPUT, _HELD = range(4)
+_KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
+"""Blocks that are told in pieces. All others come whole."""
+_KEYS = ("text", "thinking")
+_EVENTS = ("content-delta", "content-delta", "tool-call-delta")
+_TAILS = ("}}}}", "}}}}", "}}}}}")
+_BEGUN: Wire = {
+    "role": "assistant",
+    "content": [],
+    "tool_plan": "",
+    "tool_calls": [],
+    "citations": [],
+}
+"""The message of the first frame."""
+_SAID_BEFORE = frozenset({"id", "message", "logprobs"})
+"""What the end of a message does not say again."""
+_encode_text = msgspec.json.Encoder().encode
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the chat."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+
+    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
+        return Abroad(NAME, report)
+
+
+class Abroad(PieceWriter):
+    """Events in, frames out. One block is open at a time; what others say meanwhile waits.
+    Citations, usage and stop reason are said at the end, and losses are counted there."""
+
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._started = False
+        self._items = 0
+        """How many items of content there are."""
+        self._calls = 0
+        self._plan: str | None = None
+        """Commentary of which it is not known yet whether a call follows."""
+        self._planned = False
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _start(self, event: MessageStart) -> list[Frame]:
+        if event.choice or self._started or self._failed:
+            return []
+        self._begin_anew()
+        self._started = True
+        id = DEFAULT_ID if event.response_id is None else event.response_id
+        return [_spell({"type": "message-start", "id": id, "delta": {"message": _BEGUN}})]
+
+    def _complete(self, event: MessageComplete) -> list[Frame]:
+        if self._failed:
+            return []
+        response = event.response
+        frames = self._start(MessageStart(None, response.message.metadata.response_id))
+        while self._current is not None:
+            frames += [*self._close(self._current), *self._go_on()]
+        frames += self._say_held()
+        wire = write_response(response, LossRecorder(NAME, response, self._report))
+        for number, citation in enumerate(wire["message"].get("citations") or ()):
+            cited = {"message": {"citations": citation}}
+            frames.append(_spell({"type": "citation-start", "index": number, "delta": cited}))
+            frames.append(_spell({"type": "citation-end", "index": number}))
+        delta = {key: item for key, item in wire.items() if key not in _SAID_BEFORE}
+        self._begin_anew()
+        return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
+
+    def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
+        wire = write_response(response, recorder)
+        text = wire.pop("message")
+        return _spell(
+            {"type": "message-end", "delta": {**wire, "finish_reason": "ERROR", "error": text}}
+        )
+
+    def _account(self, partial: Message, recorder: LossRecorder) -> None:
+        write_parts(partial.content, NOTHING, recorder)
+
+    # -- content ----------------------------------------------------------------------------------
+
+    def _open(self, index: int, block: Any) -> list[Frame]:
+        frames = [] if type(block) is TextBlock and block.phase else self._say_held()
+        kind = _KINDS.get(type(block))
+        if type(block) is TextBlock and is_commentary(block.replace(text="-")):
+            kind = _HELD
+        said = self._current = OpenBlock(index, kind)
+        return frames if kind is None else [*frames, *self._say(said, block.text)]
+
+    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
+        if said.kind is None or not text:
+            return []
+        said.length += len(text)
+        if said.kind == _HELD:
+            said.before += text
+            return []
+        frames = [] if said.head is not None else [self._opening(said)]
+        return [*frames, self._frame(said.head or "", text)]
+
+    def _opening(self, said: OpenBlock) -> Frame:
+        """The start of an item that is told in pieces."""
+        key = _KEYS[said.kind or _TEXT]
+        said.head = _head(f'"content-delta","index":{self._items}', f'"content":{{"{key}":')
+        return self._item({"type": key, key: ""})
+
+    def _item(self, part: Wire) -> Frame:
+        self._items += 1
+        said = {"message": {"content": part}}
+        return _spell({"type": "content-start", "index": self._items - 1, "delta": said})
+
+    def _frame(self, head: str, text: str) -> Frame:
+        kind = self._current.kind if self._current is not None and self._current.kind else _TEXT
+        data = f"{head}{_encode_text(text).decode()}{_TAILS[kind]}"
+        return tuple.__new__(Frame, (_EVENTS[kind], data))
+
+    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
+        is_text = event.field == "text" and type(event.value) is str
+        return self._say(said, event.value) if is_text else []
+
+    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+        """What was not said in pieces, and the end."""
+        frames: list[Frame] = []
+        if not said.length and said.kind != self._kind_of(block):
+            frames = self._open(said.index, block)
+            said = self._current or said
+        elif said.kind is not None and type(block) in _KINDS:
+            frames = self._say(said, block.text[said.length :])
+        if said.kind == _HELD:
+            self._plan = JOINER.join([*([] if self._plan is None else [self._plan]), said.before])
+            self._current = None
+            return frames
+        if said.head is None:
+            self._current = None
+            return [*frames, *self._whole(block)]
+        return [*frames, *self._close(said)]
+
+    def _kind_of(self, block: Any) -> int | None:
+        return _HELD if is_commentary(block) else _KINDS.get(type(block))
+
+    def _whole(self, block: Block) -> list[Frame]:
+        """An item that is not told in pieces, or has none."""
+        _, content = write_parts((block,), NOTHING, QUIET)
+        return [frame for part in content for frame in (self._item(part), self._item_end())]
+
+    def _item_end(self) -> Frame:
+        return _spell({"type": "content-end", "index": self._items - 1})
+
+    def _close(self, said: OpenBlock) -> list[Frame]:
+        self._current = None
+        if said.head is None:
+            return []
+        if said.kind != _INPUT:
+            return [self._item_end()]
+        return [_spell({"type": "tool-call-end", "index": self._calls - 1})]
+
+    # -- plans and calls --------------------------------------------------------------------------
+
+    def _say_held(self, before_call: bool = False) -> list[Frame]:
+        """Commentary is the plan where a call follows, and content elsewhere."""
+        text, self._plan = self._plan, None
+        if text is None:
+            return []
+        if not before_call:
+            return self._whole(TextBlock(text))
+        plan = JOINER + text if self._planned else text
+        self._planned = True
+        return [_spell({"type": "tool-plan-delta", "delta": {"message": {"tool_plan": plan}}})]
+
+    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+        """Free text has to be put into an object first."""
+        if event.executor != "client":
+            self._current = OpenBlock(event.index)
+            return self._say_held()
+        said = self._current = OpenBlock(event.index, _INPUT)
+        said.start = event
+        frames = self._say_held(before_call=True)
+        return frames if event.call_type is not None else [*frames, self._call(said)]
+
+    def _call(self, said: OpenBlock) -> Frame:
+        assert said.start is not None
+        parts, _ = write_parts((call_of(said.start),), NOTHING, QUIET)
+        (call,) = parts.tool_calls or [{}]
+        call["function"] = {**call["function"], "arguments": ""}
+        index, self._calls = self._calls, self._calls + 1
+        said.head = _head(
+            f'"tool-call-delta","index":{index}', '"tool_calls":{"function":{"arguments":'
+        )
+        delta = {"message": {"tool_calls": call}}
+        return _spell({"type": "tool-call-start", "index": index, "delta": delta})
+
+    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+        if said.start is None:
+            self._current = None
+            return []
+        frames: list[Frame] = []
+        if said.head is None:
+            frames, said.length = [self._call(said)], 0
+        if not said.length:
+            frames += self._say(said, arguments.to_text(event.input))
+        return [*frames, *self._close(said)]
+
+
+def _head(kind: str, inner: str) -> str:
+    return f'{{"type":{kind},"delta":{{"message":{{{inner}'
+
+
+def _spell(wire: Wire) -> Frame:
+    return Frame(wire["type"], encode(wire).decode())

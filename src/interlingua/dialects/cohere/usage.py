@@ -1,0 +1,96 @@
+"""Token counts: `tokens` are what the model read and wrote, `billed_units` what is paid for. What
+came from a cache is a part of the prompt, and is counted beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.cohere.tables import NAME
+from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.fields import Attrs
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.usage import CONTRADICTS, clamped, count, fresh_input
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.model.metadata import Diagnostic, Usage
+
+_COUNTS = {"output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
+_SAID = frozenset(
+    {*_COUNTS, "input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "raw"}
+)
+
+
+def read_usage(given: Any, found: list[Diagnostic]) -> Usage | None:
+    if given is None:
+        return None
+    wire, kept = want(given, dict, ".usage"), Kept()
+    prompt, counts = _read_tokens(wire, kept)
+    cached = _take_count(wire, "cached_tokens", kept)
+    kept.add_others(wire, frozenset({"tokens", "cached_tokens"}))
+    if cached is not None:
+        counts["cached_input_tokens"] = cached
+    fresh = fresh_input(prompt, cached, None)
+    if fresh is not None:
+        counts["input_tokens"] = fresh
+    attrs: Attrs = clamped(counts)
+    if attrs is counts and (prompt is None or (cached or 0) <= prompt):
+        return Usage(**attrs, raw=kept.raw(NAME))
+    found.append(CONTRADICTS)
+    return Usage(**attrs, raw={NAME: {"$form": {"wire": wire}}})
+
+
+def _read_tokens(wire: Wire, kept: Kept) -> tuple[int | None, dict[str, int]]:
+    """The whole prompt, and the other counts that stand beside it."""
+    tokens = wire.get("tokens")
+    if type(tokens) is not dict:
+        if "tokens" in wire:
+            kept.add("tokens", tokens)
+        return None, {}
+    inner = Kept()
+    prompt = _take_count(tokens, "input_tokens", inner)
+    found = {name: _take_count(tokens, key, inner) for key, name in _COUNTS.items()}
+    inner.add_others(tokens, frozenset({"input_tokens", *_COUNTS}))
+    if not tokens:
+        kept.spell("tokens", {})
+    kept.absorb("tokens", inner)
+    return prompt, {name: number for name, number in found.items() if number is not None}
+
+
+def _take_count(wire: Wire, key: str, kept: Kept) -> int | None:
+    """A count; what is none stays as it is."""
+    tokens = count(wire.get(key))
+    if tokens is None and key in wire:
+        kept.add(key, wire[key])
+    return tokens
+
+
+def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
+    mine = mine_of(NAME, usage.raw)
+    wire = form_in(mine).get("wire")
+    if type(wire) is dict and read_usage(wire, []) == usage:
+        return wire
+    tokens: Wire = {}
+    if usage.input_tokens is not None:
+        tokens["input_tokens"] = usage.prompt_tokens
+    for key, name in _COUNTS.items():
+        if getattr(usage, name) is not None:
+            tokens[key] = getattr(usage, name)
+    out: Wire = {"tokens": tokens} if tokens else {}
+    if usage.cached_input_tokens is not None:
+        out["cached_tokens"] = usage.cached_input_tokens
+    _report(usage, recorder)
+    recorder.unwritten(usage, _SAID)
+    return out if usage.raw is None else put_back(out, usage, usage.raw, recorder)
+
+
+def _report(usage: Usage, recorder: LossRecorder) -> None:
+    written = usage.cache_creation_input_tokens
+    if written is None:
+        return
+    if usage.input_tokens is None:
+        recorder.lost(usage, "cache_creation_input_tokens")
+        return
+    reason = "counted among the fresh ones"
+    recorder.lost(usage, "cache_creation_input_tokens", reason)
+    if written:
+        recorder.lost(usage, "input_tokens", "what was cached is in it", kind="approximated")
