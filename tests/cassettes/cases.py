@@ -26,7 +26,10 @@ MODELS = {
     "ollama": "qwen3:8b",
     "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
     "openrouter": "anthropic/claude-sonnet-5",
+    "cohere": "command-a-vision-07-2025",
 }
+_NAMELESS = frozenset({"bedrock", "cohere"})
+"""Dialects whose answers do not say which model they are of."""
 IDS = {
     "openai-chat": "chatcmpl-c1",
     "openai-responses": "resp_c1",
@@ -34,6 +37,7 @@ IDS = {
     "gemini": "c1",
     "gemini-interactions": "v1_c1",
     "openrouter": "gen-c1",
+    "cohere": "c1",
 }
 """Of responses; the others' have none."""
 
@@ -68,11 +72,11 @@ class Case:
     """What had been said when a stream failed."""
 
 
+_UNSIGNED = frozenset({"ollama", "cohere"})
 _SIGNED = frozenset(
     {"anthropic", "bedrock", "openrouter", "openai-responses", "gemini", "gemini-interactions"}
-    | {"ollama"}
 )
-"""Dialects with thinking; Ollama's is without signature."""
+"""Dialects with thinking, without a signature and with one."""
 
 
 def _options(dialect: str) -> il.Options:
@@ -82,7 +86,7 @@ def _options(dialect: str) -> il.Options:
 
 
 def _thinking(dialect: str) -> il.ThinkingBlock:
-    return il.ThinkingBlock("They greet me.", None if dialect == "ollama" else SIGNATURE)
+    return il.ThinkingBlock("They greet me.", None if dialect in _UNSIGNED else SIGNATURE)
 
 
 _NAMES_RESULTS = ("gemini", "ollama")
@@ -125,7 +129,7 @@ def _tools(dialect: str) -> Case:
 
 
 def _think(dialect: str) -> Case | None:
-    if dialect not in _SIGNED:
+    if dialect not in _SIGNED | _UNSIGNED:
         return None
     asked = (
         il.Message.user("Hello"),
@@ -193,7 +197,7 @@ def response(dialect: str, case: Case) -> il.Response:
     status = il.MessageStatus.ERROR if case.error else il.MessageStatus.COMPLETE
     metadata = il.MessageMetadata(
         response_id=None if case.error else IDS.get(dialect),
-        response_model=None if case.error or dialect == "bedrock" else MODELS[dialect],
+        response_model=None if case.error or dialect in _NAMELESS else MODELS[dialect],
         stop_reason=il.StopReason.ERROR if case.error else case.stop_reason,
         usage=None if case.error else il.Usage(21, 13),
         status=status,

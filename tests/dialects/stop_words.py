@@ -97,6 +97,14 @@ WORDS: dict[str, dict[str, str]] = {
         "failed": "failed",
     },
     "ollama": {"stop": "end", "length": "cut", "load": "other", "unload": "other"},
+    "cohere": {
+        "COMPLETE": "end",
+        "STOP_SEQUENCE": "sequence",
+        "MAX_TOKENS": "cut",
+        "TOOL_CALL": "calls",
+        "ERROR": "failed",
+        "TIMEOUT": "failed",
+    },
 }
 HEARD = {
     **WORDS["openai-responses"],
@@ -196,6 +204,13 @@ def _ollama(word: str, calls: bool) -> Wire:
     return {**head, "done": True, "done_reason": word}
 
 
+def _cohere(word: str, calls: bool) -> Wire:
+    call = {"id": "f_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message: Wire = {"role": "assistant", "content": [{"type": "text", "text": TEXT}]}
+    message |= {"tool_calls": [call]} if calls else {}
+    return {"id": "a", "finish_reason": word, "message": message}
+
+
 WHOLE: dict[str, Callable[[str, bool], Wire]] = {
     "openai-chat": _chat,
     "openrouter": _chat,
@@ -205,6 +220,7 @@ WHOLE: dict[str, Callable[[str, bool], Wire]] = {
     "gemini": _gemini,
     "gemini-interactions": _interactions,
     "ollama": _ollama,
+    "cohere": _cohere,
 }
 
 
@@ -313,6 +329,18 @@ def _ollama_stream(word: str, calls: bool) -> Frames:
     return [json.dumps(line).encode() + b"\n" for line in ({**first, "done": False}, last)]
 
 
+def _cohere_stream(word: str, calls: bool) -> Frames:
+    said = _cohere(word, calls)["message"]
+    steps: list[Wire] = [{"type": "message-start", "id": "a", "delta": {"message": {}}}]
+    for kind, key in (("content", "content"), ("tool-call", "tool_calls")):
+        for index, part in enumerate(said.get(key, ())):
+            delta = {"message": {key: part}}
+            steps.append({"type": f"{kind}-start", "index": index, "delta": delta})
+            steps.append({"type": f"{kind}-end", "index": index})
+    steps.append({"type": "message-end", "delta": {"finish_reason": word}})
+    return [*_sse(*steps, named=True), b"data: [DONE]\n\n"]
+
+
 STREAM: dict[str, Callable[[str, bool], Frames]] = {
     "openai-chat": _chat_stream,
     "openrouter": _chat_stream,
@@ -322,6 +350,7 @@ STREAM: dict[str, Callable[[str, bool], Frames]] = {
     "gemini": _gemini_stream,
     "gemini-interactions": _interactions_stream,
     "ollama": _ollama_stream,
+    "cohere": _cohere_stream,
 }
 
 
@@ -344,6 +373,8 @@ def word_in(dialect: str, wire: Wire) -> Any:
             return wire["candidates"][0].get("finishReason")
         case "gemini-interactions":
             return wire["status"]
+        case "cohere":
+            return wire["finish_reason"]
         case _:
             return wire["done_reason"]
 
@@ -366,6 +397,8 @@ def word_streamed(dialect: str, data: bytes) -> Any:
             return changes[-1]["delta"]["stop_reason"]
         case "gemini-interactions":
             return chunks[-1]["interaction"]["status"]
+        case "cohere":
+            return chunks[-1]["delta"]["finish_reason"]
         case _:
             return word_in(dialect, chunks[-1])
 

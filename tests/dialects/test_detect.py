@@ -69,6 +69,18 @@ WIRES: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("ollama", "response"): [{"model": "m", "message": {"role": "assistant"}, "done": True}],
     ("bedrock", "request"): [{"messages": [{"role": "user", "content": [{"text": "a"}]}]}],
     ("bedrock", "response"): [{"output": {"message": {}}, "stopReason": "end_turn"}],
+    ("cohere", "request"): [
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "a"}],
+            "documents": [{"data": {"text": "b"}}],
+        },
+        {"model": "m", "messages": [{"role": "user", "content": "a"}], "tool_choice": "REQUIRED"},
+    ],
+    ("cohere", "response"): [
+        {"id": "a", "message": {"role": "assistant"}, "finish_reason": "COMPLETE"},
+        {"id": "a", "message": "model 'm' not found"},
+    ],
 }
 CASES = [(name, kind, wire) for (name, kind), wires in WIRES.items() for wire in wires]
 
@@ -107,6 +119,8 @@ NO_CONVERSATIONS: list[Any] = [
     {"choices": ["yes", "no"], "provider": "post"},
     {"system": "metric", "options": {"a": 1}},
     {"models": ["a"], "route": "north"},
+    {"message": "a", "chat_history": [{"role": "USER", "message": "b"}]},  # Cohere's v1
+    {"text": "a", "generation_id": "b", "finish_reason": "COMPLETE", "meta": {}},
 ]
 
 

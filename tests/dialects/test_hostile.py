@@ -15,6 +15,7 @@ HALF = "\ud83d"
 REQUESTS: dict[str, Any] = {
     "anthropic": {"max_tokens": 9, "messages": [{"role": "user", "content": HALF}]},
     "bedrock": {"messages": [{"role": "user", "content": [{"text": HALF}]}]},
+    "cohere": {"messages": [{"role": "user", "content": HALF}]},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": HALF}]}]},
     "ollama": {"messages": [{"role": "user", "content": HALF}]},
     "openai-chat": {"messages": [{"role": "user", "content": HALF}]},
@@ -24,6 +25,7 @@ REQUESTS: dict[str, Any] = {
 EVENTS: dict[str, str | None] = {
     "anthropic": "content_block_delta",
     "bedrock": "contentBlockDelta",
+    "cohere": "content-delta",
     "openai-responses": "response.output_text.delta",
 }
 

@@ -137,10 +137,8 @@ def test_it_has_a_page_and_a_place_in_the_matrix(toy: il.Dialect) -> None:
     assert "# The toy API (`toy`)" in describe.page(toy)
     matrix = describe.matrix()
     assert "## From `toy`" in matrix
-    assert (
-        "| said | openai-responses | anthropic | gemini | gemini-interactions | ollama | bedrock"
-        " | openrouter | toy |"
-    ) in matrix
+    others = [name for name in il.dialects() if name not in ("openai-chat", "toy")]
+    assert f"| said | {' | '.join(others)} | toy |" in matrix
 
 
 def test_a_broken_one_is_named_and_breaks_nothing(

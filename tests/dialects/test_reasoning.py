@@ -20,6 +20,7 @@ THINKING = ("additionalModelRequestFields", "thinking")
 PLACES: dict[str, tuple[str, ...]] = {
     "anthropic": ("thinking",),
     "bedrock": THINKING,
+    "cohere": ("thinking",),
     "gemini": ("generationConfig", "thinkingConfig"),
     "gemini-interactions": ("generation_config", "thinking_level"),
     "ollama": ("think",),
@@ -29,6 +30,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 }
 NEAR = ("approximated", "$.options.reasoning.mode")
 GONE = ("dropped", "$.options.reasoning")
+NO_EFFORT = ("dropped", "$.options.reasoning.effort")
 CLAUDE: dict[Any, Any] = {"type": "adaptive"}
 
 SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
@@ -37,6 +39,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": (CLAUDE, []),
             "bedrock": (CLAUDE, []),
+            "cohere": ({"type": "enabled"}, []),
             "gemini": ({"thinkingBudget": -1}, []),
             "gemini-interactions": (None, [GONE]),
             "ollama": (True, []),
@@ -50,6 +53,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": (CLAUDE, [NEAR]),
             "bedrock": (CLAUDE, [NEAR]),
+            "cohere": ({"type": "enabled"}, []),
             "gemini": ({"thinkingBudget": -1}, [NEAR]),
             "gemini-interactions": (None, [GONE]),
             "ollama": (True, []),
@@ -63,6 +67,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": (CLAUDE, []),
             "bedrock": (CLAUDE, []),
+            "cohere": ({"type": "enabled"}, [NEAR]),
             "gemini": ({"thinkingBudget": -1}, []),
             "gemini-interactions": (None, [GONE]),
             "ollama": (True, [NEAR]),
@@ -76,6 +81,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": ({"type": "between_tools"}, []),
             "bedrock": ({"type": "between_tools"}, []),
+            "cohere": ({"type": "enabled"}, [NEAR]),
             "gemini": ({"thinkingBudget": -1}, [NEAR]),
             "gemini-interactions": (None, [GONE]),
             "ollama": (True, [NEAR]),
@@ -89,6 +95,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": ({"type": "disabled"}, []),
             "bedrock": ({"type": "disabled"}, []),
+            "cohere": ({"type": "disabled"}, []),
             "gemini": ({"thinkingBudget": 0}, []),
             "gemini-interactions": ("minimal", [NEAR]),
             "ollama": (False, []),
@@ -102,6 +109,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": (CLAUDE, []),
             "bedrock": (CLAUDE, []),
+            "cohere": ({"type": "enabled"}, [NO_EFFORT, NEAR]),
             "gemini": ({"thinkingLevel": "HIGH"}, [NEAR]),
             "gemini-interactions": ("high", [NEAR]),
             "ollama": ("high", [NEAR]),
@@ -115,6 +123,7 @@ SAID: list[tuple[Reasoning, dict[str, tuple[Any, list[tuple[str, str]]]]]] = [
         {
             "anthropic": ({"type": "disabled"}, []),
             "bedrock": ({"type": "disabled"}, []),
+            "cohere": ({"type": "disabled"}, [NO_EFFORT]),
             "gemini": ({"thinkingBudget": 0}, [("approximated", "$.options.reasoning.effort")]),
             "gemini-interactions": ("minimal", [("dropped", "$.options.reasoning.effort"), NEAR]),
             "ollama": (False, [("dropped", "$.options.reasoning.effort")]),

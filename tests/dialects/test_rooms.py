@@ -10,7 +10,7 @@ import interlingua as il
 
 DIALECTS = Path(il.__file__).parent / "dialects"
 ON_THE_KERNEL = [
-    *("anthropic", "bedrock", "gemini", "gemini-interactions", "ollama"),
+    *("anthropic", "bedrock", "cohere", "gemini", "gemini-interactions", "ollama"),
     *("openai-responses", "openrouter"),
 ]
 """Dialects whose rooms are held; the others follow."""

@@ -29,6 +29,7 @@ BACKS = {
     "ollama": "ollama:qwen3-vl:8b",
     "bedrock": "bedrock:global.anthropic.claude-sonnet-4-6",
     "openrouter": "openrouter:anthropic/claude-sonnet-4.5",
+    "cohere": "cohere:command-a-vision-07-2025",
 }
 """A model for each dialect that can be behind the gateway."""
 ROUTES = {f"back-{name}": Route(model, dialect=name) for name, model in BACKS.items()}
@@ -54,6 +55,7 @@ def targets(url: str) -> Targets:
         "ollama": "",
         "bedrock": "",
         "openrouter": "/api/v1",
+        "cohere": "",
     }
     environ = {**os.environ, "AWS_REGION": "us-east-1"}
     places = {name: url + path for name, path in paths.items()}
@@ -106,7 +108,7 @@ class Upstream(ReplayServer):
         calls = any(isinstance(block, il.ToolUseBlock) for block in content)
         metadata = il.MessageMetadata(
             response_id=f"{IDS[dialect]}{number}" if dialect in IDS else None,
-            response_model=None if dialect == "bedrock" else request.model or MODELS[dialect],
+            response_model=None if dialect in ("bedrock", "cohere") else request.model or MODELS[dialect],
             stop_reason=il.StopReason.TOOL_USE if calls else il.StopReason.END_TURN,
             usage=il.Usage(21, 13),
             status=il.MessageStatus.COMPLETE,
@@ -133,7 +135,7 @@ class Upstream(ReplayServer):
     def _thinking(self, dialect: str, number: int) -> Iterator[il.Block]:
         if dialect == "openai-chat":
             return
-        signature = None if dialect in ("ollama", "gemini") else self._signature(number)
+        signature = None if dialect in ("ollama", "gemini", "cohere") else self._signature(number)
         id = f"rs_{number}" if dialect == "openai-responses" else None
         yield il.ThinkingBlock(THOUGHT, signature, id)
 

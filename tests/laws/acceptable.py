@@ -344,6 +344,11 @@ def _chat_order(wire: Any) -> list[str]:
     return found + ([f"{len(open_ids)} calls are never answered"] if open_ids else [])
 
 
+def _cohere_order(wire: Any) -> list[str]:
+    """The order of Chat. How long an id may be is not said anywhere."""
+    return [each for each in _chat_order(wire) if "over 40" not in each]
+
+
 def _anthropic_order(wire: Any) -> list[str]:
     found: list[str] = []
     waiting: set[str] = set()
@@ -477,5 +482,5 @@ ORDER: dict[str, Judge] = {
     "gemini": _gemini_order,
     "gemini-interactions": _interactions_order,
     "bedrock": _bedrock_order,
-    "cohere": _chat_order,
+    "cohere": _cohere_order,
 }

@@ -94,6 +94,7 @@ DIALECTS = (
     "ollama",
     "openrouter",
     "bedrock",
+    "cohere",
 )
 
 CLIENT_TOOLS = ("read_file", "get_weather", "add")
@@ -118,6 +119,7 @@ ORIGINS = (
     Origin("ollama", "ollama", "qwen3:8b"),
     Origin("openrouter", "openrouter", "anthropic/claude-sonnet-4.5"),
     Origin("bedrock", "bedrock", "anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    Origin("cohere", "cohere", "command-a-reasoning-08-2025"),
 )
 
 

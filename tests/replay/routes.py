@@ -39,6 +39,7 @@ _PATHS: list[tuple[re.Pattern[str], Route]] = [
         (r".*/messages", Route("anthropic")),
         (r".*/interactions", Route("gemini-interactions")),
         (r"/api/chat", Route("ollama")),
+        (r"/v2/chat", Route("cohere")),
         (r"/api/v1/chat/completions", Route("openrouter")),
         (r".*/chat/completions", Route("openai-chat")),
         (r".*/responses", Route("openai-responses")),
@@ -92,6 +93,8 @@ def path_of(dialect: str, model: str | None, is_stream: bool, endpoint: str | No
             return "/v1/interactions"
         case "ollama", _:
             return "/api/chat"
+        case "cohere", _:
+            return "/v2/chat"
         case "openrouter", _:
             return "/api/v1/chat/completions"
         case "openai-responses", _:

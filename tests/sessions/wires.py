@@ -21,6 +21,7 @@ MODELS = {
     "ollama": "ollama:qwen3-vl",
     "openrouter": "openrouter:anthropic/claude-sonnet-4.6",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "cohere": "cohere:command-a-vision-07-2025",
 }
 """One model for each dialect, each of a provider of its own; all take images and tools."""
 SPOKEN = {"openai:gpt-5.1": "openai-responses"}
@@ -283,6 +284,28 @@ def _bedrock(number: int, calls: bool, text: str) -> Wire:
     }
 
 
+def _cohere(number: int, calls: bool, text: str) -> Wire:
+    content = [{"type": "thinking", "thinking": "Let me see."}, {"type": "text", "text": text}]
+    message: Wire = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_plan"] = "I will look at both."
+        message["tool_calls"] = [
+            {
+                "id": id,
+                "type": "function",
+                "function": {"name": name, "arguments": msgspec.json.encode(given).decode()},
+            }
+            for id, name, given in _named(number, "call_{:08d}")
+        ]
+    tokens = {"input_tokens": 8, "output_tokens": 42}
+    return {
+        "id": f"coh-{number}",
+        "finish_reason": "TOOL_CALL" if calls else "COMPLETE",
+        "message": message,
+        "usage": {"billed_units": tokens, "tokens": tokens, "cached_tokens": 0},
+    }
+
+
 _ANSWERS: dict[str, Callable[[int, bool, str], Wire]] = {
     "anthropic": _anthropic,
     "openai-chat": _chat,
@@ -291,6 +314,7 @@ _ANSWERS: dict[str, Callable[[int, bool, str], Wire]] = {
     "ollama": _ollama,
     "openrouter": _openrouter,
     "bedrock": _bedrock,
+    "cohere": _cohere,
 }
 
 ERRORS: dict[str, Wire] = {
@@ -319,6 +343,7 @@ ERRORS: dict[str, Wire] = {
     "ollama": {"error": "model 'nobody' not found"},
     "openrouter": {"error": {"code": 429, "message": "slow down"}},
     "bedrock": {"message": "Too many requests", "__type": "ThrottlingException"},
+    "cohere": {"id": "coh-1", "message": "model 'nobody' not found"},
 }
 """A refusal in each dialect's own words."""
 

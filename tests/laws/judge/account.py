@@ -273,6 +273,7 @@ FAMILIES = {
     "openrouter": {"anthropic", "google", "openai", "host"},
     "openai-chat": {"host"},
     "ollama": set(),
+    "cohere": set(),
 }
 """Whose signatures may be said in a dialect; OpenRouter's names the issuer beside each."""
 

@@ -206,10 +206,11 @@ class Abroad(PieceWriter):
         if event.executor != "client":
             self._current = OpenBlock(event.index)
             return self._say_held()
-        said = self._current = OpenBlock(event.index, _INPUT)
+        is_text = event.call_type is not None
+        said = self._current = OpenBlock(event.index, None if is_text else _INPUT)
         said.start = event
         frames = self._say_held(before_call=True)
-        return frames if event.call_type is not None else [*frames, self._call(said)]
+        return frames if is_text else [*frames, self._call(said)]
 
     def _call(self, said: OpenBlock) -> Frame:
         assert said.start is not None
@@ -229,7 +230,8 @@ class Abroad(PieceWriter):
             return []
         frames: list[Frame] = []
         if said.head is None:
-            frames, said.length = [self._call(said)], 0
+            said.kind = _INPUT
+            frames = [self._call(said)]
         if not said.length:
             frames += self._say(said, arguments.to_text(event.input))
         return [*frames, *self._close(said)]
