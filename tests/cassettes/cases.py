@@ -26,7 +26,7 @@ MODELS = {
     "ollama": "qwen3:8b",
     "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
     "openrouter": "anthropic/claude-sonnet-5",
-    "cohere": "command-a-vision-07-2025",
+    "cohere": "command-a-plus-05-2026",
 }
 _NAMELESS = frozenset({"bedrock", "cohere"})
 """Dialects whose answers do not say which model they are of."""

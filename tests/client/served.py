@@ -21,7 +21,7 @@ MODELS = {
     "ollama": "ollama:llama3.2",
     "openrouter": "openrouter:meta/llama",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
-    "cohere": "cohere:command-a-vision-07-2025",
+    "cohere": "cohere:command-a-plus-05-2026",
 }
 """A model of a provider that speaks the dialect; `xai` speaks Responses when it is asked to."""
 BASES = {"openai": "/v1", "xai": "/v1", "gemini": "/v1beta", "openrouter": "/api/v1"}

@@ -29,7 +29,7 @@ BACKS = {
     "ollama": "ollama:qwen3-vl:8b",
     "bedrock": "bedrock:global.anthropic.claude-sonnet-4-6",
     "openrouter": "openrouter:anthropic/claude-sonnet-4.5",
-    "cohere": "cohere:command-a-vision-07-2025",
+    "cohere": "cohere:command-a-plus-05-2026",
 }
 """A model for each dialect that can be behind the gateway."""
 ROUTES = {f"back-{name}": Route(model, dialect=name) for name, model in BACKS.items()}

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from interlingua import arguments
+from interlingua.dialects.cohere.citations import write_citation
 from interlingua.dialects.cohere.messages import write_parts
 from interlingua.dialects.cohere.response import write_response
 from interlingua.dialects.cohere.tables import DEFAULT_ID, DONE, JOINER, NAME
@@ -71,9 +72,11 @@ class Abroad(PieceWriter):
         self._items = 0
         """How many items of content there are."""
         self._calls = 0
-        self._plan: str | None = None
+        self._held: list[TextBlock] = []
         """Commentary of which it is not known yet whether a call follows."""
         self._planned = False
+        self._cited: list[Wire] = []
+        """Citations that were said."""
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -94,13 +97,33 @@ class Abroad(PieceWriter):
             frames += [*self._close(self._current), *self._go_on()]
         frames += self._say_held()
         wire = write_response(response, LossRecorder(NAME, response, self._report))
-        for number, citation in enumerate(wire["message"].get("citations") or ()):
-            cited = {"message": {"citations": citation}}
-            frames.append(_spell({"type": "citation-start", "index": number, "delta": cited}))
-            frames.append(_spell({"type": "citation-end", "index": number}))
+        frames += self._say_rest(wire["message"])
         delta = {key: item for key, item in wire.items() if key not in _SAID_BEFORE}
         self._begin_anew()
         return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
+
+    def _say_rest(self, message: Wire) -> list[Frame]:
+        """What came with no event: a placeholder, and citations that were known at the end."""
+        frames: list[Frame] = []
+        if not (self._items or self._calls or self._planned):
+            for part in message.get("content") or ():
+                frames += [self._item(part), self._item_end()]
+        for citation in message.get("citations") or ():
+            if citation not in self._cited:
+                frames += self._cite(citation)
+        return frames
+
+    def _cite(self, citation: Wire) -> list[Frame]:
+        number, delta = len(self._cited), {"message": {"citations": citation}}
+        self._cited.append(citation)
+        return [
+            _spell({"type": "citation-start", "index": number, "delta": delta}),
+            _spell({"type": "citation-end", "index": number}),
+        ]
+
+    def _cite_all(self, block: Any, index: int | None) -> list[Frame]:
+        cited = [write_citation(each, block, index, QUIET) for each in block.citations]
+        return [frame for citation in cited for frame in self._cite(citation)]
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
         wire = write_response(response, recorder)
@@ -161,12 +184,14 @@ class Abroad(PieceWriter):
         elif said.kind is not None and type(block) in _KINDS:
             frames = self._say(said, block.text[said.length :])
         if said.kind == _HELD:
-            self._plan = JOINER.join([*([] if self._plan is None else [self._plan]), said.before])
+            self._held.append(block.replace(text=said.before))
             self._current = None
             return frames
         if said.head is None:
             self._current = None
             return [*frames, *self._whole(block)]
+        if type(block) is TextBlock:
+            frames += self._cite_all(block, self._items - 1)
         return [*frames, *self._close(said)]
 
     def _kind_of(self, block: Any) -> int | None:
@@ -175,7 +200,13 @@ class Abroad(PieceWriter):
     def _whole(self, block: Block) -> list[Frame]:
         """An item that is not told in pieces, or has none."""
         _, content = write_parts((block,), NOTHING, QUIET)
-        return [frame for part in content for frame in (self._item(part), self._item_end())]
+        frames: list[Frame] = []
+        for part in content:
+            frames.append(self._item(part))
+            if type(block) is TextBlock:
+                frames += self._cite_all(block, self._items - 1)
+            frames.append(self._item_end())
+        return frames
 
     def _item_end(self) -> Frame:
         return _spell({"type": "content-end", "index": self._items - 1})
@@ -192,14 +223,19 @@ class Abroad(PieceWriter):
 
     def _say_held(self, before_call: bool = False) -> list[Frame]:
         """Commentary is the plan where a call follows, and content elsewhere."""
-        text, self._plan = self._plan, None
-        if text is None:
-            return []
-        if not before_call:
-            return self._whole(TextBlock(text))
-        plan = JOINER + text if self._planned else text
+        held, self._held = self._held, []
+        frames: list[Frame] = []
+        for block in held:
+            frames += self._say_plan(block) if before_call else self._whole(block)
+        return frames
+
+    def _say_plan(self, block: TextBlock) -> list[Frame]:
+        """One plan is all that there is: further ones go on with it."""
+        plan = JOINER + block.text if self._planned else block.text
+        cited = [] if self._planned else self._cite_all(block, None)
         self._planned = True
-        return [_spell({"type": "tool-plan-delta", "delta": {"message": {"tool_plan": plan}}})]
+        said = {"message": {"tool_plan": plan}}
+        return [_spell({"type": "tool-plan-delta", "delta": said}), *cited]
 
     def _open_call(self, event: ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first."""
