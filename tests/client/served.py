@@ -26,7 +26,9 @@ MODELS = {
 """A model of a provider that speaks the dialect; `xai` speaks Responses when it is asked to."""
 BASES = {"openai": "/v1", "xai": "/v1", "gemini": "/v1beta", "openrouter": "/api/v1"}
 KEYS = {name: f"test-key-{name}-0123456789" for name in ("anthropic", "openai", "xai", "gemini")}
-KEYS |= {name: f"test-key-{name}-0123456789" for name in ("openrouter", "bedrock", "groq", "cohere")}
+KEYS |= {
+    name: f"test-key-{name}-0123456789" for name in ("openrouter", "bedrock", "groq", "cohere")
+}
 ENVIRON = {"AWS_REGION": "eu-central-1"}
 QUICK = RetryPolicy(first=0.01, longest=0.05)
 TEXT = "Grüße, 世界! Two plus two is four."

@@ -108,7 +108,9 @@ class Upstream(ReplayServer):
         calls = any(isinstance(block, il.ToolUseBlock) for block in content)
         metadata = il.MessageMetadata(
             response_id=f"{IDS[dialect]}{number}" if dialect in IDS else None,
-            response_model=None if dialect in ("bedrock", "cohere") else request.model or MODELS[dialect],
+            response_model=None
+            if dialect in ("bedrock", "cohere")
+            else request.model or MODELS[dialect],
             stop_reason=il.StopReason.TOOL_USE if calls else il.StopReason.END_TURN,
             usage=il.Usage(21, 13),
             status=il.MessageStatus.COMPLETE,

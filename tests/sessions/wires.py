@@ -288,7 +288,6 @@ def _cohere(number: int, calls: bool, text: str) -> Wire:
     content = [{"type": "thinking", "thinking": "Let me see."}, {"type": "text", "text": text}]
     message: Wire = {"role": "assistant", "content": content}
     if calls:
-        message["tool_plan"] = "I will look at both."
         message["tool_calls"] = [
             {
                 "id": id,

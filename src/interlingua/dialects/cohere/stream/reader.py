@@ -39,32 +39,40 @@ class StreamReader:
     """One stream of the chat."""
 
     def __init__(self) -> None:
-        self.waits = False
-        """`[DONE]` follows the end."""
         self._answer: Answer | None = None
+        self._last: Event | None = None
+        """How it ended, which is told when `[DONE]` has come, or nothing more."""
         self._over = False
 
     def feed(self, frame: Frame) -> list[Event]:
         if self._over:
             return []
         if frame.data == DONE:
-            return [Other()]
+            return self._tell_last() or [Other()]
         wire = parse(frame.data, WHAT)
         return read_whole(WHAT, self._frame, wire) if type(wire) is dict else [Other()]
 
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
-        self.waits = False
         if self._over:
             return []
-        return [self._break_off(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
+        if self._last is None:
+            self._last = self._failed(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))
+        return self._tell_last()
+
+    def _tell_last(self) -> list[Event]:
+        self._over = self._last is not None
+        return [] if self._last is None else [self._last]
 
     def _frame(self, wire: Wire) -> list[Event]:
+        if self._last is not None:
+            return []
         kind = wire.get("type")
         step = _STEPS.get(kind) if type(kind) is str else None
         if kind is None and type(wire.get("message")) is str:
             step = StreamReader._error
-        return (step(self, wire) if step is not None else []) or [Other()]
+        events = step(self, wire) if step is not None else []
+        return events if events or self._last is not None else [Other()]
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -97,9 +105,8 @@ class StreamReader:
         usage = read_usage(delta.get("usage"), [])
         if usage is not None:
             events.append(UsageUpdate(usage))
-        response = answer.response()
-        self._over = self.waits = True
-        return [*events, MessageComplete(response)]
+        self._last = MessageComplete(answer.response())
+        return events
 
     def _add_end(self, answer: Answer, wire: Wire, delta: Wire) -> None:
         answer.wire |= {key: delta[key] for key in delta if key != "error"}
@@ -109,12 +116,11 @@ class StreamReader:
     def _error(self, wire: Wire) -> list[Event]:
         error = read_error(wire).error
         assert error is not None
-        self.waits = True
-        return [self._break_off(error)]
+        self._last = self._failed(error)
+        return []
 
-    def _break_off(self, error: ProviderError) -> StreamError:
+    def _failed(self, error: ProviderError) -> StreamError:
         partial = None if self._answer is None else self._answer.partial(error)
-        self._over = True
         return StreamError(error, partial)
 
     # -- content ----------------------------------------------------------------------------------
