@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import botocore.config  # type: ignore[import-untyped]  # it has no types
 import botocore.session  # type: ignore[import-untyped]
 import ollama
+import pytest
 from anthropic import Anthropic
 from google import genai
 from google.genai import types
@@ -319,6 +320,37 @@ def _mistral_stream(url: str) -> Heard:
         return _chat_chunks(event.data for event in events)
 
 
+# -- Cohere ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _coherent(url: str) -> Iterator[Any]:
+    cohere = pytest.importorskip("cohere", reason="the package `cohere` is not installed")
+    with cohere.ClientV2(api_key="none", base_url=url) as client:
+        yield client
+
+
+def _cohere(url: str) -> Heard:
+    with _coherent(url) as client:
+        message = client.chat(model=MODEL, messages=HELLO).message
+    text = "".join(part.text for part in message.content or () if part.type == "text")
+    calls = [each.function for each in message.tool_calls or ()]
+    return Heard(text, [(each.name, _arguments(each.arguments)) for each in calls])
+
+
+def _cohere_stream(url: str) -> Heard:
+    pieces = _Pieces()
+    with _coherent(url) as client:
+        for event in client.chat_stream(model=MODEL, messages=HELLO):
+            if event.type == "content-delta":
+                pieces.text += event.delta.message.content.text or ""
+            elif event.type in ("tool-call-start", "tool-call-delta"):
+                function = event.delta.message.tool_calls.function
+                name = getattr(function, "name", None)
+                pieces.call(event.index, name, function.arguments)
+    return pieces.heard()
+
+
 SDKS: dict[str, Sdk] = {
     "openai-chat": Sdk(_chat, _chat_stream),
     "openai-responses": Sdk(_responses, _responses_stream),
@@ -328,5 +360,6 @@ SDKS: dict[str, Sdk] = {
     "ollama": Sdk(_ollama, _ollama_stream),
     "bedrock": Sdk(_bedrock, _bedrock_stream),
     "openrouter": Sdk(_openrouter, _openrouter_stream),
+    "cohere": Sdk(_cohere, _cohere_stream),
 }
 MISTRAL = Sdk(_mistral, _mistral_stream)

@@ -21,7 +21,7 @@ MODELS = {
     "ollama": "ollama:qwen3-vl",
     "openrouter": "openrouter:anthropic/claude-sonnet-4.6",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
-    "cohere": "cohere:command-a-plus-05-2026",
+    "cohere": "cohere:command-a-03-2025",
 }
 """One model for each dialect, each of a provider of its own; all take images and tools."""
 SPOKEN = {"openai:gpt-5.1": "openai-responses"}
