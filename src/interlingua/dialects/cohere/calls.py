@@ -16,6 +16,9 @@ from interlingua.ids import synthetic_tool_id
 from interlingua.model.blocks import ToolUseBlock, UnknownBlock
 from interlingua.model.metadata import Diagnostic
 
+UNREAD = "tool_call"
+"""Under this key an unknown block has a call that we do not know: it goes home among the calls."""
+
 
 def _read_arguments(given: Any) -> Reading:
     text = want(given, str)
@@ -57,7 +60,7 @@ def read_call(
     """One of `tool_calls`; `place` makes the id of a call that has none."""
     function = want(wire, dict).get("function")
     if type(function) is not dict or type(function.get("name")) is not str:
-        return UnknownBlock({NAME: wire})
+        return UnknownBlock({NAME: {UNREAD: wire}})
     kept = Kept()
     attrs = CALL.read(wire, kept)
     if "id" not in attrs:
@@ -81,11 +84,17 @@ def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     return out if call.raw is None else put_back(out, call, call.raw, recorder)
 
 
-def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
+def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Any:
     """What stood among the parts or the calls, and was none that we know."""
     part = block.raw.get(NAME)
     if type(part) is not dict:
         recorder.dropped(block, "another dialect's")
         return None
     recorder.unwritten(block, frozenset())
-    return part
+    return part[UNREAD] if is_unread_call(block) else part
+
+
+def is_unread_call(block: UnknownBlock) -> bool:
+    """Whether it stood among the calls."""
+    part = block.raw.get(NAME)
+    return type(part) is dict and part.keys() == {UNREAD}

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.cohere.calls import read_call, write_call, write_unknown
+from interlingua.dialects.cohere.calls import is_unread_call, read_call, write_call, write_unknown
 from interlingua.dialects.cohere.citations import place_of, read_citation, write_citation
 from interlingua.dialects.cohere.media import (
     read_document,
@@ -115,33 +115,38 @@ def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
     return Message(role, blocks, metadata=metadata)
 
 
-def read_content(wire: Wire, place: Any, found: list[Diagnostic]) -> tuple[tuple[Block, ...], Kept]:
+def read_content(
+    wire: Wire, place: Any, found: list[Diagnostic], is_answer: bool = False
+) -> tuple[tuple[Block, ...], Kept]:
     """The blocks of a message: content, plan, calls. `place` makes ids of calls without one."""
     kept = Kept()
     attrs = MESSAGE.read(wire, kept)
     calls = _read_calls(attrs.get("tool_calls") or [], place, found)
-    blocks = _read_parts(wire, kept)
+    blocks = _read_parts(wire, kept, is_answer)
     if "content" not in wire and not calls and "plan" not in attrs:
         kept.miss("content")
     texts: dict[Any, Block] = dict(enumerate(blocks))
     if "plan" in attrs:
-        texts[CITED_PLAN] = read_plan(attrs["plan"], bool(calls))
+        has_call = bool(calls) and type(calls[0]) is ToolUseBlock
+        texts[CITED_PLAN] = read_plan(attrs["plan"], has_call)
     if "citations" in attrs:
         _read_citations(attrs["citations"], texts, kept)
     return (*texts.values(), *calls), kept
 
 
-def _read_parts(wire: Wire, kept: Kept) -> list[Block]:
+def _read_parts(wire: Wire, kept: Kept, is_answer: bool = False) -> list[Block]:
     given = wire.get("content")
     if not given and type(given) in (str, list, type(None)):
         if "content" in wire:
             kept.spell("content", given)
         return []
     if type(given) is str:
+        if is_answer:
+            kept.form["bare"] = True
         return [TextBlock(given)]
     if type(given) is not list:
         raise ShapeError(".content", "a string or a list", given)
-    if len(given) == 1 and _is_bare(given[0]):
+    if len(given) == 1 and _is_bare(given[0]) and not is_answer:
         kept.form["listed"] = True
     return each(given, ".content", read_part)
 
@@ -276,10 +281,11 @@ def _spell_content(out: Wire, content: list[Wire], mine: Wire, is_answer: bool) 
     if not content:
         if len(out) == 1 and not did_without(mine, "content"):
             out["content"] = [] if is_answer else ""
-    elif is_answer or "listed" in form_in(mine) or len(content) > 1 or not _is_bare(content[0]):
-        out["content"] = content
     else:
-        out["content"] = content[0]["text"]
+        word = "bare" if is_answer else "listed"
+        is_bare = len(content) == 1 and _is_bare(content[0])
+        is_text = is_bare and (word in form_in(mine)) is is_answer
+        out["content"] = content[0]["text"] if is_text else content
 
 
 _Writers = dict[type[Any], Callable[[Any, LossRecorder], Any]]
@@ -364,9 +370,7 @@ def _ranks(content: tuple[Any, ...]) -> list[int]:
 
 def _rank(block: Block) -> int:
     if type(block) is UnknownBlock:
-        part = block.raw.get(NAME)
-        is_call = type(part) is dict and part.get("type", "function") == "function"
-        return _CALL if is_call else _CONTENT
+        return _CALL if is_unread_call(block) else _CONTENT
     return _CALL if type(block) is ToolUseBlock else _CONTENT
 
 

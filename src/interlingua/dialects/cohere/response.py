@@ -65,7 +65,7 @@ def _read_message(
     if type(given) is not dict:
         raise ShapeError(".message", "a message of v2, or the text of an error", given)
     try:
-        blocks, kept = read_content(given, place, found)
+        blocks, kept = read_content(given, place, found, is_answer=True)
         if "role" not in given:
             kept.miss("role")
         elif want(given["role"], str, ".role") != "assistant":

@@ -1,0 +1,124 @@
+"""Requests of Cohere's v2 chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.dialects.cohere import DIALECT
+from tests.dialects.cohere.wires import CALL, DOCUMENT, TOOL, WHOLE, body, home, user
+from tests.laws import cohere_types
+
+ODD: list[dict[str, Any]] = [
+    WHOLE,
+    body(user([{"type": "text", "text": "a"}])),
+    body(user([{"type": "text", "text": ""}])),
+    body(user(""), {"role": "assistant", "content": None, "tool_calls": [CALL]}),
+    body({"role": "assistant", "content": [], "tool_plan": None, "citations": []}),
+    body({"role": "assistant", "tool_plan": "Only a plan."}),
+    body({"role": "tool", "tool_call_id": "x", "content": [{"type": "text", "text": "a"}]}),
+    body({"role": "tool", "content": "without an id"}),
+    body({"role": "tool", "tool_call_id": "x", "content": "[tool error] no"}),
+    body(user(), documents=[]),
+    body(user(), documents=[{"data": {"snippet": "s"}}, {"data": {"n": 1}}, {"data": "text"}]),
+    body({"role": "system", "content": "a"}, documents=["nobody asks"]),
+    body(user(), tools=[TOOL], strict_tools=False, stream=None, mood="good"),
+    body(user(), strict_tools=True, tools=[]),
+    body(user(), thinking={"type": "sometimes"}, response_format={"type": "text"}, k=2.5),
+]
+
+
+@pytest.mark.parametrize("wire", ODD)
+def test_a_request_goes_home_as_it_came(wire: dict[str, Any]) -> None:
+    assert home(wire) == wire
+
+
+def test_everything_has_its_field() -> None:
+    request = DIALECT.read_request(WHOLE)
+    options = request.options
+    assert (options.top_k, options.top_p, options.stop, options.logprobs) == (5, 0.5, ("END",), 0)
+    assert options.tool_choice == il.ToolChoice("any")
+    assert options.reasoning is not None
+    assert options.reasoning.budget_tokens == 100
+    assert [tool.strict for tool in request.tools] == [True]
+    plan, call = request.messages[2].content
+    assert plan == il.TextBlock("I look.", phase="commentary")
+    assert isinstance(call, il.ToolUseBlock)
+    assert call.input == {"city": "Oslo"}
+
+
+def test_documents_are_said_by_the_first_message_of_the_user() -> None:
+    request = DIALECT.read_request(body(user("One"), user("Two"), documents=[DOCUMENT]))
+    document, text = request.messages[0].content
+    assert isinstance(document, il.DocumentBlock)
+    assert (document.source.data, document.title) == ("Oslo is cold.", "Oslo")
+    assert text == il.TextBlock("One")
+    told = il.convert(body(user("One"), documents=[DOCUMENT]), "cohere", "anthropic", "request")
+    assert told.wire["messages"][0]["content"][0]["source"]["data"] == "Oslo is cold."
+
+
+def test_documents_of_others_stand_beside_the_messages() -> None:
+    paper = il.DocumentBlock(il.Source("text", "It rains."), "text/plain", title="Weather")
+    late = il.Message.user([il.TextBlock("And?"), paper])
+    written = DIALECT.write_request(il.Request((il.Message.user("Hi"), late), "m"))
+    assert written.wire["documents"] == [{"data": {"text": "It rains.", "title": "Weather"}}]
+    assert written.wire["messages"][1] == user("And?")
+    assert [(loss.kind, loss.path) for loss in written.report] == [
+        ("moved", "$.messages[1].content[1]")
+    ]
+
+
+def test_commentary_is_a_plan_only_before_a_call() -> None:
+    said = il.TextBlock("I look.", phase="commentary")
+    call = il.ToolUseBlock("c1", "weather", {})
+    turns = (il.Message.assistant((said, call)), il.Message.assistant((said.replace(),)))
+    written = DIALECT.write_request(il.Request(turns, "m"))
+    assert written.wire["messages"][0]["tool_plan"] == "I look."
+    assert written.wire["messages"][1] == {"role": "assistant", "content": "I look."}
+    assert [loss.path for loss in written.report] == ["$.messages[1].content[0].phase"]
+
+
+def test_one_strict_tool_among_others_is_told_as_lost() -> None:
+    tools = (il.ToolDefinition("a", strict=True), il.ToolDefinition("b"))
+    written = DIALECT.write_request(il.Request((il.Message.user("x"),), "m", tools))
+    assert "strict_tools" not in written.wire
+    assert [loss.path for loss in written.report] == ["$.tools[0].strict"]
+
+
+def test_a_failed_result_is_marked_in_its_text() -> None:
+    result = il.ToolResultBlock("c1", (il.TextBlock("no"),), is_error=True)
+    written = DIALECT.write_request(il.Request((il.Message.of_result(result),), "m"))
+    assert written.wire["messages"][0]["content"] == "[tool error] no"
+    again = DIALECT.read_request(written.wire).messages[0].content[0]
+    assert isinstance(again, il.ToolResultBlock)
+    assert again.is_error
+    assert again.content == (il.TextBlock("no"),)
+
+
+def test_no_tool_can_be_named() -> None:
+    options = il.Options(tool_choice=il.ToolChoice("any", ("weather",)))
+    written = DIALECT.write_request(il.Request((il.Message.user("x"),), "m", options=options))
+    assert written.wire["tool_choice"] == "REQUIRED"
+    assert [loss.path for loss in written.report] == ["$.options.tool_choice.names"]
+
+
+V1 = {"message": "Hi", "chat_history": [{"role": "USER", "message": "Hello"}], "model": "command"}
+
+
+def test_a_request_of_v1_is_refused_by_name_and_not_recognised() -> None:
+    with pytest.raises(il.ReadError, match="not those of v1"):
+        DIALECT.read_request(V1)
+    with pytest.raises(il.DetectError):
+        il.detect(V1)
+
+
+@pytest.mark.parametrize("source", [name for name in il.dialects() if name != "cohere"])
+def test_what_is_written_is_taken_by_the_types_of_cohere(source: str) -> None:
+    if not cohere_types.are_there():
+        pytest.skip("the package `cohere` is not installed")
+    there = il.convert(WHOLE, "cohere", source, "request", model="m").wire
+    back = il.convert(there, source, "cohere", "request", model="m").wire
+    assert cohere_types.request_problems(back) == []
+    assert cohere_types.request_problems(WHOLE) == []
