@@ -343,8 +343,8 @@ def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
     """Add a message to the last content if that is of the same role, else begin one."""
     turn.model = message.role is Role.ASSISTANT
     word: str | None = MODEL if turn.model else USER
-    mine = NOTHING
-    if message.metadata.provider_raw is not None or message.name or message.changes is not None:
+    mine, raw = NOTHING, message.metadata.provider_raw
+    if raw is not None or message.name is not None or message.changes is not None:
         mine = tell_message(message, turn.recorder)
         if message.changes is not None and not message.content:
             return
@@ -358,7 +358,7 @@ def _write_message(message: Message, turn: Turn, drafts: list[_Draft]) -> None:
         last = _Draft(word, mine)
         drafts.append(last)
     elif mine:
-        last.mine = {**last.mine, **kept(NAME, message.metadata.provider_raw)}
+        last.mine = {**last.mine, **kept(NAME, raw)}
     if not write_parts(message, turn, last.parts) and message.content:
         reason = "nothing of it can be said; a placeholder stands in its place"
         turn.recorder.lost(message, "content", reason, kind="approximated")
