@@ -227,6 +227,9 @@ class Client:
     def say(self, text: str) -> None:
         if self.front == "gemini":
             self.history.append({"role": "user", "parts": [{"text": text}]})
+        elif self.front == "gemini-interactions":
+            part = {"type": "text", "text": text}
+            self.history.append({"type": "user_input", "content": [part]})
         else:
             self.history.append({"role": "user", "content": text})
 
@@ -237,6 +240,7 @@ class Client:
             "openai-responses": "/v1/responses",
             "anthropic": "/v1/messages",
             "gemini": f"/v1beta/models/{self.model}:generateContent",
+            "gemini-interactions": "/v1beta/interactions",
             "ollama": "/api/chat",
         }[self.front]
 
@@ -246,7 +250,7 @@ class Client:
         if self.front == "gemini":
             return {"contents": self.history, "tools": [{"functionDeclarations": [function]}]}
         out: dict[str, Any] = {"model": self.model, "stream": stream}
-        if self.front == "openai-responses":
+        if self.front in ("openai-responses", "gemini-interactions"):
             tools: list[Wire] = [{"type": "function", **function}]
             return {**out, "input": self.history, "tools": tools}
         out["messages"] = self.history
@@ -305,6 +309,15 @@ class Client:
             results.append({"functionResponse": {**id, **result}})
         if results:
             self.history.append({"role": "user", "parts": results})
+        return len(calls)
+
+    def _gemini_interactions(self, wire: Wire) -> int:
+        self.history += wire["steps"]
+        calls = [step for step in wire["steps"] if step["type"] == "function_call"]
+        for call in calls:
+            said = f"sunny in {call['arguments']['city']}"
+            result = {"type": "function_result", "call_id": call["id"], "name": call["name"]}
+            self.history.append({**result, "result": said})
         return len(calls)
 
     def _ollama(self, wire: Wire) -> int:

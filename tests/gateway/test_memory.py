@@ -38,8 +38,17 @@ from tests.gateway.loops import ANSWERS, MODELS, Client, ScriptedProvider, ask, 
 from tests.laws.acceptable import problems
 from tests.store.places import ask as sql
 
-FRONTS = ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
-PAIRS = [(front, issuer) for issuer in MODELS for front in FRONTS if front != issuer]
+FRONTS = (
+    *("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"),
+    "ollama",
+)
+PAIRS = [
+    (front, issuer)
+    for issuer in MODELS
+    for front in FRONTS
+    if front != issuer and (front, issuer) != ("gemini-interactions", "gemini")
+]
+"""Google itself is asked in the API of interactions by who uses that."""
 
 
 def facts(message: Message) -> list[tuple[Any, ...]]:
