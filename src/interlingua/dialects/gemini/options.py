@@ -12,9 +12,9 @@ from interlingua.dialects.gemini.tables import (
     NARROWED,
     SERVICE_TIERS,
     THINKING_MODES,
-    is_label,
 )
 from interlingua.dialects.gemini.tools import from_google, to_google
+from interlingua.dialects.google import write_labels
 from interlingua.dialects.kernel.errors import ShapeError, each, want
 from interlingua.dialects.kernel.fields import (
     QUIET,
@@ -27,11 +27,11 @@ from interlingua.dialects.kernel.fields import (
     strings,
     together,
 )
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_inside
+from interlingua.dialects.kernel.kept import Kept, mine_inside
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
-from interlingua.model.base import same
+from interlingua.model.base import Raw, same
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
 
@@ -270,7 +270,10 @@ def _read_inside(given: Wire, key: str, table: Table, attrs: Attrs, kept: Kept) 
     kept.absorb(key, inner)
 
 
-def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
+def write_options(
+    options: Options, out: Wire, mine: Wire, raw: Raw | None, recorder: LossRecorder
+) -> None:
+    """`mine` is what `raw` has of this API; labels are those of the other one as well."""
     config: Wire = {}
     inner = mine_inside(mine, "generationConfig")
     CONFIG.write(options, config, inner, recorder)
@@ -282,25 +285,6 @@ def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorde
         CHOICE.write(options, chosen, mine_inside(mine, "toolConfig"), recorder)
         out["toolConfig"] = chosen
     if options.metadata is not None:
-        _write_labels(out, options, options.metadata, mine, recorder)
+        write_labels(options, raw, out, recorder)
     if options.service_tier is not None:
         BODY.write(options, out, mine, recorder)
-
-
-def _write_labels(
-    out: Wire, options: Options, metadata: dict[str, str], mine: Wire, recorder: LossRecorder
-) -> None:
-    """Metadata as labels, which are for the bill and have a grammar of their own; those that were
-    labels stay as they are."""
-    if form_in(mine).get("labels") or not metadata:
-        out["labels"] = metadata
-        return
-    labels = {key: value for key, value in metadata.items() if is_label(key, value)}
-    if labels:
-        out["labels"] = labels
-        reason = "said as labels for the bill"
-        if len(labels) < len(metadata):
-            reason = f"{reason}, which cannot hold all of it"
-        recorder.lost(options, "metadata", reason, kind="approximated")
-    else:
-        recorder.lost(options, "metadata", "labels cannot hold it")

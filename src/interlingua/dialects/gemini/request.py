@@ -95,7 +95,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         if entries:
             body["tools"] = entries[0] if form.get("tool") and len(entries) == 1 else entries
     if request.options is not _NO_OPTIONS:
-        write_options(request.options, body, mine, recorder)
+        write_options(request.options, body, mine, request.raw, recorder)
     if request.continues is not None:
         _write_continues(body, request, request.continues, recorder)
     if form.get("model") is True and request.model is not None:

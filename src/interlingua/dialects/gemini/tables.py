@@ -275,18 +275,6 @@ def call_signature(model: str | None) -> str | None:
     return None if found and int(found[1]) < 3 else SENTINEL
 
 
-_LABEL_KEY = re.compile(r"[^\W\d_][\w-]{0,62}")
-_LABEL_VALUE = re.compile(r"[\w-]{0,63}")
-
-
-def is_label(key: str, value: str) -> bool:
-    """Whether Google takes this for a label: no capitals, no blanks (its cloud's rules for labels,
-    read 2025-11)."""
-    if key != key.lower() or value != value.lower():
-        return False
-    return bool(_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value))
-
-
 def _to_count(wire: Wire, model: str) -> Wire:
     """Contents alone, or a whole request that repeats the model's name."""
     return {"generateContentRequest": {"model": f"models/{model}", **wire}}

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini.tables import NAME
+from interlingua.dialects.google import Counts
 from interlingua.dialects.kernel.fields import Table
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
+from interlingua.dialects.kernel.usage import CONTRADICTS, count
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.base import same
@@ -26,7 +27,7 @@ CANDIDATES = "candidatesTokenCount"
 THOUGHTS = "thoughtsTokenCount"
 TOOLS = "toolUsePromptTokenCount"
 TOTAL = "totalTokenCount"
-_COUNTS = (PROMPT, CACHED, CANDIDATES, THOUGHTS)
+_COUNTS = Counts(PROMPT, CACHED, CANDIDATES, THOUGHTS)
 _FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 _SAID = frozenset({*_FIELDS, "raw"})
 _OURS = frozenset({*_COUNTS, TOTAL})
@@ -68,8 +69,8 @@ def _read_usage(wire: Wire) -> tuple[Usage, tuple[Diagnostic, ...]]:
     USAGE.read(counted, kept)
     given = {name: number for name in _COUNTS if (number := _take(counted, name, kept)) is not None}
     total = _take(counted, TOTAL, kept)
-    usage = _usage(given)
-    written = _counts(usage)
+    usage = _COUNTS.read(given)
+    written = _COUNTS.write(usage)
     diagnostics: tuple[Diagnostic, ...] = ()
     if any(written.get(name) != number for name, number in given.items()):
         kept.form["wire"] = given
@@ -92,30 +93,6 @@ def _take(wire: Wire, name: str, kept: Kept) -> int | None:
     return tokens
 
 
-def _usage(counts: Wire) -> Usage:
-    """The counts as disjoint ones; negative ones are clamped."""
-    prompt, cached, candidates, thoughts = [
-        None if (n := counts.get(name)) is None else max(n, 0) for name in _COUNTS
-    ]
-    output = None
-    if candidates is not None or thoughts is not None:
-        output = (candidates or 0) + (thoughts or 0)
-    return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thoughts)
-
-
-def _counts(usage: Usage) -> dict[str, int]:
-    out: dict[str, int] = {}
-    if (prompt := usage.prompt_tokens) is not None:
-        out[PROMPT] = prompt
-    if usage.cached_input_tokens is not None:
-        out[CACHED] = usage.cached_input_tokens
-    if usage.output_tokens is not None:
-        out[CANDIDATES] = max(usage.output_tokens - (usage.reasoning_tokens or 0), 0)
-    if usage.reasoning_tokens is not None:
-        out[THOUGHTS] = usage.reasoning_tokens
-    return out
-
-
 def _total(counts: Wire, rest: Wire) -> int:
     """The sum that the wire repeats, with the server tools' share."""
     names = (PROMPT, CANDIDATES, THOUGHTS)
@@ -126,12 +103,12 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     mine = mine_of(NAME, usage.raw)
     form = form_in(mine)
     recorder.unwritten(usage, _SAID)
-    counts: Wire = _counts(usage)
+    counts: Wire = _COUNTS.write(usage)
     total, before = _total(counts, mine), form.get("total", ())
-    if "wire" in form and _differing(_usage(form["wire"]), usage) == []:
+    if "wire" in form and _differing(_COUNTS.read(form["wire"]), usage) == []:
         counts = dict(form["wire"])
     else:
-        for name in _differing(_usage(counts), usage):
+        for name in _differing(_COUNTS.read(counts), usage):
             if getattr(usage, name) is not None:
                 reason = f"{NAME} counts otherwise: see what was written"
                 recorder.lost(usage, name, reason, kind="approximated")

@@ -16,7 +16,6 @@ from interlingua.dialects.gemini_interactions.tables import (
     SERVICE_TIERS,
     SUMMARIES,
     VALIDATED,
-    is_label,
 )
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import (
@@ -31,10 +30,10 @@ from interlingua.dialects.kernel.fields import (
     together,
     word,
 )
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.exchange import Options, Reasoning, Request, ResponseFormat, ToolChoice
+from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
 # -- thinking -------------------------------------------------------------------------------------
 
@@ -220,20 +219,3 @@ def read_labels(wire: Wire, kept: Kept) -> Attrs:
         return {}
     kept.form["labels"] = True
     return {"metadata": given}
-
-
-def write_labels(request: Request, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
-    """What was labels before, here or in the other API of the same service, is no less now."""
-    options, said = request.options, request.options.metadata or {}
-    labels = {key: item for key, item in said.items() if is_label(key, item)}
-    billed = form_in(mine).get("labels") or form_of("gemini", request.raw).get("labels")
-    if billed or not said:
-        out["labels"] = said
-    elif labels:
-        out["labels"] = labels
-        reason = "said as labels for the bill"
-        if len(labels) < len(said):
-            reason = f"{reason}, which cannot hold all of it"
-        recorder.lost(options, "metadata", reason, kind="approximated")
-    else:
-        recorder.lost(options, "metadata", "labels cannot hold it")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from interlingua.dialects.gemini_interactions.messages import read_input, write_messages
-from interlingua.dialects.gemini_interactions.options import OPTIONS, read_labels, write_labels
+from interlingua.dialects.gemini_interactions.options import OPTIONS, read_labels
 from interlingua.dialects.gemini_interactions.tables import NAME
 from interlingua.dialects.gemini_interactions.tools import read_tool, write_tool
+from interlingua.dialects.google import write_labels
 from interlingua.dialects.kernel.errors import each, read_whole
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -65,7 +66,7 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         out["tools"] = tools
     OPTIONS.write(request.options, out, mine, recorder)
     if request.options.metadata is not None:
-        write_labels(request, out, mine, recorder)
+        write_labels(request.options, request.raw, out, recorder)
     if request.options.raw is not None:
         put_back(out, request.options, request.options.raw, recorder)
     if request.continues is not None:

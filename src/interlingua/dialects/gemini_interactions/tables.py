@@ -8,7 +8,6 @@ breaking changes, and an answer with 400 in a public issue of 2026-06-12)."""
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from interlingua.dialects.kernel.words import TwoWay
@@ -187,6 +186,7 @@ ERRORS: TwoWay[str, ErrorKind] = TwoWay(
 codes that all of Google's services have, in the same letters."""
 OVERFLOW = "exceeds the maximum number of tokens"
 """How an `invalid_request` says that a prompt is too long (recorded of Gemini, 2026)."""
+
 ERROR_STATUSES: dict[int, ErrorKind] = {
     400: ErrorKind.INVALID_REQUEST,
     401: ErrorKind.AUTH,
@@ -231,13 +231,3 @@ TRAITS = Traits(
     model_prefix="models/",
     paths={"request": "/interactions"},
 )
-
-_LABEL_KEY = re.compile(r"[^\W\d_][\w-]{0,62}")
-_LABEL_VALUE = re.compile(r"[\w-]{0,63}")
-
-
-def is_label(key: str, value: str) -> bool:
-    """Whether Google takes this for a label: no capitals, no blanks, 63 characters."""
-    if key != key.lower() or value != value.lower():
-        return False
-    return bool(_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value))

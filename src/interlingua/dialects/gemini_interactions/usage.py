@@ -6,17 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.gemini_interactions.tables import NAME
+from interlingua.dialects.google import Counts
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
+from interlingua.dialects.kernel.usage import CONTRADICTS, count
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Diagnostic, Usage
 
 PROMPT, CACHED = "total_input_tokens", "total_cached_tokens"
 OUTPUT, THOUGHT = "total_output_tokens", "total_thought_tokens"
 TOOLS, TOTAL = "total_tool_use_tokens", "total_tokens"
-_COUNTS = (PROMPT, CACHED, OUTPUT, THOUGHT)
+_COUNTS = Counts(PROMPT, CACHED, OUTPUT, THOUGHT)
 _SAID = frozenset(
     {"input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens", "raw"}
 )
@@ -35,8 +36,8 @@ def read_usage(wire: Any, found: list[Diagnostic]) -> Usage | None:
         else:
             given[key] = tokens
     total = given.pop(TOTAL, None)
-    usage = _usage(given)
-    said = _counts(usage)
+    usage = _COUNTS.read(given)
+    said = _COUNTS.write(usage)
     if any(said.get(key) != tokens for key, tokens in given.items()):
         kept.form["wire"] = given
         found.append(CONTRADICTS)
@@ -49,28 +50,6 @@ def read_usage(wire: Any, found: list[Diagnostic]) -> Usage | None:
     return usage.replace(raw=kept.raw(NAME))
 
 
-def _usage(given: dict[str, int]) -> Usage:
-    """The counts as disjoint ones; negative ones are clamped."""
-    prompt, cached, said, thought = [
-        None if (tokens := given.get(key)) is None else max(tokens, 0) for key in _COUNTS
-    ]
-    output = None if said is None and thought is None else (said or 0) + (thought or 0)
-    return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thought)
-
-
-def _counts(usage: Usage) -> dict[str, int]:
-    out: dict[str, int] = {}
-    if (prompt := usage.prompt_tokens) is not None:
-        out[PROMPT] = prompt
-    if usage.cached_input_tokens is not None:
-        out[CACHED] = usage.cached_input_tokens
-    if usage.output_tokens is not None:
-        out[OUTPUT] = max(usage.output_tokens - (usage.reasoning_tokens or 0), 0)
-    if usage.reasoning_tokens is not None:
-        out[THOUGHT] = usage.reasoning_tokens
-    return out
-
-
 def _total(counts: dict[str, int], rest: Wire) -> int:
     said = sum([counts.get(key, 0) for key in (PROMPT, OUTPUT, THOUGHT)])
     return said + (count(rest.get(TOOLS)) or 0)
@@ -78,10 +57,10 @@ def _total(counts: dict[str, int], rest: Wire) -> int:
 
 def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     mine = mine_of(NAME, usage.raw)
-    form, counts = form_in(mine), _counts(usage)
+    form, counts = form_in(mine), _COUNTS.write(usage)
     given, total = form.get("wire"), _total(counts, mine)
     out: Wire
-    if type(given) is dict and _numbers(_usage(given)) == _numbers(usage):
+    if type(given) is dict and _numbers(_COUNTS.read(given)) == _numbers(usage):
         out = dict(given)
     else:
         _tell(usage, counts, recorder)
@@ -106,7 +85,7 @@ def _numbers(usage: Usage) -> tuple[int | None, ...]:
 
 def _tell(usage: Usage, counts: dict[str, int], recorder: LossRecorder) -> None:
     """What the wire's counts cannot say of ours."""
-    again = _usage(counts)
+    again = _COUNTS.read(counts)
     for name in ("input_tokens", "output_tokens", "reasoning_tokens"):
         held = getattr(usage, name)
         if held is not None and getattr(again, name) != held:
