@@ -60,8 +60,10 @@ class Kept(msgspec.Struct):
 
 def keeps(target: Target, front: str) -> bool:
     """Whether the provider is to be asked for the answers that clients of this API go on from."""
-    stored = _stored(front)
-    return target.dialect.name == front and target.provider.key in stored.keepers
+    stored = front_of(front).stored
+    if stored is None or target.dialect.name != front:
+        return False
+    return target.provider.key in stored.keepers
 
 
 def _stored(front: str) -> Stored:
