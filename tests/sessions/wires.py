@@ -23,7 +23,8 @@ MODELS = {
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
     "cohere": "cohere:command-a-03-2025",
 }
-"""One model for each dialect, each of a provider of its own; all take images and tools."""
+"""One model for each dialect, each of a provider of its own; all take tools, and all but Cohere's
+take images."""
 SPOKEN = {"openai:gpt-5.1": "openai-responses"}
 """Where the dialect is not the provider's usual one."""
 
