@@ -1,0 +1,437 @@
+"""Each shortcut gives what the long way gives: the same value to the last byte, and the same
+losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interlingua as il
+from interlingua.arguments import to_text
+from interlingua.dialects.kernel.kept import Kept
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.openai_chat import (
+    calls,
+    messages,
+    options,
+    request,
+    response,
+    text,
+    thinking,
+    tools,
+    usage,
+)
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, HOSTS, TABLES, Tables, at_host
+from interlingua.dialects.openrouter.tables import ANSWERED, ROUTED
+from interlingua.errors import InterlinguaError
+from interlingua.losses import Report
+from interlingua.model.exchange import Options
+from interlingua.model.message import Message, Role
+from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.tools import ToolDefinition
+
+ASKED = (TABLES, ROUTED, at_host(TABLES, HOSTS["mistral"]), at_host(TABLES, HOSTS["deepseek"]))
+ANSWERS = (ANSWER_TABLES, ANSWERED)
+TEXTS = st.sampled_from(["", "a", "[tool error] b", "null", None, 5])
+STRINGS = st.sampled_from(["", "a", "[tool error] b"])
+ARGUMENTS = st.sampled_from(['{"a":1}', '{"a": 1}', "{}", "", "{a", "[1]", '{"a":{"b":[]}}', 5, {}])
+CALLS = st.fixed_dictionaries(
+    {
+        "function": st.fixed_dictionaries(
+            {"name": st.sampled_from(["f", 5])}, optional={"arguments": ARGUMENTS, "x": st.none()}
+        )
+    },
+    optional={
+        "id": st.sampled_from(["c1", "il_0123456789abcdef", "", None]),
+        "type": st.sampled_from(["function", "custom", None]),
+        "index": st.just(0),
+    },
+)
+THOUGHTS = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["thinking", "other"]), "thinking": TEXTS},
+        optional={"signature": TEXTS, "x": st.none()},
+    ),
+    max_size=2,
+)
+ROLES = st.sampled_from(["system", "developer", "user", "assistant", "tool", "function"])
+PARTS = st.lists(
+    st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}, optional={"x": st.just(1)}),
+    max_size=2,
+)
+IDS = st.sampled_from(["c1", "c1", "", None])
+PLAIN_CALL = st.fixed_dictionaries(
+    {
+        "id": st.just("c1"),
+        "type": st.just("function"),
+        "function": st.fixed_dictionaries({"name": st.just("f"), "arguments": ARGUMENTS}),
+    }
+)
+USUAL_MESSAGES = st.one_of(
+    st.fixed_dictionaries({"role": st.just("tool"), "content": TEXTS, "tool_call_id": IDS}),
+    st.fixed_dictionaries(
+        {
+            "role": st.just("assistant"),
+            "content": TEXTS,
+            "tool_calls": st.lists(PLAIN_CALL, max_size=2),
+        },
+        optional={
+            "thinking_blocks": st.just([{"type": "thinking", "thinking": "a", "signature": "s"}])
+        },
+    ),
+)
+MESSAGES = USUAL_MESSAGES | st.fixed_dictionaries(
+    {"role": ROLES},
+    optional={
+        "content": TEXTS | PARTS,
+        "tool_calls": st.lists(CALLS, max_size=2),
+        "thinking_blocks": THOUGHTS,
+        "tool_call_id": st.sampled_from(["c1", "", None]),
+        "name": st.sampled_from(["n", "", None]),
+    },
+)
+
+
+def outcome(way: Any, *args: Any) -> Any:
+    """What a way gives: a value, to the last byte, or the error with its place."""
+    try:
+        found = way(*args)
+    except InterlinguaError as error:
+        return str(error)
+    except Exception as error:  # a ShapeError, which only the whole reader makes a ReadError
+        return (type(error).__name__, getattr(error, "path", None), getattr(error, "found", None))
+    return msgspec.json.encode(found)
+
+
+def written(way: Any, value: Any, *args: Any) -> Any:
+    """What is written of a value, and what is reported of it."""
+    report = Report("x")
+    said = way(value, *args, LossRecorder(args[-1].name, None, report))
+    return said, report.losses
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+@given(st.lists(MESSAGES, max_size=3), st.sampled_from(ASKED))
+def test_messages_that_are_read_at_once(wires: Any, t: Tables) -> None:
+    assert outcome(messages.read_messages, wires, t) == outcome(read_slowly, wires, t)
+
+
+def read_slowly(wires: Any, t: Tables) -> tuple[Message, ...]:
+    """Every message by the long way."""
+    read: list[Message] = []
+    reader = messages._Reader(t, read)
+    for number, wire in enumerate(wires):
+        try:
+            read.append(_slowly(wire, reader, read, t))
+        except messages.ShapeError as error:
+            raise error.inside(f".messages[{number}]") from None
+    return tuple(read)
+
+
+def _slowly(wire: Any, reader: Any, read: list[Message], t: Tables) -> Message:
+    role = messages.ROLES[wire["role"]]
+    if role is Role.TOOL:
+        return Message.of_result(calls.read_result(wire, t, read, reader.calls))
+    if role is not Role.ASSISTANT:
+        return messages._read_turn(wire, wire["role"], role, t)
+    said = messages.read_assistant(wire, t, len(read))
+    metadata = MessageMetadata(
+        protocol=said.protocol,
+        diagnostics=said.diagnostics,
+        provider_raw=said.kept.raw(t.name),
+    )
+    return Message(Role.ASSISTANT, said.content, said.name, metadata=metadata)
+
+
+@given(CALLS, st.sampled_from(ASKED))
+def test_a_call_that_is_read_at_once(wire: Any, t: Tables) -> None:
+    plain = calls.read_plain_call(wire)
+    if plain is not None:
+        reader = calls.CallReader(t, 0)
+        reader.count = 1
+        assert msgspec.json.encode(plain) == outcome(reader._read_slowly, wire)
+        assert not reader.diagnostics
+
+
+@given(THOUGHTS)
+def test_signed_thinking_that_is_read_at_once(wires: Any) -> None:
+    for wire in wires:
+        plain = thinking.read_signed(wire, thinking.signed_by_anthropic("openai-chat"))
+        taken = {"type", "thinking", "signature"}
+        if plain is not None:
+            beside = thinking._beside(wire, TABLES, taken)
+            long = il.ThinkingBlock(wire["thinking"], wire["signature"], **beside)
+            assert msgspec.json.encode(plain) == msgspec.json.encode(long)
+
+
+@given(PARTS, st.sampled_from([frozenset({"text"}), frozenset()]))
+def test_a_part_that_is_read_at_once(wires: Any, granted: Any) -> None:
+    for wire in wires:
+        long = outcome(text._read_part, wire, wire["type"], granted, TABLES)
+        assert outcome(text.read_part, wire, granted, TABLES) == long
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "function": st.fixed_dictionaries(
+                {"name": st.just("f")},
+                optional={
+                    "description": TEXTS,
+                    "parameters": st.sampled_from([{}, {"type": "object"}, None, 5]),
+                    "strict": st.sampled_from([True, False, None, 5]),
+                    "x": st.just(1),
+                },
+            )
+        },
+        optional={"type": st.sampled_from(["function", "", None]), "y": st.just(1)},
+    ),
+    st.sampled_from(ASKED),
+)
+def test_a_tool_that_is_read_at_once(wire: Any, t: Tables) -> None:
+    long = outcome(tools._read_function, wire, "function", t)
+    assert outcome(tools.read_tool, wire, t) == long
+
+
+@given(st.sampled_from([4096, 0, 1.5, "5", None, True]), st.sampled_from(ASKED[:2]))
+def test_a_body_of_no_more_than_a_limit(limit: Any, t: Tables) -> None:
+    wire = {"model": "m", "messages": [], "max_tokens": limit}
+    long = outcome(lambda: request_by_table(wire, t))
+    short = outcome(request.read_request, wire, None, None, t)
+    assert type(limit) is not int or short == long
+
+
+def request_by_table(wire: Any, t: Tables) -> Any:
+    kept = Kept()
+    attrs = options.read_options(wire, t, kept)
+    return il.Request((), "m", options=Options(**attrs), raw=kept.raw(t.name))
+
+
+COUNTS = st.integers(-2, 9) | st.none() | st.sampled_from([3.0, "4", True])
+DETAILS = st.dictionaries(
+    st.sampled_from(["cached_tokens", "cache_write_tokens", "reasoning_tokens", "x"]),
+    COUNTS,
+    max_size=3,
+)
+SUMS = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(
+    lambda both: {
+        "prompt_tokens": both[0],
+        "completion_tokens": both[1],
+        "total_tokens": both[0] + both[1],
+    }
+)
+FEW = st.integers(0, 4) | COUNTS
+INNER = st.fixed_dictionaries(
+    {},
+    optional={
+        "prompt_tokens_details": st.dictionaries(
+            st.sampled_from(["cached_tokens", "cache_write_tokens", "x"]), FEW, max_size=2
+        ),
+        "completion_tokens_details": st.dictionaries(
+            st.sampled_from(["reasoning_tokens", "x"]), FEW, max_size=2
+        ),
+    },
+)
+USAGES = st.one_of(
+    st.builds(lambda sums, inner: {**sums, **inner}, SUMS, INNER),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "prompt_tokens": COUNTS,
+            "completion_tokens": COUNTS,
+            "total_tokens": COUNTS | st.integers(0, 18),
+            "prompt_tokens_details": DETAILS | st.none(),
+            "cached_tokens": COUNTS,
+        },
+    ),
+)
+
+
+@given(USAGES)
+def test_usage_that_is_read_at_once(wire: Any) -> None:
+    plain = usage._read_plainly(wire, ANSWER_TABLES)
+    if plain is not None:
+        long, odd = usage._read_slowly(wire, ANSWER_TABLES)
+        assert msgspec.json.encode(plain) == msgspec.json.encode(long)
+        assert odd is None
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+@given(USAGES, st.booleans(), st.sampled_from([None, "anthropic"]))
+def test_usage_that_is_written_at_once(wire: Any, timed: bool, other: str | None) -> None:
+    value = usage.read_usage(wire, ANSWER_TABLES)[0]
+    if timed:
+        value = value.replace(latency_ms=5)
+    if other is not None:
+        value = value.replace(raw={**(value.raw or {}), other: {"y": 1}})
+    mine = (value.raw or {}).get("openai-chat", {})
+    if "wire" in mine.get("$form", {}):
+        return  # goes home whole
+    said, losses = written(usage.write_usage, value, ANSWER_TABLES)
+    report = Report("x")
+    recorder = LossRecorder("openai-chat", None, report)
+    recorder.unwritten(value, usage._SAID)
+    assert said == usage._write_slowly(value, mine, mine.get("$form", {}))
+    assert losses == report.losses
+
+
+INPUTS = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "null", "a" * 300]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("k"), inner),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), INPUTS))
+def test_arguments_that_are_written_at_once(value: Any) -> None:
+    assert calls.write_input(value) == to_text(value)
+
+
+def test_arguments_that_are_too_deep_or_no_json_are_refused_alike() -> None:
+    deep: Any = {}
+    for _ in range(600):
+        deep = {"a": deep}
+    for odd in (deep, {"a": float("nan")}, {"a": object()}):
+        assert outcome(calls.write_input, odd) == outcome(to_text, odd)
+
+
+RARELY = st.sampled_from([None, None, None, "s"])
+"""What a block seldom has, so that most are plain."""
+SPOKEN = st.builds(
+    il.TextBlock,
+    STRINGS,
+    signature=RARELY,
+    cache=st.sampled_from([None, None, None, il.Cache()]),
+    citations=st.sampled_from([(), (), (), (il.Citation(url="https://a.b"),)]),
+)
+CALLED = st.builds(
+    il.ToolUseBlock,
+    id=st.sampled_from(["c1", "il_0123456789abcdef"]),
+    name=st.just("f"),
+    input=st.sampled_from([{}, {"a": 1}, {"input": "x"}]),
+    raw_arguments=st.sampled_from([None, '{"a": 1}']),
+    signature=RARELY,
+    executor=st.sampled_from(["client", "client", "client", "provider"]),
+    call_type=st.sampled_from([None, None, None, "custom"]),
+)
+THOUGHT = st.builds(il.ThinkingBlock, STRINGS, signature=RARELY, id=RARELY)
+BLOCKS = st.one_of(SPOKEN, CALLED, THOUGHT, st.builds(il.RefusalBlock, STRINGS))
+USUAL = st.tuples(
+    st.lists(THOUGHT, max_size=2), st.lists(SPOKEN, max_size=1), st.lists(CALLED, max_size=2)
+).map(lambda found: (*found[0], *found[1], *found[2]))
+"""Thinking, then a text, then calls."""
+TURNS = st.builds(
+    Message,
+    st.just(Role.ASSISTANT),
+    USUAL | st.lists(BLOCKS, max_size=3).map(tuple),
+    metadata=st.builds(
+        MessageMetadata,
+        protocol=st.sampled_from([None, "openai-chat", "anthropic"]),
+        stop_reason=st.sampled_from([None, *StopReason]),
+        raw_stop_reason=st.sampled_from([None, "stop", "end_turn"]),
+    ),
+)
+
+
+@given(TURNS, st.sampled_from([*ASKED, *ANSWERS]))
+def test_a_turn_that_is_written_at_once(message: Message, t: Tables) -> None:
+    report = Report("x")
+    plain = messages.write_plainly(message, t, LossRecorder(t.name, None, report))
+    if plain is not None:
+        long = Report("x")
+        assert plain == messages.Turn(message, t, LossRecorder(t.name, None, long)).write()
+        assert report.losses == long.losses
+
+
+@given(TURNS, st.sampled_from(ANSWERS))
+def test_a_choice_that_is_written_at_once(message: Message, t: Tables) -> None:
+    report, long = Report("x"), Report("x")
+    plain = response._write_plain_choice(message, t, LossRecorder(t.name, None, report))
+    if plain is not None:
+        said = response._write_choice(0, message, t, LossRecorder(t.name, None, long))
+        assert plain == said
+        assert _sorted(report) == _sorted(long)
+
+
+def _sorted(report: Report) -> list[str]:
+    return sorted([str(loss) for loss in report.losses])
+
+
+@given(CALLED, st.sampled_from([*ASKED, *ANSWERS]))
+def test_a_call_that_is_written_at_once(block: il.ToolUseBlock, t: Tables) -> None:
+    id = block.id if t.host.ids is None else t.host.ids.fit(block.id)
+    short, long = Report("x"), Report("x")
+    said = calls.write_call(block, 0, t, LossRecorder(t.name, None, short), False)
+    slowly = calls._write_call(block, id, 0, t, LossRecorder(t.name, None, long), False)
+    assert said == slowly
+    assert short.losses == long.losses
+
+
+@given(
+    st.sampled_from(["user", "system", "developer"]),
+    st.lists(SPOKEN, max_size=1) | st.lists(BLOCKS, max_size=2),
+    RARELY,
+    st.sampled_from(ASKED),
+)
+def test_a_message_that_is_written_at_once(
+    role: str, content: list[Any], name: str | None, t: Tables
+) -> None:
+    message = Message(Role(role), tuple(content), name)
+    short, long = Report("x"), Report("x")
+    said = messages._write_turn(message, t, LossRecorder(t.name, None, short))
+    slowly = messages._write_any_turn(message, role, t, LossRecorder(t.name, None, long))
+    assert said == slowly
+    assert short.losses == long.losses
+
+
+@given(STRINGS, st.booleans(), st.none() | st.just("f"), st.sampled_from(ASKED))
+def test_a_result_that_is_written_at_once(
+    said: str, failed: bool, name: str | None, t: Tables
+) -> None:
+    block = il.ToolResultBlock("c1", (il.TextBlock(said),), failed, name)
+    id = "c1" if t.host.ids is None else t.host.ids.fit("c1")
+    short, long = Report("x"), Report("x")
+    plain = calls.write_result(block, t, LossRecorder(t.name, None, short))
+    slowly = calls._write_result(block, id, t, LossRecorder(t.name, None, long))
+    assert plain == slowly
+    assert short.losses == long.losses
+
+
+@given(
+    st.builds(
+        ToolDefinition,
+        name=st.just("f"),
+        description=st.none() | STRINGS,
+        input_schema=st.sampled_from([None, {}, {"type": "object"}]),
+        strict=st.sampled_from([None, True, False]),
+        deferred=st.sampled_from([None, True]),
+        requires_workspace=st.booleans(),
+    ),
+    st.sampled_from(ASKED),
+)
+def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
+    short, long = Report("x"), Report("x")
+    said = tools.write_tools((tool,), t, LossRecorder(t.name, None, short))
+    slowly = tools.write_tool(tool, t, LossRecorder(t.name, None, long))
+    assert said == {"tools": [slowly]}
+    assert short.losses == long.losses
+
+
+@pytest.mark.parametrize("t", [*ASKED, *ANSWERS])
+@given(content=st.lists(BLOCKS, max_size=3))
+def test_parts_that_are_written_at_once(t: Tables, content: list[Any]) -> None:
+    granted = t.parts["user"]
+    short, long = Report("x"), Report("x")
+    said = text.write_parts(content, granted, t, LossRecorder(t.name, None, short))
+    recorder = LossRecorder(t.name, None, long)
+    slowly = [part for block in content for part in text.write_part(block, granted, t, recorder)]
+    assert said == slowly
+    assert short.losses == long.losses
