@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
@@ -117,7 +117,8 @@ def written(way: Any, value: Any, *args: Any) -> Any:
 # -- reading --------------------------------------------------------------------------------------
 
 
-@given(st.lists(MESSAGES, max_size=3), st.sampled_from(ASKED))
+@settings(max_examples=300)
+@given(st.lists(MESSAGES, min_size=1, max_size=2), st.sampled_from(ASKED))
 def test_messages_that_are_read_at_once(wires: Any, t: Tables) -> None:
     assert outcome(messages.read_messages, wires, t) == outcome(read_slowly, wires, t)
 
