@@ -158,6 +158,21 @@ def test_an_entry_for_nothing_is_seen(loss: Loss) -> None:
     assert judged(lambda wire: None, [*report(), loss]) != []
 
 
+def test_a_search_that_was_asked_for_beside_the_tools_may_become_one() -> None:
+    wire: Wire = {
+        "model": "gpt-5",
+        "web_search_options": {"search_context_size": "low"},
+        "messages": [{"role": "user", "content": "Is the ferry running?"}],
+    }
+    assert translation.abroad("openai-chat", "openrouter", "request", wire) == []
+    del wire["web_search_options"]
+    value = il.dialect("openai-chat").read_request(wire)
+    [said] = facts.of("openai-chat", "request", wire)
+    added = {**wire, "tools": [{"type": "openrouter:web_search"}]}
+    [told] = facts.of("openrouter", "request", added)
+    assert translation.judged(said, told, value, [], "openrouter") != []
+
+
 def test_lost_content_is_no_mere_remark() -> None:
     value = il.dialect("anthropic").read_request(ASKED)
     [said] = facts.of("anthropic", "request", ASKED)

@@ -111,9 +111,15 @@ def _option(path: str, name: str) -> bool:
     return under(path, place) or under(place, path) if path != "$" else False
 
 
+_BESIDE = re.compile(r"\$\.raw\.(openai-chat\.web_search_options|openrouter\.plugins\[\d+\])")
+"""Searches that are asked for beside the tools, and elsewhere by one."""
+
+
 def _tool(path: str, each: Difference) -> bool:
     tool = each.ours if each.ours is not None else each.theirs
     if not tool.place:
+        if each.what == "added" and _BESIDE.match(path) and "web_" in tool.kind:
+            return True
         return path == "$.tools" or bool(re.fullmatch(r"\$\.tools\[\d+\]", path))
     if path == tool.place or path == "$.tools":
         return True
