@@ -11,7 +11,7 @@ import interlingua as il
 DIALECTS = Path(il.__file__).parent / "dialects"
 ON_THE_KERNEL = [
     *("anthropic", "bedrock", "cohere", "gemini", "gemini-interactions", "ollama"),
-    *("openai-responses", "openrouter"),
+    *("openai-chat", "openai-responses", "openrouter"),
 ]
 """Dialects whose rooms are held; the others follow."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.base import Scribe
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
@@ -35,17 +35,17 @@ def group_of(tool: ToolDefinition) -> tuple[str, str] | None:
     return (form[GROUP], form["name"]) if GROUP in form else None
 
 
-def ungrouped(request: Request, scribe: Scribe) -> Request:
+def ungrouped(request: Request, recorder: LossRecorder) -> Request:
     """The request with the tools of its groups on their own, in its history too."""
-    ungrouping = _Ungrouping(scribe)
+    ungrouping = _Ungrouping(recorder)
     tools = tuple([new for tool in request.tools for new in ungrouping.tools(tool)])
     messages = tuple([ungrouping.message(message) for message in request.messages])
     return request.replace(tools=tools, messages=messages)
 
 
 class _Ungrouping:
-    def __init__(self, scribe: Scribe) -> None:
-        self._scribe = scribe
+    def __init__(self, recorder: LossRecorder) -> None:
+        self._recorder = recorder
         self._members: dict[str, tuple[str, ...]] = {}
         """What the tools of a group are called now."""
         self._calls: dict[str, str] = {}
@@ -59,9 +59,9 @@ class _Ungrouping:
         new = [self._member(tool, wire) for wire in inside]
         self._members[tool.name] = tuple([each.name for each in new])
         reason = "there are no groups of tools here; each is said on its own, by both names"
-        self._scribe.lost(tool, None, reason, "approximated", "info")
+        self._recorder.lost(tool, None, reason, "approximated", "info")
         if tool.description:
-            self._scribe.lost(tool, "description", "there are no groups of tools here")
+            self._recorder.lost(tool, "description", "there are no groups of tools here")
         return new
 
     def _member(self, group: ToolDefinition, wire: dict[str, Any]) -> ToolDefinition:
@@ -75,7 +75,7 @@ class _Ungrouping:
             strict=wire.get("strict") or None,
             raw={RESPONSES: {**rest, _FORM: spelled}},
         )
-        self._scribe.also_known(tool, group)
+        self._recorder.alias(tool, group)
         return tool
 
     def message(self, message: Message) -> Message:
@@ -85,7 +85,7 @@ class _Ungrouping:
         if same and changes is message.changes:
             return message
         told = message.replace(content=tuple(content), changes=changes)
-        self._scribe.also_known(told, message)
+        self._recorder.alias(told, message)
         return told
 
     def _changes(self, message: Message) -> Any:
@@ -97,7 +97,7 @@ class _Ungrouping:
             tools_added=self._open(given.tools_added),
             tools_removed=self._open(given.tools_removed),
         )
-        self._scribe.also_known(told, given)
+        self._recorder.alias(told, given)
         return told
 
     def _open(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class _Ungrouping:
             name = self._calls.get(block.tool_use_id)
             new = block if name is None else block.replace(tool_name=name)
         if new is not block:
-            self._scribe.also_known(new, block)
+            self._recorder.alias(new, block)
         return new
 
     def _call(self, block: ToolUseBlock) -> ToolUseBlock:

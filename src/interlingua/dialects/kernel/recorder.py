@@ -168,17 +168,6 @@ class LossRecorder(msgspec.Struct, eq=False):
             losses = [self.report.losses[index] for index in self._critical]
             raise LossError(f"{self.dialect} request", Report(self.dialect, losses))
 
-    # The words of before, for dialects that are not on the kernel yet.
-
-    def unsaid(self, value: Value, said: frozenset[str]) -> None:
-        self.unwritten(value, said)
-
-    def unsaid_raw(self, value: Value, raw: Raw, field: str = "raw") -> None:
-        self.unwritten_raw(value, raw, field)
-
-    def also_known(self, new: Value, original: Value) -> None:
-        self.alias(new, original)
-
 
 _ASKED = (Request, Options, ToolDefinition)
 """What asks for something, where a loss changes what is done."""

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from interlingua.dialects.anthropic.usage import read_usage
-from interlingua.dialects.shape import ShapeError
+from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.losses import Report
 from interlingua.transcripts.claude_code.read import NAME, WANTED, Session, most_usage
 from interlingua.transcripts.claude_code.tables import NOISE, NOT_TYPED

@@ -13,7 +13,7 @@ from interlingua.dialects.anthropic.messages import read_turns
 from interlingua.dialects.anthropic.tables import STOP_REASONS
 from interlingua.dialects.anthropic.text import ANSWER, read_parts
 from interlingua.dialects.anthropic.usage import read_usage
-from interlingua.dialects.shape import ShapeError
+from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.losses import Report
 from interlingua.model.blocks import TextBlock, ToolResultBlock
