@@ -161,8 +161,8 @@ def test_a_limit_is_reached(
 
 
 def _kind(dialect: str) -> il.ErrorKind:
-    # Ollama says the kind in the HTTP status alone.
-    return il.ErrorKind.OTHER if dialect == "ollama" else il.ErrorKind.RATE_LIMIT
+    # Ollama and Cohere say the kind in the HTTP status alone.
+    return il.ErrorKind.OTHER if dialect in ("ollama", "cohere") else il.ErrorKind.RATE_LIMIT
 
 
 def test_a_date_to_wait_for_is_a_date_and_milliseconds_have_their_own_header(
