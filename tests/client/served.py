@@ -18,6 +18,7 @@ MODELS = {
     "openai-chat": "openai:gpt-4.1",
     "openai-responses": "xai:grok-4",
     "gemini": "gemini:gemini-2.5-flash",
+    "gemini-interactions": "gemini:gemini-2.5-flash",
     "ollama": "ollama:llama3.2",
     "openrouter": "openrouter:meta/llama",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
@@ -110,4 +111,5 @@ def bases(server: ReplayServer | str, id: str) -> dict[str, str]:
 
 
 def dialect_arg(dialect: str) -> str | None:
-    return dialect if dialect == "openai-responses" else None
+    """Where a provider is usually asked in another one."""
+    return dialect if dialect in ("openai-responses", "gemini-interactions") else None
