@@ -52,37 +52,53 @@ def convert(
             return _between(data, source, target, kind, model, stream, profile, instructions)
         reader, writer = dialect_of(source), dialect_of(target)
     if kind == "request":
-        provider, name = (None, None) if model is None else named(model)
         try:
-            request = reader.read_request(data, name, stream)
+            return _request(data, reader, writer, model, stream, profile, instructions)
         except ReadError:
             if not _begins_a_list(data):
                 raise
-            return _between(data, source, target, kind, model, stream, profile, instructions)
-        if name is not None and request.model != name:
-            request = request.replace(model=name)
-        if reader is writer and instructions == "place":
-            return writer.write_request(request)
-        fitted = profile_for(model or request.model, writer.name, profile)
-        if reader is writer:
-            fitted = None
-        return say(
-            request,
-            writer,
-            fitted,
-            provider=provider,
-            source=source,
-            host=None if provider is None else host_of(provider),
-            instructions=instructions,
-        )
+        return _between(data, source, target, kind, model, stream, profile, instructions)
     _require_kind(kind)
+    return _response(data, reader, writer, model)
+
+
+def _request(
+    data: Any,
+    reader: Dialect,
+    writer: Dialect,
+    model: str | None,
+    stream: bool | None,
+    profile: Fitting,
+    instructions: Instructions,
+) -> Written:
+    provider, name = (None, None) if model is None else named(model)
+    request = reader.read_request(data, name, stream)
+    if name is not None and request.model != name:
+        request = request.replace(model=name)
+    if reader is writer and instructions == "place":
+        return writer.write_request(request)
+    fitted = None
+    if reader is not writer:
+        fitted = profile_for(model or request.model, writer.name, profile)
+    return say(
+        request,
+        writer,
+        fitted,
+        provider=provider,
+        source=reader.name,
+        host=None if provider is None else host_of(provider),
+        instructions=instructions,
+    )
+
+
+def _response(data: Any, reader: Dialect, writer: Dialect, model: str | None) -> Written:
     response = reader.read_response(data)
     name = None if model is None else named(model)[1]
     if name is not None:
         response = renamed(response, name)
     if reader is writer:
         return writer.write_response(response)
-    told = retell(response, writer, name, source=source)
+    told = retell(response, writer, name, source=reader.name)
     return writer.write_response(told.value, told.scribe)
 
 

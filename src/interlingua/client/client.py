@@ -182,6 +182,9 @@ class AsyncClient:
             words=words,
             said=said,
         )
+        return await self._answered(call)
+
+    async def _answered(self, call: Call) -> Answer:
         id = call.id
         flight = self.begin(id)
         try:
