@@ -745,7 +745,7 @@ def test_cancelling_while_waiting_for_the_next_try_ends_the_wait() -> None:
                 assert client.cancel("mine")
                 with pytest.raises(CallCancelledError):
                     await task
-                assert time.monotonic() - begun < 1
+                assert time.monotonic() - begun < 10
             assert len(server.received) == 1
 
     asyncio.run(main())

@@ -44,8 +44,8 @@ def test_a_turn_is_cancelled_by_whichever_worker_is_asked(tmp_path: Path) -> Non
             time.sleep(0.2)  # so that the provider has been asked
             began = time.monotonic()
             assert process.ask("POST", f"{path}/cancel") == (202, {"cancelled": True})
-            assert time.monotonic() - began < 3
-            assert provider.left.wait(3), "the provider was let go"
+            assert time.monotonic() - began < 10
+            assert provider.left.wait(10), "the provider was let go"
             _, shown = process.ask("GET", path)
             assert shown["turn_in_flight"] is False
 

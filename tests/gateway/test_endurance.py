@@ -19,11 +19,16 @@ from tests.gateway.outside import MEGABYTE
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
+BUSY = 3.0
+"""Seconds that others may take here, where other tests run as well; `python -m tests.gateway.slow`
+is for a quiet machine, and stricter."""
+
+
 def test_clients_that_leave_a_process_leave_nothing_behind(tmp_path: Path) -> None:
     seen = asyncio.run(leave.leave(tmp_path, 300, warm=100))
     assert set(seen.moments) == set(leave.MOMENTS)
     assert seen.asked > 100
-    assert seen.slowest_ms < 500
+    assert seen.slowest_ms < BUSY * 1000
 
 
 def test_memory_does_not_grow_with_requests(tmp_path: Path) -> None:
@@ -32,20 +37,15 @@ def test_memory_does_not_grow_with_requests(tmp_path: Path) -> None:
     assert seen.peak < 150 * MEGABYTE
 
 
-BUSY = 3.0
-"""Seconds that others may take here, where other tests run as well; `python -m tests.gateway.slow`
-is for a quiet machine, and stricter."""
-
-
 def test_clients_that_read_slowly_hold_little_and_are_left_in_the_end(tmp_path: Path) -> None:
     seen = asyncio.run(slow.readers(tmp_path, 20, 1.6, stalled=3.0, floor=BUSY))
     assert seen.peak < 150 * MEGABYTE
-    assert seen.seconds < 12
+    assert seen.seconds < 30
 
 
 def test_clients_that_send_slowly_are_not_waited_for(tmp_path: Path) -> None:
     seen = asyncio.run(slow.senders(tmp_path, 60, limit=2.0, floor=BUSY))
-    assert seen.seconds < 8
+    assert seen.seconds < 20
 
 
 def test_a_body_of_gigabytes_is_refused_while_it_comes(tmp_path: Path) -> None:

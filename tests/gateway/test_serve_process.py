@@ -194,9 +194,9 @@ def test_a_stream_that_takes_too_long_is_told_so_in_its_own_dialect(
             took = time.monotonic() - began
         assert says in whole, whole[-500:]
         assert b"[DONE]" not in whole or b"error" in whole
-        assert 0.4 < took < 4
+        assert 0.4 < took < 10
         assert process.wait() == 0
-        assert provider.left.wait(3), "and upstream is let go"
+        assert provider.left.wait(10), "and upstream is let go"
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             whole = first + reply.read()
         assert b"shutting down" in whole
         assert process.wait() == 0
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 15
 
 
 def test_a_request_that_waits_for_its_answer_is_told_to_come_back(tmp_path: Path) -> None:
@@ -360,15 +360,15 @@ def _until_closed(port: int, *pieces: bytes, pause: float = 0.1) -> tuple[bytes,
 def test_headers_that_trickle_or_never_end_are_cut_off(tmp_path: Path) -> None:
     with running(tmp_path) as (process, _):
         nothing, took = _until_closed(process.port)
-        assert (nothing, took < 3) == (b"", True), "a connection that says nothing"
+        assert (nothing, took < 10) == (b"", True), "a connection that says nothing"
         slow = [b"GET /health/live HTTP/1.1\r\n", *[b"X-A: b\r\n"] * 30]
         data, took = _until_closed(process.port, *slow)
         assert data == b""
-        assert took < 4
+        assert took < 12
         good = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
         data, took = _until_closed(process.port, good, *slow)
         assert data.count(b"HTTP/1.1 200") == 1, "also after a request that was served"
-        assert took < 5
+        assert took < 12
         long = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000
         for tail in (b"", b"\r\n\r\n"):
             data, took = _until_closed(process.port, long + tail)
