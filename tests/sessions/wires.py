@@ -21,10 +21,9 @@ MODELS = {
     "ollama": "ollama:qwen3-vl",
     "openrouter": "openrouter:anthropic/claude-sonnet-4.6",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-6",
-    "cohere": "cohere:command-a-03-2025",
+    "cohere": "cohere:command-a-plus-05-2026",
 }
-"""One model for each dialect, each of a provider of its own; all take tools, and all but Cohere's
-take images."""
+"""One model for each dialect, each of a provider of its own; all take images and tools."""
 SPOKEN = {"openai:gpt-5.1": "openai-responses"}
 """Where the dialect is not the provider's usual one."""
 
