@@ -121,6 +121,7 @@ NO_CONVERSATIONS: list[Any] = [
     {"models": ["a"], "route": "north"},
     {"message": "a", "chat_history": [{"role": "USER", "message": "b"}]},  # Cohere's v1
     {"text": "a", "generation_id": "b", "finish_reason": "COMPLETE", "meta": {}},
+    {"error": {"code": "DeploymentNotFound", "message": "a"}},  # of Azure, whichever API it was
 ]
 
 

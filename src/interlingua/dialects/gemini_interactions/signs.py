@@ -6,6 +6,7 @@ from typing import Any
 
 from interlingua.dialects.gemini_interactions.tables import (
     CALL,
+    ERRORS,
     HOSTED_CALLS,
     HOSTED_RESULTS,
     MEDIA,
@@ -58,12 +59,13 @@ def _has_content(data: Wire) -> bool:
 
 
 def _plain_error(data: Wire) -> bool:
-    """A code that is a word, and a message: other APIs say a type as well."""
+    """One of Google's codes and a message, alone: other hosts have codes of their own."""
     error = data.get("error")
     return (
         isinstance(error, dict)
+        and len(data) == 1
         and set(error) <= {"code", "message"}
-        and isinstance(error.get("code"), str)
+        and word(error.get("code")) in ERRORS.words
         and isinstance(error.get("message"), str)
     )
 
