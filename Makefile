@@ -16,7 +16,7 @@ WORKERS ?= 4
 # than pip does, pip does the work.
 RUNTIME := .[cli,client,gateway,local,schema,store]
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
-	&& $(BIN)/uv pip install --quiet --python $(BIN)/python -e '$(1)' \
+	&& $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e '$(1)' \
 	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'
 
 # Tests are compiled once and kept, whatever the shell says.

@@ -1,6 +1,7 @@
 """Plugins and settings of the whole suite."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -8,6 +9,10 @@ from hypothesis import HealthCheck, settings
 from interlingua.client import budget
 
 pytest_plugins = ["pytester", "tests.plugin_requirements"]
+
+# A shell has what it starts in the background ignore Ctrl-C, and what that starts as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A law is about values, not about how fast a busy machine computes them. The gate tries the same
 # values every time, so that a change is judged by what it changed; INTERLINGUA_RANDOM=1 looks for

@@ -36,7 +36,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "local": ("local", "cli/test_chat_local.py", "gateway/test_sdks_local.py"),
     "docs": ("docs", "test_docs.py", "test_pages.py"),
     "dialects": ("dialects", "replay", "cassettes", "streams"),
-    "sessions": ("sessions", "tasks", "chat", "client"),
+    "sessions": ("sessions", "tasks", "chat"),
+    "client": ("client", "providers", "routing"),
     "values": ("model", "views", "transcripts", "tools"),
 }
 """What runs together: files and folders of `tests/`. The narrower pattern wins."""

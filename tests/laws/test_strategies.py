@@ -118,7 +118,7 @@ def test_conversations_come_with_blocks_of_every_type() -> None:
     seen: set[str] = set()
 
     @given(il.conversations(with_raw=True))
-    @settings(some, max_examples=examples(200), derandomize=True, phases=[Phase.generate])
+    @settings(some, max_examples=200, derandomize=True, phases=[Phase.generate])
     def look(messages: tuple[Message, ...]) -> None:
         seen.update(TYPE_OF[type(block)] for message in messages for block in message.content)
 
