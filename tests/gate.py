@@ -130,11 +130,9 @@ def main() -> int:
         todo = [pool.submit(run, *step) for step in steps(chosen.groups).items()]
         for done in as_completed(todo):
             outcome = done.result()
-            failed += [outcome] if outcome.code else []
+            failed += [outcome.name] if outcome.code else []
             _tell(outcome)
-    for outcome in failed:
-        print(f"\n===== {outcome.name}\n{outcome.output}", flush=True)
-    names = ", ".join(outcome.name for outcome in failed)
+    names = ", ".join(failed)
     print(f"\n{time.monotonic() - begun:.0f} s: {f'failed: {names}' if failed else 'all passed'}")
     return 1 if failed else 0
 
@@ -144,6 +142,8 @@ def _tell(outcome: Outcome) -> None:
     word = "failed" if outcome.code else "ok"
     times = f"{outcome.seconds:5.0f} s {outcome.busy:5.0f} s busy"
     print(f"{outcome.name:14} {word:6} {times}  {last}", flush=True)
+    if outcome.code:
+        print(f"\n{outcome.output}\n===== the end of {outcome.name}\n", flush=True)
 
 
 if __name__ == "__main__":

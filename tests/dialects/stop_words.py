@@ -67,12 +67,16 @@ WORDS: dict[str, dict[str, str]] = {
                 "IMAGE_SAFETY",
                 "IMAGE_PROHIBITED_CONTENT",
                 "IMAGE_RECITATION",
+                "MODEL_ARMOR",
+                "ESCALATION",
+                "PUP_LIMITED_DISABLED",
             ),
             "filtered",
         ),
         "CONTINUATION": "paused",
         "OTHER": "failed",
         "IMAGE_OTHER": "failed",
+        "MISSING_THOUGHT_SIGNATURE": "failed",
         **dict.fromkeys(
             (
                 "FINISH_REASON_UNSPECIFIED",

@@ -66,3 +66,13 @@ def test_what_is_not_as_usual_is_left_to_whoever_reads_all(dialect: str, wire: A
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"type":"message"}'])
 def test_what_is_no_answer_is_not_seen(body: bytes) -> None:
     assert [glance(dialect, body) for dialect in DIALECTS] == [None, None]
+
+
+@pytest.mark.parametrize("beside", [{"refusal": "no"}, {"tool_calls": [{"id": "a"}]}])
+def test_a_stop_beside_something_else_is_left_to_reading(beside: dict[str, Any]) -> None:
+    message = {"role": "assistant", "content": None, "refusal": None}
+    choice = {"index": 0, "message": {**message, **beside}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    assert glance("openai-chat", json.dumps({"choices": [choice], "usage": usage}).encode()) is None
+    plain = {**choice, "message": {**message, "content": "a"}}
+    assert glance("openai-chat", json.dumps({"choices": [plain], "usage": usage}).encode())

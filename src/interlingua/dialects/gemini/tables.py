@@ -184,6 +184,10 @@ STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
         # Why a prompt was blocked, which Vertex says of answers too (recorded, read 2026-11).
         "MODEL_ARMOR": StopReason.CONTENT_FILTER,
         "JAILBREAK": StopReason.CONTENT_FILTER,
+        # New in `google-genai` 3.3.0 (read 2026-11-17).
+        "ESCALATION": StopReason.CONTENT_FILTER,
+        "PUP_LIMITED_DISABLED": StopReason.CONTENT_FILTER,
+        "MISSING_THOUGHT_SIGNATURE": StopReason.ERROR,
         "CONTINUATION": StopReason.PAUSE,
         "OTHER": StopReason.ERROR,
         "IMAGE_OTHER": StopReason.ERROR,

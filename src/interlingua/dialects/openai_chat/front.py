@@ -10,6 +10,7 @@ import msgspec
 from interlingua.dialects.front import Ending, Filler, Front, Peek, PlainTurn, Wire
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NAME, STOP_REASONS
 from interlingua.dialects.openai_chat.usage import read_usage
+from interlingua.model.metadata import StopReason
 
 _MESSAGE: Wire = {"content": None, "refusal": None}
 
@@ -81,8 +82,20 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
         return (self.max_tokens, self.max_completion_tokens)
 
 
+class _Message(msgspec.Struct):
+    content: msgspec.Raw = msgspec.Raw()
+    refusal: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+
+    def is_plain(self) -> bool:
+        """Whether `stop` says all about its end."""
+        is_listed = bytes(self.content).startswith(b"[")
+        return not (self.refusal or self.tool_calls or self.function_call or is_listed)
+
+
 class _Choice(msgspec.Struct):
-    message: msgspec.Raw
+    message: _Message
     finish_reason: str
 
 
@@ -99,7 +112,10 @@ def _peek(body: bytes) -> Peek | None:
     said = _completion(body)
     if len(said.choices) != 1 or said.error is not None:
         return None
-    reason = STOP_REASONS.words.get(said.choices[0].finish_reason)
+    choice = said.choices[0]
+    reason = STOP_REASONS.words.get(choice.finish_reason)
+    if reason is StopReason.END_TURN and not choice.message.is_plain():
+        return None
     usage, odd = read_usage(said.usage, ANSWER_TABLES)
     return None if reason is None or odd is not None else Peek(usage, reason)
 

@@ -29,28 +29,28 @@ _FRAME = re.compile(rb'data: (\{[^\r\n]*"response":\{[^\r\n]*)')
 class Repeated(msgspec.Struct):
     """What a response repeats of its request, with what goes without saying."""
 
-    model: Any = ""
+    model: str | None = ""
     tools: Any = []
     tool_choice: Any = "auto"
-    parallel_tool_calls: Any = True
+    parallel_tool_calls: bool | None = True
     instructions: Any = None
-    previous_response_id: Any = None
-    temperature: Any = 1.0
-    top_p: Any = 1.0
-    presence_penalty: Any = 0.0
-    frequency_penalty: Any = 0.0
-    top_logprobs: Any = 0
-    max_output_tokens: Any = None
-    max_tool_calls: Any = None
-    truncation: Any = "disabled"
+    previous_response_id: str | None = None
+    temperature: float | None = 1.0
+    top_p: float | None = 1.0
+    presence_penalty: float | None = 0.0
+    frequency_penalty: float | None = 0.0
+    top_logprobs: int | None = 0
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    truncation: str | None = "disabled"
     text: dict[str, Any] | None = None
     reasoning: dict[str, Any] | None = None
-    store: Any = False
-    background: Any = False
-    service_tier: Any = "default"
-    metadata: Any = {}
-    safety_identifier: Any = None
-    prompt_cache_key: Any = None
+    store: bool | None = False
+    background: bool | None = False
+    service_tier: str | None = "default"
+    metadata: dict[str, Any] | None = msgspec.field(default_factory=dict)
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
 
     def members(self) -> Wire:
         usual, given = asdict(Repeated()), asdict(self)
