@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from interlingua.client import budget
+from tests.effort import examples
 
 pytest_plugins = ["pytester", "tests.plugin_requirements"]
 
@@ -19,7 +20,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # new ones.
 _SLOW = [HealthCheck.too_slow]  # which a busy machine is, and no fault of what is tested
 settings.register_profile(
-    "gate", deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW
+    "gate",
+    max_examples=examples(100),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=_SLOW,
 )
 settings.register_profile("random", deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("random" if os.environ.get("INTERLINGUA_RANDOM") else "gate")
