@@ -11,6 +11,7 @@ from interlingua.dialects.cohere.tables import (
     DETAILS,
     DOCUMENT_TEXTS,
     IMAGE_STARTS,
+    JOINER,
     NAME,
 )
 from interlingua.dialects.kernel.errors import want
@@ -159,4 +160,4 @@ def text_of(source: Source) -> str | None:
     inner = source.content or ()
     if source.kind != "blocks" or not all(type(block) is TextBlock for block in inner):
         return None
-    return "\n\n".join([block.text for block in inner if type(block) is TextBlock])
+    return JOINER.join([block.text for block in inner if type(block) is TextBlock])
