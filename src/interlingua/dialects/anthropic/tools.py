@@ -198,11 +198,12 @@ class Changing:
         part = block.raw.get(NAME) if type(block) is UnknownBlock else None
         if type(part) is not dict or type(part.get("tool")) is not dict:
             return False
-        tool, field = part["tool"], CHANGES.get(part["type"])
+        tool, word = part["tool"], part.get("type")
+        field = CHANGES.get(word) if type(word) is str else None
         kind: Any = tool.get("type")
         if kind == _DEFINED and field == "tools_added" and len(tool) == 2:
             name = self._define(tool.get("definition"))
-        elif kind in REFERENCES and len(tool) == 2:
+        elif type(kind) is str and kind in REFERENCES and len(tool) == 2:
             name = tool.get(REFERENCES[kind])
         else:
             return False

@@ -267,7 +267,7 @@ def _read_object(wire: Wire, kept: Kept) -> Attrs:
     effort, enabled, exclude = inner.get("effort"), inner.get("enabled"), inner.get("exclude")
     fields: Attrs = {}
     taken = set()
-    if effort in EFFORTS:
+    if type(effort) is str and effort in EFFORTS:
         fields["effort"] = effort
         taken.add("effort")
     if type(inner.get("max_tokens")) is int:
@@ -289,11 +289,15 @@ def _read_object(wire: Wire, kept: Kept) -> Attrs:
 def _read_switches(wire: Wire, fields: Attrs | None, kept: Kept, taken: set[str]) -> Attrs | None:
     for key in SWITCHES:
         given = wire.get(key)
-        if type(given) is dict and given.get("type") in SWITCHED.words:
-            mode = SWITCHED.read(given["type"])
-            kept.add_inside(wire, key, ("type",))
-        elif type(given) is bool:
+        if type(given) is not type(_switched(key, True)):
+            continue
+        word = given.get("type") if type(given) is dict else None
+        mode: str | None
+        if type(given) is bool:
             mode = "on" if given else "off"
+        elif type(word) is str and word in SWITCHED.words:
+            mode = SWITCHED.read(word)
+            kept.add_inside(wire, key, ("type",))
         else:
             continue
         taken.add(key)

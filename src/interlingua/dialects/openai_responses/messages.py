@@ -173,7 +173,7 @@ class Turns:
         if role is Role.SYSTEM and not self.messages:
             spelling["place"] = "input"
         rest: Wire = NOTHING
-        if len(item) > 2:
+        if len(item) > 2 or content is None:
             rest, spelled = spare(item, _TURN, _SPELLED)
             if spelled:
                 spelling["item"] = spelled
@@ -690,7 +690,8 @@ class ItemWriter:
         begun = form(block.raw).get("item")
         if start or self.parts is None or begun is not None:
             item: Wire = {"role": "assistant", **(begun or NOTHING), "content": []}
-            self.phase = item.get("phase")
+            phase = item.get("phase")
+            self.phase = phase if type(phase) is str else None
             add(item, own(block.raw).get("$item"))
             if self.whole and begun is None:
                 id = made_id("msg", self.seed, len(self.items))

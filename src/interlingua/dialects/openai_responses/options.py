@@ -67,8 +67,8 @@ def _read_user(given: Wire) -> Reading:
     """`user` is the old name."""
     for key in given:
         want(given[key], str, f".{key}")
-    found = given.get("safety_identifier", given.get("user"))
-    return {} if found is None else {"user": found}
+    found = given.get("safety_identifier") or given.get("user")
+    return {"user": found} if found else {}
 
 
 # -- `text` and `reasoning` -----------------------------------------------------------------------
