@@ -56,6 +56,8 @@ class Outcome:
     busy: float
     """Seconds of processor time, of the children too."""
     output: str
+    """Of all tries."""
+    tries: int = 1
 
 
 def groups() -> dict[str, list[str]]:
@@ -93,8 +95,9 @@ def steps(wanted: Sequence[str]) -> dict[str, list[list[str]]]:
 
 
 def run(name: str, commands: list[list[str]]) -> Outcome:
-    begun, busy = time.monotonic(), 0.0
+    begun, busy, told, tries = time.monotonic(), 0.0, "", 0
     for command in commands:
+        tries += 1
         with tempfile.TemporaryFile() as output:
             child = subprocess.Popen(
                 command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=_environment()
@@ -103,10 +106,10 @@ def run(name: str, commands: list[list[str]]) -> Outcome:
             child.returncode = os.waitstatus_to_exitcode(status)
             busy += usage.ru_utime + usage.ru_stime
             output.seek(0)
-            told = output.read().decode(errors="replace")
+            told += output.read().decode(errors="replace")
         if child.returncode == 0:
             break
-    return Outcome(name, child.returncode, time.monotonic() - begun, busy, told)
+    return Outcome(name, child.returncode, time.monotonic() - begun, busy, told, tries)
 
 
 def _environment() -> dict[str, str]:
@@ -142,7 +145,7 @@ def _tell(outcome: Outcome) -> None:
     word = "failed" if outcome.code else "ok"
     times = f"{outcome.seconds:5.0f} s {outcome.busy:5.0f} s busy"
     print(f"{outcome.name:14} {word:6} {times}  {last}", flush=True)
-    if outcome.code:
+    if outcome.code or outcome.tries > 1:
         print(f"\n{outcome.output}\n===== the end of {outcome.name}\n", flush=True)
 
 

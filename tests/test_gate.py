@@ -34,7 +34,8 @@ def test_a_second_try_counts(tmp_path: Path) -> None:
     flag = tmp_path / "tried"
     once = f"import pathlib, sys; p = pathlib.Path({str(flag)!r}); n = p.exists(); p.touch()"
     command = [sys.executable, "-c", f"{once}; sys.exit(0 if n else 1)"]
-    assert gate.run("page", [command, command]).code == 0
+    second = gate.run("page", [["sh", "-c", "echo why; exit 1"], command, command])
+    assert (second.code, second.tries, second.output) == (0, 3, "why\n")
     assert gate.run("other", [[sys.executable, "-c", "raise SystemExit(1)"]] * 2).code == 1
 
 
