@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from interlingua.client.broken import Limits
+from interlingua.client.transport_errors import Limits
 
 
 class Patience:

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from interlingua.client.broken import Limits as Limits
-from interlingua.client.broken import TooLarge as TooLarge
-from interlingua.client.broken import TransportError as TransportError
-from interlingua.client.broken import aiohttp, failure_of, late_in
 from interlingua.client.patience import Patience, least, now
+from interlingua.client.transport_errors import Limits as Limits
+from interlingua.client.transport_errors import TooLarge as TooLarge
+from interlingua.client.transport_errors import TransportError as TransportError
+from interlingua.client.transport_errors import aiohttp, failure_of, late_in
 from interlingua.errors import InterlinguaError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Any
 
 import httptools
 
-from interlingua.client.broken import Limits, TooLarge, TransportError, late_in, reason
 from interlingua.client.patience import Patience, Ticker
 from interlingua.client.transport import packing
+from interlingua.client.transport_errors import Limits, TooLarge, TransportError, late_in, reason
 
 HELD = 32 * 1024
 """Bytes of a reply that may wait for whoever reads it; then the provider has to wait."""

@@ -53,11 +53,11 @@ _LATE = {
 }
 
 
-def failure_of(odd: Exception, late: str, begun: bool = False) -> TransportError:
+def failure_of(error: Exception, late: str, begun: bool = False) -> TransportError:
     """What an exception of aiohttp means. Its text may hold addresses, but never headers."""
     http = aiohttp()
-    why = reason(odd)
-    match odd:
+    why = reason(error)
+    match error:
         case http.ClientConnectorDNSError():
             return TransportError("dns", f"the host is not found: {why}", sent=False)
         case http.ClientProxyConnectionError() | http.ClientHttpProxyError():
@@ -84,13 +84,13 @@ def failure_of(odd: Exception, late: str, begun: bool = False) -> TransportError
             return TransportError("read", f"the connection broke: {why}", sent=True, begun=begun)
 
 
-def reason(odd: Exception) -> str:
+def reason(error: Exception) -> str:
     """A few words that are safe to show: the system's own text for it, or the exception's name."""
-    inner = getattr(odd, "os_error", odd)
+    inner = getattr(error, "os_error", error)
     if isinstance(inner, ssl.SSLCertVerificationError):
         return inner.verify_message
     text = getattr(inner, "strerror", None)
-    return text if isinstance(text, str) and text else type(odd).__name__
+    return text if isinstance(text, str) and text else type(error).__name__
 
 
 @lru_cache(maxsize=1)
