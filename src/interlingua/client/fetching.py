@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from interlingua.client.patience import least
 from interlingua.client.public import NOT_PUBLIC, public_sockets
+from interlingua.client.timeouts import least
 from interlingua.client.transport import HttpRequest, HttpTransport, Reply
 from interlingua.client.transport_errors import Limits, TransportError, aiohttp
 from interlingua.fitting.media import BY_URL, left_out, wants_data, words_for

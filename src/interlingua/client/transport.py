@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from interlingua.client.patience import Patience, least, now
+from interlingua.client.timeouts import ReplyTimer, least, now
 from interlingua.client.transport_errors import Limits as Limits
 from interlingua.client.transport_errors import TooLarge as TooLarge
 from interlingua.client.transport_errors import TransportError as TransportError
@@ -204,7 +204,7 @@ class HttpReply:
         self._reply = reply
         self._content = reply.content
         # Whoever waits is told that the connection is closed.
-        self._patience = Patience(limits, begun, reply.close)
+        self._timer = ReplyTimer(limits, begun, reply.close)
         try:
             packing(self.headers)
         except TransportError:
@@ -212,22 +212,22 @@ class HttpReply:
             raise
 
     async def chunk(self) -> bytes:
-        patience = self._patience
+        timer = self._timer
         if not self._content.is_eof():  # else all of it is here
-            patience.begin()
+            timer.begin()
         try:
             data = await self._content.readany()
         except (aiohttp().ClientError, OSError, ValueError) as odd:
             if left := _left(self._content):
-                patience.began = True
+                timer.began = True
                 return left  # the failure comes again with the next piece
-            failed = failure_of(odd, "total", patience.began)
+            failed = failure_of(odd, "total", timer.began)
         else:
-            patience.came()
+            timer.came()
             return data
-        patience.stop()
-        if patience.late is not None:
-            raise late_in(patience.late, patience.began)
+        timer.stop()
+        if timer.late is not None:
+            raise late_in(timer.late, timer.began)
         raise failed
 
     async def body(self, limit: int) -> bytes:
@@ -240,12 +240,12 @@ class HttpReply:
             if size > limit:
                 raise TooLarge
             pieces.append(piece)
-        self._patience.stop()
+        self._timer.stop()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def close(self) -> None:
         """A reply that was read to its end leaves its connection to the next request."""
-        self._patience.stop()
+        self._timer.stop()
         self._reply.close()
 
 

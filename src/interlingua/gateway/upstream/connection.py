@@ -13,7 +13,7 @@ from typing import Any
 
 import httptools
 
-from interlingua.client.patience import Patience, Ticker
+from interlingua.client.timeouts import ReplyTimer, Ticker
 from interlingua.client.transport import packing
 from interlingua.client.transport_errors import Limits, TooLarge, TransportError, late_in, reason
 
@@ -45,8 +45,8 @@ class Reply:
         "_waiting",
         "headers",
         "is_whole",
-        "patience",
         "status",
+        "timer",
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class Reply:
         self.headers: Mapping[str, str] = {}
         self.is_whole = False
         """Whether the provider has said everything; it may not have been read yet."""
-        self.patience = Patience(limits, begun, connection.abort, connection.loop, ticker)
+        self.timer = ReplyTimer(limits, begun, connection.abort, connection.loop, ticker)
         self._loop = connection.loop
         self._connection: Connection | None = connection
         self._done: Callable[[], None] | None = done
@@ -73,7 +73,7 @@ class Reply:
 
     async def arrived(self) -> None:
         """Wait for status and headers."""
-        self.patience.begin()
+        self.timer.begin()
         try:
             while not self.status:
                 if self._broken is not None:
@@ -82,7 +82,7 @@ class Reply:
         except BaseException:
             self.close()
             raise
-        self.patience.rest()
+        self.timer.rest()
         try:
             packed = packing(self.headers)
         except TransportError:
@@ -106,15 +106,15 @@ class Reply:
 
     async def _raw(self) -> bytes:
         if not self.is_whole:
-            self.patience.begin()
-            if self.patience.late is not None:  # it became so while the reader rested
-                raise late_in(self.patience.late, self.patience.began)
+            self.timer.begin()
+            if self.timer.late is not None:  # it became so while the reader rested
+                raise late_in(self.timer.late, self.timer.began)
             while not self._pieces and not self.is_whole:
                 if self._broken is not None:
-                    self.patience.stop()
+                    self.timer.stop()
                     raise self._error()
                 await self._wait()
-        self.patience.came()
+        self.timer.came()
         pieces = self._pieces
         if not pieces:
             return b""
@@ -153,8 +153,8 @@ class Reply:
 
     def _error(self) -> TransportError:
         assert self._broken is not None
-        late = self.patience.late
-        return self._broken if late is None else late_in(late, self.patience.began)
+        late = self.timer.late
+        return self._broken if late is None else late_in(late, self.timer.began)
 
     # What the connection tells:
 
@@ -180,7 +180,7 @@ class Reply:
 
     def _let_go(self) -> None:
         """The connection is somebody else's now, or nobody's."""
-        self.patience.stop()
+        self.timer.stop()
         self._connection = None
         done, self._done = self._done, None
         if done is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from interlingua.client.transport_errors import Limits
 
 
-class Patience:
+class ReplyTimer:
     """One timer watches over a reply, however many pieces it has: a timer for each piece would cost
     as much as reading it. When a wait has become too long, `late` says which one, and `give_up` is
     called."""
@@ -107,15 +107,15 @@ class Ticker:
     for each, only to stop it when the reply is here, costs more than this."""
 
     def __init__(self) -> None:
-        self._waits: set[Patience] = set()
+        self._waits: set[ReplyTimer] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, wait: Patience) -> None:
+    def add(self, wait: ReplyTimer) -> None:
         self._waits.add(wait)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LONG / 2, self._look)
 
-    def drop(self, wait: Patience) -> None:
+    def drop(self, wait: ReplyTimer) -> None:
         self._waits.discard(wait)
 
     def _look(self) -> None:
