@@ -16,7 +16,7 @@ from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import Kept, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.middleware import Call, Layers
-from interlingua.client.stamp import stamped
+from interlingua.client.provenance import with_provenance
 from interlingua.client.targets import Prepared, Target, Targets
 from interlingua.client.transport import (
     MAX_ERROR_BYTES,
@@ -236,7 +236,7 @@ class Asker:
         prepared = await self.prepare(call, self.target(model, call), clock, layers)
         opened = await self.open(prepared, clock, stream=False)
         target = prepared.target
-        response = stamped(opened.read(await opened.body(self.max_bytes)), target)
+        response = with_provenance(opened.read(await opened.body(self.max_bytes)), target)
         report = told(response, call.request, prepared.http, prepared.report)
         return Answer(response, report, target.model, failures.request_id(opened.headers))
 

@@ -18,7 +18,7 @@ from interlingua.client.errors import (
 )
 from interlingua.client.incoming import STREAMS, Incoming, is_last
 from interlingua.client.middleware import Call
-from interlingua.client.stamp import ended, stamped
+from interlingua.client.provenance import cut_short, with_provenance
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.events import Event, MessageComplete, Other, StreamError
@@ -162,7 +162,7 @@ class AsyncStream:
             return self._final
         if self._way is None:
             raise InterlinguaError("the stream has not begun: use it with `async with`")
-        return stamped(self._folder.response(), self._way.target)
+        return with_provenance(self._folder.response(), self._way.target)
 
     def message(self) -> Message:
         return self.response().message
@@ -230,17 +230,17 @@ class AsyncStream:
         last = events[-1] if events else None
         over = last is not None and is_last(last)
         if over:
-            events = [*events[:-1], self._stamped(last, way)]  # type: ignore[arg-type]  # it is one
+            events = [*events[:-1], self._with_provenance(last, way)]  # type: ignore[arg-type]  # it is one
         self._events, self._next = self._told(events), 0
         return over
 
-    def _stamped(self, last: MessageComplete | StreamError, way: Incoming) -> Event:
+    def _with_provenance(self, last: MessageComplete | StreamError, way: Incoming) -> Event:
         if isinstance(last, MessageComplete):
-            return MessageComplete(stamped(last.response, way.target), frame=last.frame)
+            return MessageComplete(with_provenance(last.response, way.target), frame=last.frame)
         failed = way.failure(last)
         text = failed.problem
         partial = Response(last.partial or Message(Role.ASSISTANT))
-        partial = ended(partial, way.target, MessageStatus.ERROR, text)
+        partial = cut_short(partial, way.target, MessageStatus.ERROR, text)
         self._error = failed
         error = last.error.replace(kind=failed.kind, message=text)
         return StreamError(error, partial.message, frame=last.frame)
@@ -271,7 +271,7 @@ class AsyncStream:
         if isinstance(last, StreamError) and last.partial is not None:
             partial = Response(last.partial, partial.alternatives)
         error = ProviderError(failed.kind, failed.problem, failed.code, failed.status)
-        self._final = ended(partial, way.target, status, failed.problem).replace(error=error)
+        self._final = cut_short(partial, way.target, status, failed.problem).replace(error=error)
         self.latency_ms = self._clock.passed_ms()
         events += self._told([StreamError(error, self._final.message)])
         self._events, self._next = events, 0

@@ -7,7 +7,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.metadata import MessageStatus, StopReason
 
 
-def stamped(response: Response, target: Target) -> Response:
+def with_provenance(response: Response, target: Target) -> Response:
     """The response with model, provider and protocol."""
     message = response.message
     metadata = message.metadata.replace(
@@ -16,7 +16,7 @@ def stamped(response: Response, target: Target) -> Response:
     return response.replace(message=message.replace(metadata=metadata))
 
 
-def ended(response: Response, target: Target, status: MessageStatus, why: str) -> Response:
+def cut_short(response: Response, target: Target, status: MessageStatus, why: str) -> Response:
     """What had arrived of an answer that did not come to its end. Its usage is what was told so
     far; whoever keeps the message estimates the rest."""
     reason = StopReason.CANCELLED if status is MessageStatus.CANCELLED else StopReason.ERROR
