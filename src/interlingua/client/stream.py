@@ -1,4 +1,4 @@
-"""A stream on its way in: events as they arrive, and the answer so far at any time."""
+"""An incoming stream: events as they arrive, and the answer so far at any time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from interlingua.client.errors import (
     CallError,
     NetworkError,
 )
-from interlingua.client.incoming import STREAMS, Incoming, is_last
 from interlingua.client.middleware import Call
 from interlingua.client.provenance import cut_short, with_provenance
+from interlingua.client.stream_decoder import STREAMS, StreamDecoder, is_last
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
 from interlingua.model.events import Event, MessageComplete, Other, StreamError
@@ -48,7 +48,7 @@ class AsyncStream:
         self._client = client
         self._marks = marks
         self._flight: InFlight | None = None
-        self._way: Incoming | None = None
+        self._decoder: StreamDecoder | None = None
         self._clock = Clock(None)
         self._events: list[Event] = []
         self._next = 0
@@ -75,7 +75,7 @@ class AsyncStream:
                 client.budget,
                 lambda model: client.asker.target(model, self.call).provider.key,
             )
-            (self._way, events), self.attempts = await self._flight.wait(work)
+            (self._decoder, events), self.attempts = await self._flight.wait(work)
         except CallError as odd:
             client.end(self._id)
             failed = client.failed(self.call, odd)
@@ -96,12 +96,12 @@ class AsyncStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._final is None and self._way is not None:
-            self._break_off(CallCancelledError("left before its end"), self._way.rest())
-        if self._way is not None:
+        if self._final is None and self._decoder is not None:
+            self._break_off(CallCancelledError("left before its end"), self._decoder.rest())
+        if self._decoder is not None:
             if self._error is None and self._final is not None:
-                await self._way.drain()
-            self._way.reply.close()
+                await self._decoder.drain()
+            self._decoder.reply.close()
         self._client.end(self._id)
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -160,9 +160,9 @@ class AsyncStream:
         """The answer, as far as it has come."""
         if self._final is not None:
             return self._final
-        if self._way is None:
+        if self._decoder is None:
             raise InterlinguaError("the stream has not begun: use it with `async with`")
-        return with_provenance(self._folder.response(), self._way.target)
+        return with_provenance(self._folder.response(), self._decoder.target)
 
     def message(self) -> Message:
         return self.response().message
@@ -174,50 +174,50 @@ class AsyncStream:
             response, self.report, self.model, self.request_id, self.latency_ms, self.attempts
         )
 
-    def _opened(self) -> Incoming:
-        if self._way is None:
+    def _opened(self) -> StreamDecoder:
+        if self._decoder is None:
             raise InterlinguaError("the stream has not begun: use it with `async with`")
-        return self._way
+        return self._decoder
 
-    async def _open(self, model: str, clock: Clock) -> tuple[Incoming, list[Event]]:
+    async def _open(self, model: str, clock: Clock) -> tuple[StreamDecoder, list[Event]]:
         """One try, up to the first events. An error that comes before all else may be tried
         again: nobody has seen anything of this answer yet."""
         asker = self._client.asker
         target = asker.target(model, self.call)
         prepared = await asker.prepare(self.call, target, clock, self._client.layers)
         opened = await asker.open(prepared, clock, stream=True)
-        way = Incoming(opened, self._marks, STREAMS * asker.max_bytes)
+        decoder = StreamDecoder(opened, self._marks, STREAMS * asker.max_bytes)
         try:
             events: list[Event] = []
             while not events:
-                events = await way.more()
+                events = await decoder.more()
         except BaseException:
-            way.reply.close()
+            decoder.reply.close()
             raise
         last = events[-1]
         if type(last) is StreamError and all(type(event) is Other for event in events[:-1]):
-            way.reply.close()
-            raise way.failure(last)
-        return way, events
+            decoder.reply.close()
+            raise decoder.failure(last)
+        return decoder, events
 
     async def _more(self) -> None:
         """Wait for more events."""
-        way, flight = self._way, self._flight
-        if way is None or flight is None:
+        decoder, flight = self._decoder, self._flight
+        if decoder is None or flight is None:
             raise InterlinguaError("the stream has not begun: use it with `async with`")
         try:
-            events = await flight.wait(way.more())
+            events = await flight.wait(decoder.more())
         except NetworkError as odd:
-            events = way.rest()
+            events = decoder.rest()
             if not (events and type(events[-1]) is MessageComplete):
                 self._break_off(odd, events)
                 return
             # It broke after all had been said.
         except CallError as odd:
-            self._break_off(odd, way.rest())
+            self._break_off(odd, decoder.rest())
             return
         except asyncio.CancelledError:
-            self._break_off(CallCancelledError("its task was cancelled"), way.rest())
+            self._break_off(CallCancelledError("its task was cancelled"), decoder.rest())
             self._events = []
             raise
         if self._take(events):
@@ -225,22 +225,24 @@ class AsyncStream:
 
     def _take(self, events: list[Event]) -> bool:
         """New events: fold them, and have them ready. Whether they were the last."""
-        way = self._way
-        assert way is not None, "there are no events without it"
+        decoder = self._decoder
+        assert decoder is not None, "there are no events without it"
         last = events[-1] if events else None
         over = last is not None and is_last(last)
         if over:
-            events = [*events[:-1], self._with_provenance(last, way)]  # type: ignore[arg-type]  # it is one
+            events = [*events[:-1], self._with_provenance(last, decoder)]  # type: ignore[arg-type]  # it is one
         self._events, self._next = self._told(events), 0
         return over
 
-    def _with_provenance(self, last: MessageComplete | StreamError, way: Incoming) -> Event:
+    def _with_provenance(
+        self, last: MessageComplete | StreamError, decoder: StreamDecoder
+    ) -> Event:
         if isinstance(last, MessageComplete):
-            return MessageComplete(with_provenance(last.response, way.target), frame=last.frame)
-        failed = way.failure(last)
+            return MessageComplete(with_provenance(last.response, decoder.target), frame=last.frame)
+        failed = decoder.failure(last)
         text = failed.problem
         partial = Response(last.partial or Message(Role.ASSISTANT))
-        partial = cut_short(partial, way.target, MessageStatus.ERROR, text)
+        partial = cut_short(partial, decoder.target, MessageStatus.ERROR, text)
         self._error = failed
         error = last.error.replace(kind=failed.kind, message=text)
         return StreamError(error, partial.message, frame=last.frame)
@@ -260,8 +262,8 @@ class AsyncStream:
     def _break_off(self, failed: CallError, rest: list[Event]) -> None:
         """The end of a stream that did not come to its end: `rest`, the last that had arrived, and
         why."""
-        way = self._opened()
-        way.placed(failed)
+        decoder = self._opened()
+        decoder.placed(failed)
         cancelled = isinstance(failed, CallCancelledError)
         status = MessageStatus.CANCELLED if cancelled else MessageStatus.ERROR
         told = [event for event in rest if not is_last(event)]
@@ -271,14 +273,16 @@ class AsyncStream:
         if isinstance(last, StreamError) and last.partial is not None:
             partial = Response(last.partial, partial.alternatives)
         error = ProviderError(failed.kind, failed.problem, failed.code, failed.status)
-        self._final = cut_short(partial, way.target, status, failed.problem).replace(error=error)
+        self._final = cut_short(partial, decoder.target, status, failed.problem).replace(
+            error=error
+        )
         self.latency_ms = self._clock.passed_ms()
         events += self._told([StreamError(error, self._final.message)])
         self._events, self._next = events, 0
         self._fail(failed)
 
     def _told(self, events: list[Event]) -> list[Event]:
-        """Events on their way out: as the middleware lets them pass, and folded."""
+        """Outgoing events: as the middleware lets them pass, and folded."""
         if self._client.layers.on_event:
             seen = [self._client.layers.event(self.call, event) for event in events]
             events = [event for event in seen if event is not None]

@@ -20,7 +20,7 @@ STREAMS = 4
 """How much longer than an answer in one piece a stream may be."""
 
 
-class Incoming:
+class StreamDecoder:
     """One reply on its way from bytes to events."""
 
     def __init__(self, opened: Opened, marks: bool, limit: int) -> None:
