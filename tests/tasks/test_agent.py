@@ -11,7 +11,7 @@ import pytest
 import interlingua as il
 from interlingua.client.errors import ServerError
 from interlingua.sessions.defaults import lookup, registry
-from interlingua.sessions.steps import run_async
+from interlingua.sessions.effects import run_async
 from interlingua.store.errors import ConflictError
 from interlingua.tasks import (
     Agent,

@@ -134,8 +134,8 @@ def _table(store: Store, version: str | None, prices: str | None, keep: bool) ->
     """The table to use; kept, where costs will name it."""
     from interlingua.prices.own import own_table, table_of
     from interlingua.prices.table import PriceTable, bundled, versions
+    from interlingua.sessions.effects import run
     from interlingua.sessions.prices import kept_prices
-    from interlingua.sessions.steps import run
 
     if version is None:
         own = own_table() if prices is None else bundled().overlay(PriceTable.load(prices))

@@ -1,6 +1,6 @@
 """Sessions: a conversation that is kept, priced, routed, and survives a change of model.
 
-`session.py` and `aio.py` are the two ways in, without and with `await`; both drive the same steps:
+`session.py` and `aio.py` are the two ways in, without and with `await`; both run the same effects:
 `core.py` for the session, `turn.py` for a turn, `call.py` for one request and its answer,
 `resuming.py` for a turn that was left.
 """

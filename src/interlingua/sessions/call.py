@@ -36,10 +36,10 @@ from interlingua.model.metadata import MessageStatus, StopReason, Usage
 from interlingua.outbound import Said
 from interlingua.retell import Retold
 from interlingua.say import Fitting
+from interlingua.sessions.effects import Effects
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.files import with_files
 from interlingua.sessions.pruning import limited
-from interlingua.sessions.steps import Steps
 from interlingua.sessions.turn import Reason, TurnCore
 from interlingua.store.errors import StoreError
 
@@ -58,7 +58,7 @@ def started(
     clock: Callable[[], float],
     profile: Fitting = None,
     stream: bool | None = None,
-) -> Steps[CallCore]:
+) -> Effects[CallCore]:
     """The next request of a turn. All calls of the last answer must have their results."""
     turn.require_open()
     if waiting := turn.open():
@@ -165,17 +165,17 @@ class CallCore:
 
     # Whole answers
 
-    def complete(self, wire: dict[str, Any] | bytes | str) -> Steps[Message]:
+    def complete(self, wire: dict[str, Any] | bytes | str) -> Effects[Message]:
         """The provider's answer, as it came over the wire."""
         return (yield from self.answer(self.adapter.dialect.read_response(wire)))
 
-    def answer(self, response: Response) -> Steps[Message]:
+    def answer(self, response: Response) -> Effects[Message]:
         """An answer that was read already."""
         self._require_open()
         message = self.adapter.take(response, self._context())
         return (yield from self._finished(message, response.error))
 
-    def fail(self, error: ProviderError, retries: int = 0) -> Steps[Message]:
+    def fail(self, error: ProviderError, retries: int = 0) -> Effects[Message]:
         """No answer, or no more of it: what there is is kept. The turn may try again."""
         self._require_open()
         if self._incoming is not None:
@@ -184,7 +184,7 @@ class CallCore:
         message = self.adapter.take(empty, self._context())
         return (yield from self._finished(message, error, retries))
 
-    def cancel(self, reason: Reason = "user_cancel") -> Steps[list[Event]]:
+    def cancel(self, reason: Reason = "user_cancel") -> Effects[list[Event]]:
         """The user wants no more of it. What arrived is kept, and the turn is over."""
         events: list[Event] = []
         if not self.ended:
@@ -195,17 +195,17 @@ class CallCore:
 
     # Streams
 
-    def feed(self, data: bytes) -> Steps[list[Event]]:
+    def feed(self, data: bytes) -> Effects[list[Event]]:
         """Bytes of a streamed answer; gives the events they tell."""
         self._require_open()
         return (yield from self._kept(self._incoming_now().feed(data)))
 
-    def take(self, event: Event) -> Steps[list[Event]]:
+    def take(self, event: Event) -> Effects[list[Event]]:
         """An event of a streamed answer, as the dialect's reader gave it."""
         self._require_open()
         return (yield from self._kept(self._incoming_now().take(event)))
 
-    def close(self) -> Steps[list[Event]]:
+    def close(self) -> Effects[list[Event]]:
         """The stream has ended; if it broke off, the answer is an error with what there is."""
         if self.ended:
             return []
@@ -217,7 +217,7 @@ class CallCore:
         self._incoming.context = self._context()
         return self._incoming
 
-    def _kept(self, events: list[Event]) -> Steps[list[Event]]:
+    def _kept(self, events: list[Event]) -> Effects[list[Event]]:
         incoming = self._incoming
         assert incoming is not None
         if incoming.ended:
@@ -231,7 +231,7 @@ class CallCore:
     def _is_time(self) -> bool:
         return self._saved_at is None or self._clock() - self._saved_at >= SAVE_EVERY
 
-    def _saved(self, partial: Message) -> Steps[None]:
+    def _saved(self, partial: Message) -> Effects[None]:
         """Keep what there is. A store that cannot do so now is no reason to lose the rest: at the
         end all of it is stored."""
         self._saved_at = self._clock()
@@ -241,7 +241,7 @@ class CallCore:
             extra = {"session_id": self.turn.core.id, "reason": problem.reason}
             logger.warning("partial_answer_not_stored", extra=extra)
 
-    def _ended(self, events: list[Event], retries: int = 0) -> Steps[Message]:
+    def _ended(self, events: list[Event], retries: int = 0) -> Effects[Message]:
         last = self._last = events[-1] if events else self._last
         if isinstance(last, StreamError):
             assert last.partial is not None
@@ -254,7 +254,7 @@ class CallCore:
 
     # Storing
 
-    def _store(self, message: Message) -> Steps[Message]:
+    def _store(self, message: Message) -> Effects[Message]:
         core = self.turn.core
         message = limited(message, core.setting.most_raw)
         if self.message is None:
@@ -271,7 +271,7 @@ class CallCore:
 
     def _finished(
         self, message: Message, error: ProviderError | None, retries: int = 0
-    ) -> Steps[Message]:
+    ) -> Effects[Message]:
         stored = yield from self._store(message)
         self.ended = True
         self.turn.calling = False

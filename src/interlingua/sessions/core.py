@@ -1,4 +1,4 @@
-"""What a session does, as steps: the two faces, `session.py` and `aio.py`, only drive them."""
+"""A session, as effects: its two faces, `session.py` and `aio.py`, only run them."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from interlingua.routing.swap import check_swap
 from interlingua.routing.turn import Facts, facts_of
 from interlingua.say import Fitting
 from interlingua.sessions.defaults import default_router
+from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.errors import SessionError
 from interlingua.sessions.files import with_files
 from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, tried
@@ -42,7 +43,6 @@ from interlingua.sessions.prices import kept_prices
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.pruning import MOST_BYTES
 from interlingua.sessions.recorder import Recorder
-from interlingua.sessions.steps import Steps, ask
 from interlingua.store.base import Store
 from interlingua.store.rows import Hold, SearchHit, SessionRow
 from interlingua.tools.registry import ToolRegistry
@@ -92,7 +92,7 @@ def create(
     name: str | None,
     policy: Mapping[str, object] | None = None,
     make: Make = _add,
-) -> Steps[Core]:
+) -> Effects[Core]:
     """A new session. `model` is its default: `/model` may choose another one later. `make` stores
     it, with what else is to be made in the same moment."""
     id = None if model is None else setting.router.config().names.require(model)
@@ -114,7 +114,7 @@ def create(
     return core
 
 
-def reopen(setting: Setting, id: str) -> Steps[Core]:
+def reopen(setting: Setting, id: str) -> Effects[Core]:
     """A session as it was left, also by a program that was killed."""
     row = yield from ask(lambda store: store.session(id))
     core = Core(row, setting)
@@ -171,7 +171,7 @@ class Core:
 
     # Reading
 
-    def load(self) -> Steps[list[Message]]:
+    def load(self) -> Effects[list[Message]]:
         """The whole history; read once, then kept up to date by what this session appends."""
         if self.history is None or self.ids is None:
             calls = yield from ask(lambda store: store.tool_calls(self.id))
@@ -181,7 +181,7 @@ class Core:
             self.ids = IdMap.of(calls, Ulids(after=last))
         return self.history
 
-    def reload(self) -> Steps[list[Message]]:
+    def reload(self) -> Effects[list[Message]]:
         """The history as the store has it now, with what other programs appended."""
         self.row = yield from ask(lambda store: store.session(self.id))
         self.history = self.ids = None
@@ -192,10 +192,10 @@ class Core:
         """The history is another than was looked at."""
         self._facts, self._estimated = (0, Facts()), (None, 0, 0)
 
-    def search(self, words: str, limit: int) -> Steps[list[SearchHit]]:
+    def search(self, words: str, limit: int) -> Effects[list[SearchHit]]:
         return (yield from ask(lambda s: s.search(words, session_id=self.id, limit=limit)))
 
-    def tail(self, count: int) -> Steps[list[Message]]:
+    def tail(self, count: int) -> Effects[list[Message]]:
         if self.history is not None:
             return self.history[-count:] if count > 0 else []
         return (yield from ask(lambda store: store.tail(self.id, count)))
@@ -239,7 +239,7 @@ class Core:
 
     def append(
         self, messages: Iterable[Message], hold: Hold | None = None
-    ) -> Steps[tuple[Message, ...]]:
+    ) -> Effects[tuple[Message, ...]]:
         """Messages that came from elsewhere: an older transcript, a user's words, results. Calls
         get ids of ours, and results follow them."""
         yield from self.load()
@@ -252,7 +252,7 @@ class Core:
         after: int | None = None,
         check: bool = True,
         hold: Hold | None = None,
-    ) -> Steps[tuple[Message, ...]]:
+    ) -> Effects[tuple[Message, ...]]:
         """Messages that are under our ids already. What a provider answered is kept as it is."""
         assert self.ids is not None
         assert self.history is not None
@@ -272,7 +272,7 @@ class Core:
 
     def save(
         self, message: Message, instead_of: Message | None = None, hold: Hold | None = None
-    ) -> Steps[Message]:
+    ) -> Effects[Message]:
         """A message that changed, in its place. What others may have changed too is written only
         `instead_of` the copy that we know."""
         assert self.ids is not None
@@ -323,7 +323,7 @@ class Core:
                             )
                         del open[block.tool_use_id]
 
-    def composed(self, parts: Mapping[str, str | None]) -> Steps[Message]:
+    def composed(self, parts: Mapping[str, str | None]) -> Effects[Message]:
         """Set parts of the system prompt. Before anybody has spoken the first message is written
         anew; later, a new one says what changed, and everything before it stays as it was."""
         history = yield from self.load()
@@ -340,7 +340,7 @@ class Core:
             return before[-1]
         return (yield from self.add([compose(changed)]))[0]
 
-    def interrupted(self) -> Steps[None]:
+    def interrupted(self) -> Effects[None]:
         """What a killed program left half said is said to be so, and kept."""
         history = yield from self.load()
         for message in history[-_LOOK_BACK:]:
@@ -367,7 +367,7 @@ class Core:
             asked=setting.asked,
         )
 
-    def plan(self, model: str) -> Steps[SwapPlan]:
+    def plan(self, model: str) -> Effects[SwapPlan]:
         """What a change to this model would lose and cost; nothing is changed, nothing logged."""
         history = yield from self.load()
         router, tools, options = self.setting.router, self.tools, self.setting.options
@@ -402,7 +402,7 @@ class Core:
             critical,
         )
 
-    def swap(self, model: str | None) -> Steps[bool]:
+    def swap(self, model: str | None) -> Effects[bool]:
         """Change the model, or with None go back to the default. True if that waits for the end of
         the turn. A model that cannot take the history over is refused, and nothing changes."""
         if model is not None:
@@ -415,7 +415,7 @@ class Core:
         yield from self.recorder.stored()
         return told.queued
 
-    def _require_fit(self, model: str) -> Steps[None]:
+    def _require_fit(self, model: str) -> Effects[None]:
         history = yield from self.load()
         router, adapter, options = self.setting.router, self.adapter(model), self.setting.options
         tokens = tokens_said(adapter, self._estimator(model), history, self.tools, options)
@@ -433,7 +433,7 @@ class Core:
             yield from self.recorder.stored()
             raise SwapError(refusal)
 
-    def _keep_choice(self) -> Steps[None]:
+    def _keep_choice(self) -> Effects[None]:
         policy = dict(self.row.routing_policy or {})
         policy.update({_DEFAULT: self.default_model, _STICKY: self.choice.model is not None})
         active = self.model
@@ -441,7 +441,7 @@ class Core:
             lambda s: s.update_session(self.id, active_model=active, routing_policy=policy)
         )
 
-    def turn_ended(self) -> Steps[None]:
+    def turn_ended(self) -> Effects[None]:
         """What was chosen during the turn holds from now on, if the history still fits it."""
         self.turn = None
         before = self.choice.model
@@ -459,7 +459,7 @@ class Core:
 
     # The rest
 
-    def forked(self, message_id: str | None, name: str | None) -> Steps[Core]:
+    def forked(self, message_id: str | None, name: str | None) -> Effects[Core]:
         row = yield from ask(lambda store: store.fork(self.id, message_id, name=name))
         core = Core(row, self.setting)
         core.prices = self.prices
@@ -473,12 +473,12 @@ class Core:
         yield from core.recorder.stored()
         return core
 
-    def cost(self) -> Steps[Decimal | None]:
+    def cost(self) -> Effects[Decimal | None]:
         """What the answers of this session cost together; None if the cost of one is unknown."""
         history = yield from self.load()
         return cost_of_messages(history)
 
-    def end(self, disposition: Literal["completed", "abandoned", "error"]) -> Steps[None]:
+    def end(self, disposition: Literal["completed", "abandoned", "error"]) -> Effects[None]:
         """Say that this session is over. It can still be read, and opened again."""
         history = yield from self.load()
         lasted = datetime.now(UTC) - self.row.created_at

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interlingua.sessions.steps import Steps, ask
+from interlingua.sessions.effects import Effects, ask
 from interlingua.store.errors import ConflictError
 from interlingua.store.rows import TurnRow
 
@@ -78,7 +78,7 @@ def is_under_way(turn: TurnRow, resuming: bool = False) -> bool:
     return here.calling or not resuming
 
 
-def free_turn(session_id: str, resuming: bool) -> Steps[str | None]:
+def free_turn(session_id: str, resuming: bool) -> Effects[str | None]:
     """See that nobody has a turn of the session under way; gives the one that was left, if any."""
     row = yield from ask(lambda store: store.session(session_id))
     if row.turn is None:

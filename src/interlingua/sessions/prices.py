@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from interlingua.prices.own import is_bundled, told_apart
 from interlingua.prices.table import PriceTable
-from interlingua.sessions.steps import Steps, ask
+from interlingua.sessions.effects import Effects, ask
 from interlingua.store.errors import NotFoundError
 
 
-def kept_prices(table: PriceTable | None) -> Steps[PriceTable | None]:
+def kept_prices(table: PriceTable | None) -> Effects[PriceTable | None]:
     """The table as costs will name it. The package has its own tables; any other is kept under its
     version, or a version of its own where that names other prices already."""
     if table is None or is_bundled(table):
@@ -19,7 +19,7 @@ def kept_prices(table: PriceTable | None) -> Steps[PriceTable | None]:
     return told_apart(table)
 
 
-def _is_there(table: PriceTable) -> Steps[bool]:
+def _is_there(table: PriceTable) -> Effects[bool]:
     """Whether these prices are what their version stands for, now if not before."""
     document = table.to_dict()
     try:

@@ -18,7 +18,7 @@ from interlingua.bus.check import check_event
 from interlingua.bus.errors import QueueFullError
 from interlingua.bus.event import Event
 from interlingua.bus.payloads.base import Payload
-from interlingua.sessions.steps import Steps, ask
+from interlingua.sessions.effects import Effects, ask
 from interlingua.store.rows import EventRow
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class Recorder:
         self._waiting.append(event)
         return event
 
-    def stored(self) -> Steps[None]:
+    def stored(self) -> Effects[None]:
         """Keep what has been collected. A trace that cannot be kept is no reason to lose the
         conversation: it is kept with the next one."""
         if self._bus is None and self._waiting:

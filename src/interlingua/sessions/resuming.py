@@ -8,8 +8,8 @@ from interlingua.model.exchange import Options
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.sessions.core import Core, open_calls
+from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.errors import TurnError
-from interlingua.sessions.steps import Steps, ask
 from interlingua.sessions.turn import Beginning, TurnCore, begin, is_whole
 from interlingua.store.rows import EventRow
 
@@ -18,7 +18,7 @@ _TURN_EVENTS = ("turn.started", "turn.completed", "turn.cancelled")
 _PAGE = 1000
 
 
-def resume(core: Core, options: Options | None) -> Steps[TurnCore]:
+def resume(core: Core, options: Options | None) -> Effects[TurnCore]:
     """A turn that goes on where the history ends: with results that nobody answered, a question
     without an answer, or calls without results. Those of the last kind belong to the new turn."""
     history = yield from core.load()
@@ -53,7 +53,7 @@ def last_turn(history: Sequence[Message]) -> Sequence[Message]:
     return history
 
 
-def _was_cancelled(core: Core, last: Message) -> Steps[bool]:
+def _was_cancelled(core: Core, last: Message) -> Effects[bool]:
     """Whether the turn of the last message was given up; only the trace knows, where there was no
     answer to mark."""
     after, found = 0, None
@@ -68,5 +68,5 @@ def _was_cancelled(core: Core, last: Message) -> Steps[bool]:
     return last.created_at <= found.timestamp
 
 
-def _turn_events(core: Core, after: int) -> Steps[list[EventRow]]:
+def _turn_events(core: Core, after: int) -> Effects[list[EventRow]]:
     return (yield from ask(lambda store: store.events(core.id, after, _PAGE, _TURN_EVENTS)))

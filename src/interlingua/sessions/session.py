@@ -31,12 +31,12 @@ from interlingua.sessions import call as _call
 from interlingua.sessions import core as _core
 from interlingua.sessions import turn as _turn
 from interlingua.sessions.call import broken_off
+from interlingua.sessions.effects import run
 from interlingua.sessions.exports import export
 from interlingua.sessions.faces import CallFace, SessionFace, TurnFace
 from interlingua.sessions.plans import SwapPlan
 from interlingua.sessions.resuming import resume
 from interlingua.sessions.setting import Takes, setting_of
-from interlingua.sessions.steps import run
 from interlingua.store.base import Store
 from interlingua.store.rows import SearchHit
 
@@ -200,8 +200,8 @@ class Turn(TurnFace):
         """The next request. Every call of the answer before it needs its result first. `profile` is
         what the model takes, where that is not what the rules say, or False to say the request as
         it is. With `stream` the answer comes as a stream, if the model has any."""
-        steps = _call.started(self._core, options_of(options), clock, profile, stream)
-        return Call(self._store, run(self._store, steps))
+        effects = _call.started(self._core, options_of(options), clock, profile, stream)
+        return Call(self._store, run(self._store, effects))
 
     def results(self, *results: Message | ToolResultBlock) -> tuple[Message, ...]:
         """Keep what the tools gave."""

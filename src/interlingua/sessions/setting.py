@@ -1,4 +1,4 @@
-"""What the two faces of a session take, in the form that its steps use."""
+"""What the two faces of a session take, in the form that its effects use."""
 
 from __future__ import annotations
 

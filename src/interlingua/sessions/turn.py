@@ -30,9 +30,9 @@ from interlingua.routing.override import address
 from interlingua.routing.turn import Turn as RoutedTurn
 from interlingua.routing.turn import facts_of, needs_from, turn_of
 from interlingua.sessions.core import Core, cost_of_messages, open_calls
+from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.errors import TurnError
 from interlingua.sessions.holding import HERE, free_turn, holder
-from interlingua.sessions.steps import Steps, ask
 from interlingua.store.errors import StoreError
 from interlingua.store.rows import Hold
 
@@ -72,7 +72,7 @@ def beginning(
     return Beginning(message_of(content), override, options_of(options, words), rest)
 
 
-def begin(core: Core, beginning: Beginning) -> Steps[TurnCore]:
+def begin(core: Core, beginning: Beginning) -> Effects[TurnCore]:
     """Route, then store the user's message and say that the turn has started. If there is no model
     for it, nothing is stored and nothing has started, and the decision is in the trace."""
     if core.turn is not None:
@@ -187,7 +187,7 @@ def _since(history: Sequence[Message], made: Iterable[Message]) -> Sequence[Mess
 
 
 class TurnCore:
-    """What happens in a turn, as steps."""
+    """What happens in a turn, as effects."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class TurnCore:
         """What is written in this turn is written while it is ours."""
         return Hold(self.id, holder(), self.id, firm)
 
-    def held(self) -> Steps[None]:
+    def held(self) -> Effects[None]:
         """See that the turn is still ours before it goes on. After a failure others may have gone
         on in the meantime."""
         hold, after = self.hold(), None
@@ -235,7 +235,7 @@ class TurnCore:
         yield from ask(lambda store: store.hold_turn(self.core.id, hold, after=after))
         self._held_at = time.monotonic()
 
-    def let_go(self) -> Steps[None]:
+    def let_go(self) -> Effects[None]:
         """Others need not wait for this turn. That they were told so is no reason to lose what the
         turn has come to: they notice by themselves."""
         self._held_at = None
@@ -253,7 +253,7 @@ class TurnCore:
         waiting = open_calls(_since(self.core.history or [], self.made))
         return {id: name for id, name in waiting.items() if id in ids}
 
-    def answered(self, message: Message) -> Steps[None]:
+    def answered(self, message: Message) -> Effects[None]:
         """An answer is stored: the turn ends with it, unless it waits for results."""
         self.made = [*[m for m in self.made if m.id != message.id], message]
         for found in message.metadata.diagnostics:
@@ -276,7 +276,7 @@ class TurnCore:
             yield from self.let_go()
         yield from self.core.recorder.stored()
 
-    def results(self, results: Iterable[Message | ToolResultBlock]) -> Steps[tuple[Message, ...]]:
+    def results(self, results: Iterable[Message | ToolResultBlock]) -> Effects[tuple[Message, ...]]:
         """Store what the tools gave. The next call may be made when none is missing. No results at
         all are fine at any time."""
         messages = [Message.of_result(r) if isinstance(r, ToolResultBlock) else r for r in results]
@@ -287,7 +287,7 @@ class TurnCore:
         self.tool_calls += len(stored)
         return stored
 
-    def end(self) -> Steps[None]:
+    def end(self) -> Effects[None]:
         """The turn is over; a second time changes nothing."""
         if self.ended:
             return
@@ -315,7 +315,7 @@ class TurnCore:
         yield from self.core.recorder.stored()
         yield from self.let_go()
 
-    def cancel(self, reason: Reason = "user_cancel") -> Steps[None]:
+    def cancel(self, reason: Reason = "user_cancel") -> Effects[None]:
         """Give up. Calls that wait get a result that says so; a second time changes nothing, and a
         cancelled turn is never resumed."""
         if self.ended:

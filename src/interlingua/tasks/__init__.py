@@ -1,7 +1,7 @@
 """Tasks: sessions in which an agent runs, with a folder, a queue and events. No HTTP: that is
 `gateway/tasks`.
 
-`agent.py` and `aio.py` are the two ways in, without and with `await`; both drive the steps of
+`agent.py` and `aio.py` are the two ways in, without and with `await`; both drive the effects of
 `core.py`. `runner.py` runs an agent, `tending.py` says that it lives, `events.py` has what is told.
 """
 

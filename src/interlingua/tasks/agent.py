@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from interlingua.given import GivenMessage, Tools, message_of
 from interlingua.model.message import Message, UserContent
+from interlingua.sessions.effects import run
 from interlingua.sessions.session import Session
 from interlingua.sessions.setting import setting_of
-from interlingua.sessions.steps import run
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
@@ -58,8 +58,8 @@ class Agent(AgentFace):
         session takes as well: `router`, `prices`, `options`, … `tools` are Python functions, which
         run by themselves, `il.ToolDefinition`, or a registry of them."""
         setting = setting_of(tools=tools, **known)
-        steps = _core.create(setting, cwd, owner, model, name, web_search, policy)
-        return cls(store, run(store, steps))
+        effects = _core.create(setting, cwd, owner, model, name, web_search, policy)
+        return cls(store, run(store, effects))
 
     @classmethod
     def open(

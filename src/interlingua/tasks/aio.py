@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from interlingua.given import GivenMessage, Tools, message_of
 from interlingua.model.message import Message, UserContent
 from interlingua.sessions.aio import AsyncSession
+from interlingua.sessions.effects import run_async as run
 from interlingua.sessions.setting import setting_of
-from interlingua.sessions.steps import run_async as run
 from interlingua.store.base import AsyncStore
 from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
@@ -49,8 +49,8 @@ class AsyncAgent(AgentFace):
         session takes as well: `router`, `prices`, `options`, … `tools` are Python functions, which
         run by themselves, `il.ToolDefinition`, or a registry of them."""
         setting = setting_of(tools=tools, **known)
-        steps = _core.create(setting, cwd, owner, model, name, web_search, policy)
-        return cls(store, await run(store, steps))
+        effects = _core.create(setting, cwd, owner, model, name, web_search, policy)
+        return cls(store, await run(store, effects))
 
     @classmethod
     async def open(

@@ -1,4 +1,4 @@
-"""What a task does, as steps: the two faces, `agent.py` and `aio.py`, only drive them.
+"""A task, as effects: its two faces, `agent.py` and `aio.py`, only run them.
 
 A task is claimed before its conversation changes, and then `tell` says in its events what is new
 there. Everything is stored before it is told, and what was stored and not told is told by whoever
@@ -16,9 +16,9 @@ from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
 from interlingua.sessions import core as sessions
 from interlingua.sessions.core import Setting, open_calls
+from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.holding import SILENCE, holder, is_gone
 from interlingua.sessions.resuming import is_unfinished, last_turn
-from interlingua.sessions.steps import Steps, ask
 from interlingua.store.base import Store
 from interlingua.store.rows import SessionRow
 from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
@@ -57,7 +57,7 @@ def create(
     name: str | None,
     web_search: bool = False,
     policy: Mapping[str, object] | None = None,
-) -> Steps[TaskCore]:
+) -> Effects[TaskCore]:
     """A new task, and its session with it."""
     setting.alone = True
 
@@ -69,14 +69,16 @@ def create(
     return TaskCore(row, session)
 
 
-def reopen(setting: Setting, id: str) -> Steps[TaskCore]:
+def reopen(setting: Setting, id: str) -> Effects[TaskCore]:
     """A task as it was left."""
     setting.alone = True
     row = yield from ask(lambda store: store.task(id))
     return TaskCore(row, (yield from sessions.reopen(setting, id)))
 
 
-def queue(id: str, message: Message, message_id: str, holder: str | None = None) -> Steps[Queueing]:
+def queue(
+    id: str, message: Message, message_id: str, holder: str | None = None
+) -> Effects[Queueing]:
     """Give a task a message. With `holder` the task is claimed for it, if it is idle."""
     event = events.queued(message_id)
     return (
@@ -108,7 +110,7 @@ class TaskCore:
 
     # Adding and queueing
 
-    def add(self, message: Message) -> Steps[Message]:
+    def add(self, message: Message) -> Effects[Message]:
         """A message that joins the conversation at once, and asks nobody."""
         yield from self.claim()
         try:
@@ -117,19 +119,19 @@ class TaskCore:
             yield from self.finish()
         return stored
 
-    def queue(self, message: Message, message_id: str | None = None) -> Steps[str]:
+    def queue(self, message: Message, message_id: str | None = None) -> Effects[str]:
         """A message that waits for its turn; gives its id."""
         id = message_id or new_message_id(self.id)
         done = yield from queue(self.id, message, id)
         self.row = done.task
         return id
 
-    def waiting(self) -> Steps[list[QueuedRow]]:
+    def waiting(self) -> Effects[list[QueuedRow]]:
         return (yield from ask(lambda store: store.task_queue(self.id)))
 
     # Running
 
-    def claim(self, lost: str | None = None, running: bool = False) -> Steps[None]:
+    def claim(self, lost: str | None = None, running: bool = False) -> Effects[None]:
         """The task is ours from now on; `TaskBusyError` if it is somebody else's. `running`: this
         is the beginning of a run, which is told."""
         holder = self.holder
@@ -138,7 +140,7 @@ class TaskCore:
             raise TaskBusyError(self.id)
         yield from self.take_over(running)
 
-    def take_over(self, running: bool) -> Steps[None]:
+    def take_over(self, running: bool) -> Effects[None]:
         """The task was claimed already: see what is there."""
         self._first = []
         yield from self.session.reload()
@@ -146,19 +148,19 @@ class TaskCore:
         yield from self.tell()
         self._first = [events.PRE_CONVERSATION] if running else []
 
-    def next(self) -> Steps[QueuedRow | None]:
+    def next(self) -> Effects[QueuedRow | None]:
         """What is to be taken up now."""
         waiting = yield from self.waiting()
         return waiting[0] if waiting else None
 
-    def tell(self, *more: bytes, goes_on: bool = False) -> Steps[None]:
+    def tell(self, *more: bytes, goes_on: bool = False) -> Effects[None]:
         """What is new in the conversation, and `more`."""
         telling = (yield from self._telling(more))._replace(goes_on=goes_on)
         if telling.events or telling.told != self.row.told:
             self.row = yield from ask(lambda store: store.tell_task(self.id, telling))
             self._first = []
 
-    def finish(self, *more: bytes, interrupted: bool = False, anyway: bool = True) -> Steps[bool]:
+    def finish(self, *more: bytes, interrupted: bool = False, anyway: bool = True) -> Effects[bool]:
         """The run is over. Without `anyway` only if nothing waits; False if something does."""
         telling = yield from self._telling(more)
         self.row = yield from ask(
@@ -168,7 +170,7 @@ class TaskCore:
         )
         return not self.row.generating
 
-    def recover(self, lost: str) -> Steps[None]:
+    def recover(self, lost: str) -> Effects[None]:
         """Who ran the task is gone: tell what it could not tell any more, and that it is gone if
         there is something to go on with."""
         yield from self.claim(lost)
@@ -181,23 +183,23 @@ class TaskCore:
             events.INTERRUPTED if cut else events.POST_CONVERSATION, interrupted=cut
         )
 
-    def withdraw(self, message_id: str) -> Steps[None]:
+    def withdraw(self, message_id: str) -> Effects[None]:
         """The run does not begin after all."""
         holder = self.holder
         self.row = yield from ask(lambda s: s.withdraw_task(self.id, holder, message_id))
 
-    def step_back(self) -> Steps[None]:
+    def step_back(self) -> Effects[None]:
         """There was nothing to run."""
         self._first = []
         yield from self.finish()
 
-    def give_up(self) -> Steps[None]:
+    def give_up(self) -> Effects[None]:
         """A new turn begins: what the one before it left open is closed."""
         history = yield from self.session.load()
         open = open_calls(last_turn(history))
         yield from self._close(open, GIVEN_UP)
 
-    def doubt(self) -> Steps[None]:
+    def doubt(self) -> Effects[None]:
         """The turn goes on: calls that somebody had allowed, and that may have run, do not run
         again. Whoever has to ask asks again; what only reads is read again."""
         history = yield from self.session.load()
@@ -205,7 +207,7 @@ class TaskCore:
         allowed = yield from ask(lambda store: store.approved(self.id, list(open)))
         yield from self._close({id: open[id] for id in open if id in allowed}, UNKNOWN)
 
-    def _close(self, calls: Mapping[str, str], text: str) -> Steps[None]:
+    def _close(self, calls: Mapping[str, str], text: str) -> Effects[None]:
         results = [
             Message.tool_result(id, text.format(name), is_error=True, tool_name=name)
             for id, name in calls.items()
@@ -214,7 +216,7 @@ class TaskCore:
             yield from self.session.append(results)
             yield from self.tell()
 
-    def _telling(self, more: Sequence[bytes]) -> Steps[Telling]:
+    def _telling(self, more: Sequence[bytes]) -> Effects[Telling]:
         history = yield from self.session.load()
         new = _whole(history[self.row.told :])
         marked = {mark for message in new if (mark := events.mark_of(message)) is not None}

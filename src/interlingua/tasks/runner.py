@@ -21,8 +21,8 @@ from interlingua.model.events import MessageComplete, StreamError
 from interlingua.model.message import Message, Role
 from interlingua.routing.errors import NoModelError, RoutingError
 from interlingua.sessions.aio import AsyncTurn
+from interlingua.sessions.effects import run_async as run
 from interlingua.sessions.errors import SessionError, TurnError
-from interlingua.sessions.steps import run_async as run
 from interlingua.store.errors import ConflictError, StoreError
 from interlingua.store.task_rows import QueuedRow
 from interlingua.tasks import events

@@ -20,7 +20,7 @@ from interlingua.gateway.tasks.equipment import Equipment
 from interlingua.gateway.tasks.feeds import Feeds
 from interlingua.gateway.tasks.overview import Overview
 from interlingua.model.message import Message, Role
-from interlingua.sessions.steps import run_async
+from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
 from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
