@@ -19,7 +19,7 @@ ROOMS = {
     *("__init__", "tables", "options", "tools", "usage", "errors"),
     *("text", "thinking", "calls", "media", "citations", "hosted"),
     *("messages", "request", "response", "stream", "quirks"),
-    *("front", "framing", "signs"),
+    *("front", "signs"),
 }
 STREAM_ROOMS = {"__init__", "reader", "writer", "answer"}
 NEEDED = {"__init__", "tables", "request", "response", "stream"}

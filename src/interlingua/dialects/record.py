@@ -178,11 +178,10 @@ class Dialect:
     @cached_property
     def decoder(self) -> Callable[[], Decoder] | None:
         """What takes its streams apart, where they come framed in more than one way."""
-        name = f"{self.package}.framing"
-        if find_spec(name) is None:
+        if find_spec(f"{self.package}.stream") is None:
             return None
-        made: Callable[[], Decoder] = import_module(name).Decoder
-        return made
+        make: Callable[[], Decoder] | None = getattr(self._stream, "make_decoder", None)
+        return make
 
     def betas_of(self, wire: Wire) -> list[str]:
         """The features of a request that a header has to name."""

@@ -29,6 +29,32 @@ class Decoder(Protocol):
     def close(self) -> list[Frame]: ...
 
 
+class EitherDecoder:
+    """Server-sent events, or a framing that the first byte tells: not a blank, nor one of a byte
+    order mark."""
+
+    def __init__(self, first: bytes, other: Callable[[], Decoder]) -> None:
+        self._first = first
+        self._other = other
+        self._before = b""
+        self._decoder: Decoder | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if self._decoder is not None:
+            return self._decoder.feed(data)
+        data = self._before + data
+        start = data.lstrip(b" \t\r\n\xef\xbb\xbf")
+        if not start:
+            self._before = data
+            return []
+        is_other = start.startswith(self._first)
+        self._decoder = self._other() if is_other else sse.Decoder()
+        return self._decoder.feed(start if is_other else data)
+
+    def close(self) -> list[Frame]:
+        return [] if self._decoder is None else self._decoder.close()
+
+
 def decoder(dialect: str) -> Decoder:
     """A new decoder for one stream of a dialect."""
     of = dialect_of(dialect)

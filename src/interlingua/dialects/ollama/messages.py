@@ -30,8 +30,8 @@ from interlingua.dialects.ollama.text import (
     write_document,
     write_refusal,
     write_text,
+    write_thinking,
 )
-from interlingua.dialects.ollama.thinking import write_thinking
 from interlingua.ids import synthetic_tool_id
 from interlingua.model.blocks import (
     Block,

@@ -1,4 +1,5 @@
-"""Texts, and what is said as one: refusals, summaries of history, documents that are text."""
+"""Texts, and what is said as one: refusals, summaries of history, documents that are text. Thinking
+is a text beside the answer, unsigned."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from interlingua.model.blocks import (
     RefusalBlock,
     Source,
     TextBlock,
+    ThinkingBlock,
 )
 
 _SAID = frozenset({"text"})
@@ -22,6 +24,14 @@ def write_text(block: TextBlock, recorder: LossRecorder) -> str | None:
         return None
     if block.signature or block.citations or block.cache or block.raw or block.phase:
         recorder.unwritten(block, _SAID)
+    return block.text
+
+
+def write_thinking(block: ThinkingBlock, recorder: LossRecorder) -> str | None:
+    if not block.text:
+        recorder.dropped(block, "nothing of it can be read")
+        return None
+    recorder.unwritten(block, _SAID)
     return block.text
 
 
