@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.fields import QUIET, Field, Table, inside, plain, together
 from interlingua.dialects.kernel.kept import Kept, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -350,3 +350,26 @@ def test_what_hangs_together_is_kept_in_the_order_of_its_keys() -> None:
     Table(Small, group).read(dict.fromkeys(keys[:4]), kept)
     assert list(kept.form["spelled"]) == list("abcd")
     assert kept.form["absent"] == list("efgh")
+
+
+class Named(msgspec.Struct):
+    name: str
+    count: int = 0
+    raw: Any = None
+
+
+NAMED = Table(Named, plain("name", "name", str), beside=("count",), silent=("count",))
+
+
+def test_a_value_is_read_and_written_with_what_others_know_of_it() -> None:
+    named = NAMED.read_value(Named, {"name": "a", "odd": 1, "count": 9}, NAME, count=3)
+    assert named == Named("a", 3, {NAME: {"odd": 1}})
+    recorder = LossRecorder(NAME, None, Report(NAME))
+    assert NAMED.write_value(named, recorder, {"kind": "k"}) == {"kind": "k", "name": "a", "odd": 1}
+
+
+@pytest.mark.parametrize("wire", [{}, {"name": None}, {"name": 3}])
+def test_what_a_value_cannot_be_without_is_missed_with_its_place(wire: Any) -> None:
+    with pytest.raises(ShapeError) as raised:
+        below(".things[2]", NAMED.read_value, Named, wire, NAME)
+    assert (raised.value.path, raised.value.expected) == (".things[2].name", "a string")

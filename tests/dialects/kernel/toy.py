@@ -23,7 +23,6 @@ from interlingua.dialects.kernel.fields import (
     together,
     word,
 )
-from interlingua.dialects.kernel.kept import Kept, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.losses import Report
@@ -92,16 +91,12 @@ TABLE = Table(
 
 
 def read(wire: Wire) -> Thing:
-    kept = Kept()
-    return Thing(**TABLE.read(wire, kept), raw=kept.raw(NAME))
+    return TABLE.read_value(Thing, wire, NAME)
 
 
 def write(thing: Thing) -> tuple[Wire, Report]:
     report = Report(NAME)
-    out: Wire = {}
-    mine = mine_of(NAME, thing.raw)
-    TABLE.write(thing, out, mine, LossRecorder(NAME, None, report))
-    return restore(out, mine), report
+    return TABLE.write_value(thing, LossRecorder(NAME, None, report)), report
 
 
 # -- wires of every kind --------------------------------------------------------------------------

@@ -86,6 +86,14 @@ def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     return out
 
 
+def below(path: str, read: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """What `read` gives; an error says that it is below this path."""
+    try:
+        return read(*args, **named)
+    except ShapeError as error:
+        raise error.inside(path) from None
+
+
 def read_whole(
     what: str,
     read: Callable[Concatenate[Wire, P], T],

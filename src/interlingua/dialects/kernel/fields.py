@@ -10,12 +10,10 @@ nulls, unknown keys, odd spellings, keys that the wire demands, losses) is done 
         lost("seed", "this wire has no dice", severity="info"),
     )
 
-    kept = Kept()
-    options = Options(**OPTIONS.read(wire, kept), raw=kept.raw(NAME))
+    options = OPTIONS.read_value(Options, wire, NAME)
+    out = OPTIONS.write_value(options, recorder)
 
-    out: Wire = {}
-    OPTIONS.write(options, out, mine_of(NAME, options.raw), recorder)
-    put_back(out, options, options.raw, recorder)
+`read` and `write` do the same for a part of a value, whose `raw` somebody else makes and puts back.
 
 **A spelling is kept only if writing what was read gives another one, and used only while reading it
 again gives the attributes beside it.** So edits win, and a dialect needs no word for any spelling.
@@ -43,18 +41,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from itertools import compress
 from operator import is_not
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
 
 from interlingua.dialects.kernel.errors import EXACT, ShapeError, want
-from interlingua.dialects.kernel.kept import FORM, NOTHING, Kept, form_in, mine_inside
+from interlingua.dialects.kernel.kept import (
+    FORM,
+    NOTHING,
+    Kept,
+    form_in,
+    mine_inside,
+    mine_of,
+    put_back,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
-from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.wire import WORDS, Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.losses import LossKind, Report, Severity
 from interlingua.model.base import REQUIRED, _defaults, same
+
+T = TypeVar("T")
 
 Attrs = dict[str, Any]
 """Attributes of a value, by name."""
@@ -300,6 +308,7 @@ class Table:
                 others = {also_named(key): key for key in table.keys | table._beside}
                 table._other_names = {name: key for name, key in others.items() if name != key}
         self._values: Attrs = dict.fromkeys(self.attrs)
+        self._needed: list[tuple[str, str, type]] = []
         if cls is not None:
             self._lay_out(cls, frozenset({*silent, *_ASIDE}))
 
@@ -322,6 +331,8 @@ class Table:
             fits = field.fits if field else None
             told = _SILENT if field is None and name in silent else default
             self._slots.append(_Slot(name, told, direct, fits, field, outer, table))
+            if default is REQUIRED and field and field.kind and outer is None:
+                self._needed.append((name, field.key, field.kind))
         self._defaults = list(defaults.values())
         self._numbers = range(len(defaults))
 
@@ -359,6 +370,18 @@ class Table:
                 if key not in wire:
                     kept.miss(key)
         return attrs
+
+    def read_value(
+        self, cls: Callable[..., T], wire: Wire, dialect: str, kept: Kept | None = None, **more: Any
+    ) -> T:
+        """The value that an object says, with what its sender alone understands. `more` are
+        attributes that no field reads; one that has to be there and is not makes an error."""
+        kept = Kept() if kept is None else kept
+        attrs = self.read(wire, kept)
+        for attr, key, kind in self._needed:
+            if attr not in attrs and attr not in more:
+                raise ShapeError(f".{key}", WORDS[kind], wire.get(key))
+        return cls(**attrs, **more, raw=kept.raw(dialect))
 
     def usual(self, wire: Wire, kept: Kept) -> Wire:
         """An object with the usual names of its keys, for those who read the keys beside. A name
@@ -472,6 +495,14 @@ class Table:
                 if not out[outer]:
                     del out[outer]
         self._fill(value, out, spelled)
+
+    def write_value(self, value: Any, recorder: LossRecorder, out: Wire | None = None) -> Wire:
+        """The object that says a value, with all that was kept of it; `out` is what it says
+        already."""
+        out = {} if out is None else out
+        raw = value.raw
+        self.write(value, out, mine_of(recorder.dialect, raw), recorder)
+        return out if raw is None else put_back(out, value, raw, recorder)
 
     def _write_field(
         self, field: Field, value: Any, out: Wire, spelled: _Spelled, recorder: LossRecorder
