@@ -111,6 +111,7 @@ def test_a_document_of_text_is_a_text_file() -> None:
     [
         Source("file_ref", "a.png"),
         Source("file_id", "f", provider="anthropic"),
+        Source("file_id", "f", provider="cohere"),
         Source("blocks", content=(ImageBlock(Source("url", "u")),)),
     ],
 )

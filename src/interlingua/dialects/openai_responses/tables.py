@@ -216,7 +216,8 @@ FILE_NAMES: dict[str | None, str] = {"application/pdf": "document.pdf"}
 FILE_NAME = "document"
 FILE_PROVIDER = "openai"
 FOREIGN_FILES = frozenset(
-    {"anthropic", "gemini", "google", "vertex", "bedrock", "ollama", "openrouter", "mistral"}
+    {"anthropic", "bedrock", "cohere", "gemini", "google", "mistral", "ollama", "openrouter"}
+    | {"vertex"}
 )
 """Providers of other dialects, whose file ids mean nothing here."""
 
