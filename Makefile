@@ -111,8 +111,8 @@ UVICORN_ENDS = 0.53.0 0.54.0
 uvicorn: $(DEV)
 	@for end in $(UVICORN_ENDS); do \
 	  $(BIN)/python -m pip install -q --no-deps --upgrade --target .uvicorn/$$end uvicorn==$$end && \
-	  PYTHONPATH=.uvicorn/$$end $(BIN)/python -m pytest -q tests/gateway/test_uvicorn.py \
-	    tests/gateway/test_connections.py tests/gateway/test_audit_framing.py || exit 1; \
+	  PYTHONPATH=.uvicorn/$$end $(BIN)/python -m pytest -q tests/gateway/server/test_uvicorn.py \
+	    tests/gateway/server/test_connections.py tests/gateway/audits/test_framing.py || exit 1; \
 	done
 
 requirements: $(DEV)

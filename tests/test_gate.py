@@ -21,7 +21,7 @@ def test_every_test_file_is_in_one_group_and_no_group_is_empty() -> None:
 
 
 def test_a_narrow_pattern_stands_before_a_wide_one() -> None:
-    assert "tests/gateway/test_sdks_local.py" in gate.groups()["local"]
+    assert "tests/gateway/sdks/test_local.py" in gate.groups()["local"]
     assert "tests/gateway/page/test_browser.py" in gate.groups()["page"]
 
 

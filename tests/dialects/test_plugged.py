@@ -177,8 +177,8 @@ def test_one_whose_signs_fail_is_named_and_breaks_nothing(
 
 SERVED = """
 import json, sys, urllib.request
-from tests.gateway.standing import standing
-from tests.gateway.upstream import ANSWER, Upstream, settings, targets
+from tests.gateway.sdks.standing import standing
+from tests.gateway.sdks.provider import ANSWER, Upstream, settings, targets
 
 asked = {"model": sys.argv[1], "talk": [{"who": "me", "says": "Hello"}]}
 with Upstream() as upstream, standing(settings(), targets(upstream.url)) as here:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import interlingua as il
-from tests.gateway.upstream import Upstream
+from tests.gateway.sdks.provider import Upstream
 
 PLACES = {
     "ANTHROPIC_BASE_URL": "api.anthropic.com",

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple
 
-from tests.gateway.outside import MODEL
+from tests.gateway.endurance.outside import MODEL
 
 FRONTS = {
     "openai-chat": "/v1/chat/completions",

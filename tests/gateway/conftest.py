@@ -1,10 +1,5 @@
 """Both engines, as the tests of the store have them."""
 
-from __future__ import annotations
-
-import pytest
-
-from tests.effort import is_tried
 from tests.store.conftest import (
     address,
     engine,
@@ -12,23 +7,5 @@ from tests.store.conftest import (
     postgres,
     quick_folder,
 )
-
-PAIRS = ("test_sdks_matrix.py", "test_sdks_errors.py", "test_sdks_leaving.py")
-PART = 4
-"""Of these tests the gate takes one in so many; `make pairs` tries every client with every provider
-in every way, which takes minutes."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left = [item for item in items if item.path.name in PAIRS and not _is_usual(item)]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        gone = set(left)
-        items[:] = [item for item in items if item not in gone]
-
-
-def _is_usual(item: pytest.Item) -> bool:
-    return "[" not in item.name or is_tried(item.name, PART)
-
 
 __all__ = ["address", "engine", "new_address", "postgres", "quick_folder"]

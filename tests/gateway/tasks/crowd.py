@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.gateway.outside import MEGABYTE, _status, require
+from tests.gateway.endurance.outside import MEGABYTE, _status, require
 from tests.gateway.serving import Upstream
 from tests.gateway.tasks.kills import Client, Gateway
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.gateway.outside import ROOT, require
+from tests.gateway.endurance.outside import ROOT, require
 from tests.gateway.serving import ANTHROPIC, Upstream
 from tests.store.conftest import Server
 

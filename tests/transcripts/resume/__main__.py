@@ -18,8 +18,8 @@ from pathlib import Path
 from interlingua.gateway.settings import Route
 from interlingua.transcripts import Transcript
 from interlingua.transcripts.placing import carry_out, plan
-from tests.gateway.standing import standing
-from tests.gateway.upstream import Upstream, settings, targets
+from tests.gateway.sdks.provider import Upstream, settings, targets
+from tests.gateway.sdks.standing import standing
 from tests.transcripts.resume.items import Item, items_of
 from tests.transcripts.resume.judge import Verdict, judged
 from tests.transcripts.resume.listening import Listener, listening

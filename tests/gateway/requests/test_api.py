@@ -1,0 +1,345 @@
+"""What passed the gateway, over HTTP: whose it is, some of it, one of it, and as it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interlingua as il
+from interlingua.gateway.keys.issuing import add_user, rotate
+from interlingua.gateway.requests import live
+from interlingua.gateway.requests.live import Watching
+from interlingua.ids import Ulids
+from interlingua.store.open import open_async_store
+from interlingua.store.request_rows import RequestRow, Wanted
+from tests.gateway.serving import ANTHROPIC, OPENAI, Served, Upstream, asked, key, served
+from tests.gateway.sessions.test_api import SSE, new, rest, run, say
+
+IDS = Ulids()
+
+
+async def chat(gateway: Served, words: str, token: str | None = None, **more: Any) -> str:
+    """The id of a request."""
+    body = asked(words, max_tokens=50, **more)
+    _, _, headers = await gateway.ask("POST", "/v1/chat/completions", body, token)
+    return headers["x-request-id"]
+
+
+async def listed(gateway: Served, query: str = "", token: str | None = None) -> Any:
+    await gateway.service.tracer.flush()
+    status, page, _ = await gateway.ask("GET", f"/requests{query}", token=token)
+    assert status == 200, page
+    return page
+
+
+async def ids(gateway: Served, query: str = "", token: str | None = None) -> list[str]:
+    return [row["id"] for row in (await listed(gateway, query, token))["requests"]]
+
+
+def test_what_passed_is_listed_the_newest_first_by_page(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            made = [await chat(gateway, f"hi {number}") for number in range(5)]
+            page = await listed(gateway, "?limit=2")
+            assert [row["id"] for row in page["requests"]] == made[:2:-1]
+            assert (page["has_more"], page["last"]) == (True, 5)
+            assert await ids(gateway, f"?limit=2&before={made[3]}") == [made[2], made[1]]
+            rest = await listed(gateway, f"?limit=2&before={made[1]}")
+            assert ([row["id"] for row in rest["requests"]], rest["has_more"]) == ([made[0]], False)
+            status, again, _ = await gateway.ask("GET", "/v1/requests")
+            assert (status, len(again["requests"])) == (200, 5)
+            row = again["requests"][0]
+            assert (row["front"], row["dialect"], row["model"]) == (
+                *("openai-chat", "anthropic"),
+                ANTHROPIC,
+            )
+            assert Decimal(row["usage"]["cost_usd"]) == Decimal("0.0006")
+            assert "tenant" not in row
+
+    run(work)
+
+
+def test_some_are_chosen_and_a_wrong_filter_is_told(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            good, bad = await chat(gateway, "hi"), await chat(gateway, "fail")
+            other = await chat(gateway, "hi", model=OPENAI)
+            assert await ids(gateway, f"?model={OPENAI}") == [other]
+            assert await ids(gateway, "?model=claude-sonnet-4-6") == [bad, good]
+            assert await ids(gateway, "?status=failed") == [bad]
+            assert await ids(gateway, "?status=4xx") == [bad]
+            assert await ids(gateway, "?status=ok") == [other, good]
+            assert await ids(gateway, "?key=gk_nobody") == []
+            now = datetime.now(UTC)
+            for name, days, count in (("since", -2, 3), ("since", 2, 0), ("until", -2, 0)):
+                day = f"{now + timedelta(days=days):%Y-%m-%d}"
+                assert len(await ids(gateway, f"?{name}={day}")) == count
+            for wrong in ("status=bad", "since=yesterday", "limit=0", "model=%00", "key="):
+                status, told, _ = await gateway.ask("GET", f"/requests?{wrong}")
+                assert (status, "message" in told["error"]) == (400, True), wrong
+            status, _, _ = await gateway.ask("GET", "/requests?before=req_nothing")
+            assert status == 404
+
+    run(work)
+
+
+def test_one_is_shown_with_its_report_its_tries_and_its_trace(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            lossy, plain = await chat(gateway, "hi", seed=7), await chat(gateway, "hi")
+            await gateway.service.tracer.flush()
+            _, told, _ = await gateway.ask("GET", f"/v1/requests/{lossy}")
+            assert told["report"]["target"] == "anthropic"
+            assert [loss["path"] for loss in told["report"]["losses"]] == ["$.options.seed"]
+            assert [each["model"] for each in told["tries"]] == [ANTHROPIC]
+            (event,) = told["trace"]
+            assert event["payload"]["request_id"] == lossy
+            _, told, _ = await gateway.ask("GET", f"/requests/{plain}")
+            assert (told["report"], len(told["trace"])) == (None, 1)
+            for nothing in ("req_nothing", "nothing", f"{plain}%00", "req_" + IDS.new()):
+                status, _, _ = await gateway.ask("GET", f"/requests/{nothing}")
+                assert status == 404
+
+    run(work)
+
+
+def test_a_key_sees_its_own_and_one_that_may_read_all_sees_all(tmp_path: Path) -> None:
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        user = add_user(store, "a@b.example").id
+    first, second = key(tmp_path, "first", user_id=user), key(tmp_path, "second", user_id=user)
+    old = key(tmp_path, "old", daily_cap_usd=Decimal(5))
+    with il.open_store(str(tmp_path / "gateway.db")) as store:
+        fresh = rotate(store, old.key.id)
+    watcher = key(tmp_path, "watcher", read_requests=True)
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            users = [await chat(gateway, "hi", each.token) for each in (first, second)]
+            olds = [await chat(gateway, "hi", each.token) for each in (old, fresh)]
+            wrong = await chat(gateway, "hi", "gw_guess")
+            session = await new(gateway, old.token)
+            await say(gateway, session, "hello", old.token)
+            await rest(gateway, session)
+            assert await ids(gateway, "", first.token) == users[::-1]
+            assert await ids(gateway, "", second.token) == users[::-1], "the same user's"
+            turn, *others = await ids(gateway, "", fresh.token)
+            assert others == olds[::-1], "what the key did that it replaces"
+            everything = await ids(gateway, "", watcher.token)
+            assert everything == [turn, wrong, *olds[::-1], *users[::-1]]
+            assert await ids(gateway, f"?key={second.key.id}", watcher.token) == [users[1]]
+            _, shown, _ = await gateway.ask("GET", f"/requests/{turn}", token=watcher.token)
+            assert (shown["front"], shown["session_id"]) == ("sessions", session)
+            for token, id, status in (
+                (first.token, users[1], 200),
+                (first.token, olds[0], 404),
+                (old.token, users[0], 404),
+                (watcher.token, users[0], 200),
+                (None, users[0], 401),
+                ("gw_guess", users[0], 401),
+            ):
+                found, _, _ = await gateway.ask("GET", f"/requests/{id}", token=token)
+                assert found == status
+            status, _, _ = await gateway.ask(
+                "GET", f"/requests?before={olds[0]}", token=first.token
+            )
+            assert status == 404, "not even as a cursor"
+            seen = {
+                name: [row["name"] for row in await keys_of(gateway, token)]
+                for name, token in (("first", first.token), ("old", old.token))
+            }
+            assert seen == {"first": ["first", "second"], "old": ["old", "old"]}
+            every = await keys_of(gateway, watcher.token)
+            assert len(every) == 5
+            (capped,) = [row for row in every if row["id"] == fresh.key.id]
+            (cap,) = capped["caps"]
+            assert (cap["scope"], cap["window"], cap["limit_usd"]) == ("key", "day", "5")
+            assert Decimal(cap["spent_usd"]) == Decimal("0.0018")
+            assert {row["id"]: row["status"] for row in every}[old.key.id] == "ending"
+            assert "hash" not in json.dumps(every)
+            assert "a@b.example" not in json.dumps(every)
+
+    run(work)
+
+
+async def keys_of(gateway: Served, token: str) -> list[dict[str, Any]]:
+    _, told, _ = await gateway.ask("GET", "/keys", token=token)
+    rows: list[dict[str, Any]] = told["keys"]
+    return rows
+
+
+def test_pages_of_other_origins_and_hosts_see_nothing(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        async with served(tmp_path) as gateway:
+            for path in ("/requests", "/requests/req_1", "/keys", "/v1/requests"):
+                for headers in ({"origin": "http://evil.example"}, {"host": "evil.example"}):
+                    for more in ({}, SSE):
+                        given = {**headers, **more}
+                        status, _, _ = await gateway.ask("GET", path, headers=given)
+                        assert status == 403
+
+    run(work)
+
+
+def test_refused_requests_do_not_fill_the_disk(tmp_path: Path) -> None:
+    key(tmp_path)
+
+    async def work(provider: Upstream) -> None:
+        async with served(tmp_path) as gateway:
+            gateway.service.tracer._refused._most = 3
+            for _ in range(10):
+                await chat(gateway, "hi", "gw_guess")
+            await gateway.service.tracer.flush()
+            rows = await gateway.service.store.requests()
+            assert [row.status for row in rows] == [401] * 3
+
+    run(work)
+
+
+# Live
+
+
+async def frames(
+    gateway: Served, query: str = "", token: str | None = None, **headers: str
+) -> AsyncIterator[tuple[str | None, Any]]:
+    """(id, data) of each request, as it is told."""
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
+    url = f"{gateway.base}/v1/requests{query}"
+    async with gateway.http.get(url, headers={**SSE, **headers}) as reply:
+        assert reply.status == 200, await reply.text()
+        found: dict[str, str] = {}
+        async for line in reply.content:
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name:
+                found[name] = value
+            elif found.get("event") == "request":
+                yield found["id"], json.loads(found["data"])
+                found = {}
+
+
+async def first(stream: AsyncIterator[Any], count: int) -> list[Any]:
+    out = []
+    async with asyncio.timeout(20):
+        async for each in stream:
+            out.append(each)
+            if len(out) == count:
+                return out
+    raise AssertionError("the stream ended")
+
+
+def test_what_passes_is_told_as_it_ends_and_who_comes_back_misses_nothing(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            before = await chat(gateway, "before")
+            last = (await listed(gateway))["last"]
+            watching = asyncio.ensure_future(first(frames(gateway, f"?after={last}"), 2))
+            made = [await chat(gateway, "one"), await chat(gateway, "fail")]
+            seen = await watching
+            assert [row["id"] for _, row in seen] == made
+            assert [row["error"] for _, row in seen] == [None, "invalid_request"]
+            headers = {"last-event-id": str(seen[0][0])}
+            again = await first(frames(gateway, **headers), 1)
+            assert again[0][1]["id"] == made[1]
+            all_of_it = await first(frames(gateway, "?after=0"), 3)
+            assert [row["id"] for _, row in all_of_it] == [before, *made]
+            failed = await first(frames(gateway, "?after=0&status=failed"), 1)
+            assert failed[0][1]["id"] == made[1]
+            for wrong, status in (("x", 400), ("99", 410)):
+                given = {**SSE, "last-event-id": wrong}
+                found, _, _ = await gateway.ask("GET", "/requests", headers=given)
+                assert found == status
+
+    run(work)
+
+
+def test_a_key_is_told_of_its_own_alone(tmp_path: Path) -> None:
+    mine, other = key(tmp_path, "mine"), key(tmp_path, "other")
+
+    async def work(provider: Upstream) -> None:
+        provider.configure(tmp_path)
+        async with served(tmp_path) as gateway:
+            stream = frames(gateway, "?after=0", mine.token)
+            watching = asyncio.ensure_future(first(stream, 2))
+            made = []
+            for _ in range(2):
+                await chat(gateway, "hi", other.token)
+                made.append(await chat(gateway, "hi", mine.token))
+            assert [row["id"] for _, row in await watching] == made
+
+    run(work)
+
+
+def row() -> RequestRow:
+    return RequestRow(f"req_{IDS.new()}", datetime.now(UTC), "anthropic", 200, 1)
+
+
+def test_what_another_worker_writes_is_seen_here(tmp_path: Path) -> None:
+    async def work() -> None:
+        address = str(tmp_path / "s.db")
+        async with (
+            await open_async_store(address) as here,
+            await open_async_store(address) as there,
+        ):
+            watching = Watching(here)
+            reading = asyncio.ensure_future(first(watching.read(Wanted(), 0), 2))
+            made = row()
+            await there.append_requests([made])
+            opening, told = await reading
+            assert opening.startswith(b":")
+            assert made.id.encode() in told
+            watching.close()
+
+    asyncio.run(work())
+
+
+def test_a_slow_reader_holds_a_page_and_reads_the_rest_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "PAGE", 10)
+
+    async def work() -> None:
+        async with await open_async_store(str(tmp_path / "s.db")) as store:
+            watching = Watching(store)
+            reader = watching.read(Wanted(), 0)
+            assert await anext(reader) == b": watching\n\n"
+            made = [row() for _ in range(95)]
+            await store.append_requests(made)
+            pieces = []
+            async with asyncio.timeout(20):
+                while sum(piece.count(b"\ndata: ") for piece in pieces) < len(made):
+                    pieces.append(await anext(reader))
+            assert max(piece.count(b"\ndata: ") for piece in pieces) == 10
+            whole = b"".join(pieces).decode()
+            assert [each.id for each in made if each.id in whole] == [each.id for each in made]
+            assert len(watching) == 1
+            await reader.aclose()
+            assert len(watching) == 0
+            watching.close()
+
+    asyncio.run(work())
+
+
+def test_a_gateway_that_goes_ends_its_streams(tmp_path: Path) -> None:
+    async def work(provider: Upstream) -> None:
+        async with (
+            served(tmp_path) as gateway,
+            gateway.http.get(f"{gateway.base}/requests", headers=SSE) as reply,
+            asyncio.timeout(10),
+        ):
+            assert await reply.content.readline() == b": watching\n"
+            gateway.service.going()
+            await reply.content.read()
+
+    run(work)
