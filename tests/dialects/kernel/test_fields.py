@@ -373,3 +373,15 @@ def test_what_a_value_cannot_be_without_is_missed_with_its_place(wire: Any) -> N
     with pytest.raises(ShapeError) as raised:
         below(".things[2]", NAMED.read_value, Named, wire, NAME)
     assert (raised.value.path, raised.value.expected) == (".things[2].name", "a string")
+
+
+def test_other_names_are_kept_in_the_order_of_the_wire() -> None:
+    table = Table(None, beside=("aA", "bB", "cC", "dD"), also_named=snake_case)
+    wire = {"d_d": 1, "x": 2, "b_b": 3, "aA": 4, "a_a": 5}
+    kept = Kept()
+    assert list(table.usual(wire, kept).items()) == [
+        *(("dD", 1), ("x", 2), ("bB", 3), ("aA", 4), ("a_a", 5))
+    ]
+    assert list(kept.form["named"].items()) == [("dD", "d_d"), ("bB", "b_b")]
+    assert table.usual({"aA": 4, "a_a": 5}, kept := Kept()) == {"aA": 4, "a_a": 5}
+    assert kept.form == {}

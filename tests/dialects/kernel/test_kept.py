@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from interlingua.dialects.kernel.errors import ShapeError, maybe
-from interlingua.dialects.kernel.kept import Kept, fill, mine_of, restore
+from interlingua.dialects.kernel.kept import Kept, fill, mine_of, restore, write_unknown
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.losses import Report
+from interlingua.model.blocks import Cache, UnknownBlock
 
 
 def test_an_empty_value_of_a_known_key_is_spelling_and_one_of_an_unknown_key_content() -> None:
@@ -39,3 +42,14 @@ def test_a_value_that_may_be_missing_has_its_type_or_a_place_in_an_error() -> No
     with pytest.raises(ShapeError) as error:
         maybe({"a": 1}, "a", str, ".inside")
     assert error.value.path == ".inside.a"
+
+
+def test_an_unknown_block_goes_home_and_nowhere_else() -> None:
+    own = {"x": 1}
+    recorder = LossRecorder("toy", None, Report("toy"))
+    assert write_unknown(UnknownBlock({"toy": own}), recorder) is own
+    assert recorder.report.losses == []
+    assert write_unknown(UnknownBlock({"other": own}), recorder) is None
+    assert write_unknown(UnknownBlock({"toy": own, "other": own}, cache=Cache()), recorder) is own
+    reasons = [loss.reason for loss in recorder.report.losses]
+    assert reasons == ["another dialect's", "private to other", "toy has no place for it"]

@@ -389,11 +389,17 @@ class Table:
         others = self._other_names
         if others.keys().isdisjoint(wire):
             return wire
-        out = dict(wire)
-        for key, name in others.items():
-            if key in wire and name not in wire:
-                kept.form.setdefault("named", {})[name] = key
-                out[name] = out.pop(key)
+        out: Wire = {}
+        named = kept.form.setdefault("named", {})
+        for key, item in wire.items():
+            name = others.get(key, key)
+            if name != key and name in wire:
+                name = key
+            elif name != key:
+                named[name] = key
+            out[name] = item
+        if not named:
+            del kept.form["named"]
         return out
 
     def _read_key(self, key: str, given: Any, attrs: Attrs, kept: Kept) -> None:

@@ -26,6 +26,7 @@ from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw, Value
+from interlingua.model.blocks import UnknownBlock
 
 T = TypeVar("T")
 
@@ -261,3 +262,14 @@ def put_back(out: Wire, value: Value, raw: Raw, recorder: LossRecorder, field: s
     if mine is None or len(raw) > 1:
         recorder.unwritten_raw(value, raw, field)
     return out
+
+
+def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
+    """What this dialect did not know goes home unchanged; what others did not has no place."""
+    wire = block.raw.get(recorder.dialect)
+    if type(wire) is not dict:
+        recorder.dropped(block, "another dialect's")
+        return None
+    if block.cache is not None or len(block.raw) > 1:
+        recorder.unwritten(block, frozenset())
+    return wire
