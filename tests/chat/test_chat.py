@@ -12,7 +12,7 @@ import pydantic
 import pytest
 
 import interlingua as il
-from interlingua.chat.chat import Chat, Said
+from interlingua.chat.chat import Chat, ChatEvent
 from interlingua.chat.files import register_files
 from interlingua.chat.setup import Setup
 from interlingua.client import CallError
@@ -46,11 +46,11 @@ async def talking(
         yield Chat(session, client, dispatcher)
 
 
-async def all_of(parts: AsyncIterator[Said]) -> list[Said]:
+async def all_of(parts: AsyncIterator[ChatEvent]) -> list[ChatEvent]:
     return [said async for said in parts]
 
 
-def text_of(said: list[Said]) -> str:
+def text_of(said: list[ChatEvent]) -> str:
     return "".join(getattr(e, "text", "") for e in said if type(e).__name__ == "TextDelta")
 
 
@@ -122,7 +122,7 @@ def test_the_model_changes_in_the_middle_and_the_history_is_said_again(
 def test_calls_are_run_and_their_results_go_back(provider: Provider, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the file's text")
 
-    async def main() -> list[Said]:
+    async def main() -> list[ChatEvent]:
         tools = ToolRegistry()
         register_files(tools)
         async with talking(tmp_path, dispatcher=Dispatcher(tools, workspace=tmp_path)) as chat:

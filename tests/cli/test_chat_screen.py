@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.chat.chat import Said
+from interlingua.chat.chat import ChatEvent
 from interlingua.cli.chat_screen import Screen, clean, one_line
 from interlingua.model.events import (
     BlockDelta,
@@ -34,7 +34,7 @@ class Paper(io.StringIO):
         return self._is_terminal
 
 
-def shown(*said: Said, terminal: bool = False, **how: bool) -> tuple[str, str]:
+def shown(*said: ChatEvent, terminal: bool = False, **how: bool) -> tuple[str, str]:
     """What stands in the output and beside it; on a terminal both are one."""
     out = Paper(terminal)
     err = out if terminal else Paper(False)

@@ -6,6 +6,6 @@ no prompt: `cli/chat.py` does. Around it: `setup.py` knows who can be talked to 
 goes back by forks, and `dry.py` shows a request that is not sent.
 """
 
-from interlingua.chat.chat import Chat, Said
+from interlingua.chat.chat import Chat, ChatEvent
 
-__all__ = ["Chat", "Said"]
+__all__ = ["Chat", "ChatEvent"]

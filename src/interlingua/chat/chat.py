@@ -24,7 +24,7 @@ from interlingua.tools.confirm import Confirm
 from interlingua.tools.context import CallContext
 from interlingua.tools.dispatch import Dispatcher
 
-Said = Event | ToolResultBlock
+ChatEvent = Event | ToolResultBlock
 """What a turn gives, in order: the events of each answer, and between two answers the results of
 the tools."""
 ROUNDS = 8
@@ -69,15 +69,15 @@ class Chat:
         override: str | None = None,
         options: GivenOptions | None = None,
         **words: Unpack[OptionWords],
-    ) -> AsyncGenerator[Said, None]:
+    ) -> AsyncGenerator[ChatEvent, None]:
         """Start a turn; options may be a dict, or keywords (`temperature=0`). Leaving the
         iteration, or cancelling it, cancels the turn upstream; what arrived is kept. A failed call
         raises its `CallError`, and the turn has ended."""
         turn = await self.session.begin(content, override=override, options=options, **words)
         chosen = turn.options if options is not None or words else None
         async with aclosing(self.follow(turn, options=chosen)) as parts:
-            async for said in parts:
-                yield said
+            async for event in parts:
+                yield event
 
     async def parse(
         self,
@@ -101,16 +101,18 @@ class Chat:
         answer = Answer(Response(turn.answers[-1]), report or Report("chat"), turn.model)
         return Parsed(shape.read(answer), answer)
 
-    async def resume(self, *, options: GivenOptions | None = None) -> AsyncGenerator[Said, None]:
+    async def resume(
+        self, *, options: GivenOptions | None = None
+    ) -> AsyncGenerator[ChatEvent, None]:
         """Go on with a turn that was broken off."""
         turn = await self.session.resume(options=options)
         async with aclosing(self.follow(turn, options=options)) as parts:
-            async for said in parts:
-                yield said
+            async for event in parts:
+                yield event
 
     async def follow(
         self, turn: AsyncTurn, *, options: GivenOptions | None = None
-    ) -> AsyncGenerator[Said, None]:
+    ) -> AsyncGenerator[ChatEvent, None]:
         """Take a turn that has begun to its end."""
         self.turn, self.report = turn, None
         options = options_of(options)
@@ -122,8 +124,8 @@ class Chat:
                             yield result
                     if turn.open_calls():
                         return  # the rest is for the caller to answer
-                said = options if left else _without_tools(options)
-                call = self.call = await turn.call(said, stream=True)
+                chosen = options if left else _without_tools(options)
+                call = self.call = await turn.call(chosen, stream=True)
                 async with aclosing(self._answer(turn, call)) as events:
                     async for event in events:
                         yield event

@@ -42,7 +42,7 @@ from interlingua.model.metadata import StopReason, Usage
 from interlingua.prices.cost import total
 
 if TYPE_CHECKING:
-    from interlingua.chat.chat import Said
+    from interlingua.chat.chat import ChatEvent
     from interlingua.cli.chat_markdown import Flow
 
 DIM, BOLD, RED, YELLOW, CYAN, GREEN = "2", "1", "31", "33", "36", "32"
@@ -171,33 +171,33 @@ class Screen:
 
     # What a turn gives
 
-    def show(self, said: Said) -> None:
-        match said:
+    def show(self, event: ChatEvent) -> None:
+        match event:
             case TextDelta():
-                self._text(said.text)
+                self._text(event.text)
             case ThinkingDelta():
-                self._thought(said.text)
+                self._thought(event.text)
             case ToolUseStart():
-                self._calls[said.index] = said
+                self._calls[event.index] = event
             case ToolUseEnd():
-                start = self._calls.pop(said.index, None)
+                start = self._calls.pop(event.index, None)
                 if start is not None:
-                    self._call(start.name, said.input, start.executor)
+                    self._call(start.name, event.input, start.executor)
             case BlockStart(block=RefusalBlock() as block):
-                self._refusals.add(said.index)
+                self._refusals.add(event.index)
                 self._beside(block.text, YELLOW)
-            case BlockDelta() if said.index in self._refusals and isinstance(said.value, str):
-                self._beside(said.value, YELLOW)
+            case BlockDelta() if event.index in self._refusals and isinstance(event.value, str):
+                self._beside(event.value, YELLOW)
             case BlockEnd():
-                self._block(said.block)
+                self._block(event.block)
             case ToolResultBlock():
-                self._result(said)
+                self._result(event)
             case MessageComplete() | StreamError():
                 self.end_answer()
                 self._part = "message" if self._part == "answer" else self._part
                 self._calls.clear()
                 self._refusals.clear()
-                self.last = said
+                self.last = event
             case _:
                 pass
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from interlingua.cli.chat_screen import Screen
 
 if TYPE_CHECKING:
-    from interlingua.chat.chat import Said
+    from interlingua.chat.chat import ChatEvent
     from interlingua.cli.chat_open import Talk
 
 
-async def shown_turn(talk: Talk, screen: Screen, parts: AsyncGenerator[Said, None]) -> bool:
+async def shown_turn(talk: Talk, screen: Screen, parts: AsyncGenerator[ChatEvent, None]) -> bool:
     """Show a turn; False if the user stopped it. What fails is raised after what arrived was
     shown, and the turn is over either way."""
     task = asyncio.ensure_future(_shown(talk, screen, parts))
@@ -32,10 +32,10 @@ async def shown_turn(talk: Talk, screen: Screen, parts: AsyncGenerator[Said, Non
     return True
 
 
-async def _shown(talk: Talk, screen: Screen, parts: AsyncGenerator[Said, None]) -> None:
+async def _shown(talk: Talk, screen: Screen, parts: AsyncGenerator[ChatEvent, None]) -> None:
     meant, begun, told = talk.model, False, None
     async with aclosing(parts):
-        async for said in parts:
+        async for event in parts:
             turn, report = talk.chat.turn, talk.chat.report
             if not begun and turn is not None:
                 begun = True
@@ -43,7 +43,7 @@ async def _shown(talk: Talk, screen: Screen, parts: AsyncGenerator[Said, None]) 
             if report is not told:
                 told = report
                 screen.losses(report)
-            screen.show(said)
+            screen.show(event)
 
 
 def _tell_model(screen: Screen, meant: str, decision: Any) -> None:

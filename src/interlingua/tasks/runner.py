@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
-from interlingua.chat.chat import Chat, Said, to_the_end
+from interlingua.chat.chat import Chat, ChatEvent, to_the_end
 from interlingua.client.client import AsyncClient
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError
@@ -36,12 +36,12 @@ ROUNDS = 40
 """Rounds of tools in a turn, after which the model has to answer without them."""
 _STORED = (MessageComplete, StreamError, ToolResultBlock)
 
-Seen = Callable[[Said, Chat], None]
+OnEvent = Callable[[ChatEvent, Chat], None]
 Changed = Callable[[AsyncAgent], None]
 
 
 class Runner:
-    """One run of an agent. `seen` is given all that a model says while it says it, `changed` is
+    """One run of an agent. `on_event` is given all that a model says while it says it, `changed` is
     called when the store has something new.
 
     `begun` is set when the first message is in the conversation, or was waiting before. What keeps
@@ -56,7 +56,7 @@ class Runner:
         rounds: int = ROUNDS,
         options: GivenOptions | None = None,
         confirm: Confirm | None = None,
-        seen: Seen | None = None,
+        on_event: OnEvent | None = None,
         changed: Changed | None = None,
     ) -> None:
         self.agent = agent
@@ -67,7 +67,7 @@ class Runner:
         self.lease_until = 0.0
         self.stops = 0
         """How often it was stopped and went on: who means to stop it means what it did then."""
-        self._seen = seen
+        self._on_event = on_event
         self._changed = changed
         self._work: asyncio.Future[None] | None = None
         self._is_lost = False
@@ -230,13 +230,13 @@ class Runner:
 
     async def _follow(self, turn: AsyncTurn) -> None:
         async with aclosing(self.chat.follow(turn, options=self.options)) as parts:
-            async for said in parts:
+            async for event in parts:
                 if self._is_lost or time.monotonic() > self.lease_until:
                     self._is_lost = self.chat.leaving = True
                     raise TaskBusyError(self.id)
-                if self._seen is not None:
-                    self._seen(said, self.chat)
-                if isinstance(said, _STORED):
+                if self._on_event is not None:
+                    self._on_event(event, self.chat)
+                if isinstance(event, _STORED):
                     await self._tell()
 
     async def _tell(self) -> None:

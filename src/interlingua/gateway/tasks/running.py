@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from interlingua.chat.chat import Chat, Said, to_the_end
+from interlingua.chat.chat import Chat, ChatEvent, to_the_end
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.api import OWNER, TASK
@@ -182,10 +182,10 @@ class TaskRuns:
             timeouts=Timeouts(confirmation=settings.confirm_seconds),
         )
 
-        def seen(said: Said, chat: Chat) -> None:
+        def on_event(event: ChatEvent, chat: Chat) -> None:
             stored = None if chat.call is None else chat.call.message
             id = None if stored is None else stored.id
-            self.feeds.live(row.id).take(said, id, agent.row.event_count)
+            self.feeds.live(row.id).take(event, id, agent.row.event_count)
             self.feeds.said(row.id)
 
         runner = Runner(
@@ -193,7 +193,7 @@ class TaskRuns:
             client,
             dispatcher,
             rounds=settings.rounds,
-            seen=seen,
+            on_event=on_event,
             changed=lambda agent: self.changed(agent.id),
         )
         await runner.take_over()
