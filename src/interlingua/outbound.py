@@ -65,21 +65,21 @@ class Target(msgspec.Struct, frozen=True, eq=False):
         return tuple(id for id in near if id != self.model)
 
 
-class Said(NamedTuple):
+class WrittenRequest(NamedTuple):
     """A body that was written already, and for what: whoever sends the same request to the same
     target need not write it again."""
 
     request: Request
     target: Target
-    written: Written
+    body: Written
     on_use: Callable[[], None]
-    """Is called when it is sent."""
+    """Called when it is sent."""
 
     def serves(self, request: Request, target: Target, stream: bool) -> bool:
         mine = self.target
         return (
             self.request is request
-            and self.written.stream is stream
+            and self.body.stream is stream
             and (mine.model, mine.name, mine.images) == (target.model, target.name, target.images)
             and mine.dialect is target.dialect
             and mine.provider == target.provider

@@ -148,9 +148,13 @@ def test_a_client_writes_anew_what_is_asked_of_another_model_or_in_other_words(
     with il.open_store(f"sqlite:///{tmp_path}/s.db") as store:
         call = il.Session.create(store, model=MODEL).begin("hi").call()
         other = call.request.replace(messages=(il.Message.user("ho"),))
-        asyncio.run(client.generate("groq:openai/gpt-oss-20b", call.request, said=call.said))
-        asyncio.run(client.generate(MODEL, other, said=call.said))
-        asyncio.run(client.generate(MODEL, call.request, said=call.said))
+        asyncio.run(
+            client.generate(
+                "groq:openai/gpt-oss-20b", call.request, written_request=call.written_request
+            )
+        )
+        asyncio.run(client.generate(MODEL, other, written_request=call.written_request))
+        asyncio.run(client.generate(MODEL, call.request, written_request=call.written_request))
     first, second, third = provider.bodies
     assert first["model"] == "openai/gpt-oss-20b"
     assert second["messages"][0]["content"] == "ho"

@@ -143,7 +143,7 @@ class Chat:
         """One streamed answer; a model that cannot stream gives it in one piece."""
         how: dict[str, Any] = {"dialect": call.adapter.dialect.name}
         if isinstance(self.client, AsyncClient):
-            how["said"] = call.said
+            how["written_request"] = call.written_request
         try:
             if not call.request.options.stream:
                 answer = await self.client.generate(turn.model, call.request, **how)

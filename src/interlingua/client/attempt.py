@@ -167,10 +167,10 @@ class Asker:
     async def _prepared(self, call: Call, target: Target, clock: Clock) -> Prepared:
         await self.targets.start(target)
         if self._fetcher is None:
-            said = call.said
-            if said is not None and said.serves(call.request, target, call.stream):
-                said.on_use()
-                return self.targets.ready(said.written, target, call.stream)
+            written = call.written_request
+            if written is not None and written.serves(call.request, target, call.stream):
+                written.on_use()
+                return self.targets.ready(written.body, target, call.stream)
             return self.targets.prepare(call.request, target, call.stream)
         target = self.targets.for_request(target, call.request)
         kept = self._fetched.setdefault(call.id, {})

@@ -46,7 +46,7 @@ from interlingua.given import (
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.overlay import Given
-from interlingua.outbound import Said
+from interlingua.outbound import WrittenRequest
 from interlingua.providers.provider import Provider
 from interlingua.say import Fitting
 
@@ -150,7 +150,7 @@ class AsyncClient:
         fallbacks: Sequence[str] = (),
         call_id: str | None = None,
         profile: Fitting = None,
-        said: Said | None = None,
+        written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> Answer:
         """One answer.
@@ -167,8 +167,8 @@ class AsyncClient:
         `dialect` is another than the model's usual one; `deadline` the seconds for everything,
         tries and waits included; `fallbacks` the models to ask when it fails; `call_id` a name
         under which the call can be cancelled; `profile` what the model takes, where that is not
-        what the rules say, or False to send the request as it is; `said` a session's own body of
-        this request (`call.said`), which need not be written again."""
+        what the rules say, or False to send the request as it is; `written_request` a session's
+        own body for this request (`call.written_request`), so that it is not written twice."""
         call = self.call(
             model,
             messages,
@@ -180,7 +180,7 @@ class AsyncClient:
             call_id,
             profile=profile,
             words=words,
-            said=said,
+            written_request=written_request,
         )
         return await self._answered(call)
 
@@ -224,7 +224,7 @@ class AsyncClient:
         call_id: str | None = None,
         marks: bool = False,
         profile: Fitting = None,
-        said: Said | None = None,
+        written_request: WrittenRequest | None = None,
         **words: Unpack[OptionWords],
     ) -> AsyncStream:
         """The events of one answer while it arrives; takes what `generate` takes:
@@ -246,7 +246,7 @@ class AsyncClient:
             stream=True,
             profile=profile,
             words=words,
-            said=said,
+            written_request=written_request,
         )
         return AsyncStream(self, call, marks)
 
@@ -360,14 +360,16 @@ class AsyncClient:
         stream: bool = False,
         profile: Fitting = None,
         words: Mapping[str, Any] = NO_WORDS,
-        said: Said | None = None,
+        written_request: WrittenRequest | None = None,
     ) -> Call:
         if not isinstance(model, str):
             raise TypeError(f"a model is a name, as in 'gpt-5'; found a {type(model).__name__}")
         request = _request(messages, definitions_of(tools), options, words)
         id = call_id or f"call-{next(self._numbers)}"
         models = (model, *fallbacks)
-        return Call(id, models, request, stream, dialect, deadline, profile, said=said)
+        return Call(
+            id, models, request, stream, dialect, deadline, profile, written_request=written_request
+        )
 
     def begin(self, id: str) -> InFlight:
         """A call that can be cancelled from now on."""

@@ -17,7 +17,7 @@ from interlingua.client.errors import CallError
 from interlingua.model.events import Event
 from interlingua.model.exchange import Request
 from interlingua.models.profile import Profile
-from interlingua.outbound import Said
+from interlingua.outbound import WrittenRequest
 
 if TYPE_CHECKING:
     from interlingua.client.targets import Prepared
@@ -37,7 +37,7 @@ class Call(msgspec.Struct, frozen=True, eq=False):
     """What the first model takes, where it is not what the rules say; False: nothing is fitted."""
     headers: Mapping[str, str] = {}
     """Sent with every try, beside those that the provider asks for."""
-    said: Said | None = None
+    written_request: WrittenRequest | None = None
     """The request as it was written already for one of the models."""
 
     def replace(self, **changes: Any) -> Call:

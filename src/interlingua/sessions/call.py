@@ -33,7 +33,7 @@ from interlingua.model.events import Event, MessageComplete, StreamError
 from interlingua.model.exchange import ErrorKind, Options, ProviderError, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import MessageStatus, StopReason, Usage
-from interlingua.outbound import Said
+from interlingua.outbound import WrittenRequest
 from interlingua.retell import Retold
 from interlingua.say import Fitting
 from interlingua.sessions.effects import Effects
@@ -147,12 +147,12 @@ class CallCore:
         self.unlogged.log()
         return wire
 
-    def said(self) -> Said | None:
+    def written_request(self) -> WrittenRequest | None:
         try:
             written = self.written
         except LossError:
             return None  # whoever writes it again says what is wrong
-        return Said(self.request, self.adapter.target, written, self.unlogged.log)
+        return WrittenRequest(self.request, self.adapter.target, written, self.unlogged.log)
 
     def _estimated(self) -> int:
         """About how many tokens the prompt has: what the model is not told does not fill its

@@ -9,7 +9,7 @@ from interlingua.bus.turn import TurnTrace
 from interlingua.losses import Report
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
-from interlingua.outbound import Said
+from interlingua.outbound import WrittenRequest
 from interlingua.routing.decision import Decision, show
 from interlingua.sessions.call import CallCore
 from interlingua.sessions.core import Core
@@ -130,9 +130,9 @@ class CallFace:
         return self._core.written.report if report is None else report
 
     @property
-    def said(self) -> Said | None:
+    def written_request(self) -> WrittenRequest | None:
         """The wire, for a client that is to send it; None where something may not be left out."""
-        return self._core.said()
+        return self._core.written_request()
 
     def sent(self, report: Report | None) -> None:
         """It was written by a client of its own: what that could not say."""
