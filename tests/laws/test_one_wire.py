@@ -27,7 +27,7 @@ from interlingua.gateway.shared.state import Exchange
 from interlingua.losses import Loss
 from interlingua.model.metadata import MessageMetadata
 from interlingua.models.capabilities import expected_capabilities
-from interlingua.providers.profiles import Asked
+from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.read import compatible
 from interlingua.providers.registry import providers
 from interlingua.routing.router import Router
@@ -161,7 +161,7 @@ def place(key: str, dialect: str) -> Place:
 
 
 TARGETS = Targets(PROVIDERS, environ=ENVIRON, profiles=())
-RULES = Asked(PROVIDERS, ())
+RULES = ModelLookup(PROVIDERS, ())
 ANYTHING = expected_capabilities("openai:gpt-5").replace(max_context_tokens=None)
 """Which model a session takes is another question."""
 CHATS = AsyncClient(PROVIDERS, environ=ENVIRON, profiles=(), max_retries=0, transport=Listening())

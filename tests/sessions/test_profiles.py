@@ -16,7 +16,7 @@ from interlingua.adapters import Adapter
 from interlingua.client.targets import Targets
 from interlingua.models.overlay import profile_from
 from interlingua.models.profile import profile_of
-from interlingua.providers.profiles import Asked, asked_here
+from interlingua.providers.profiles import ModelLookup, lookup_here
 from interlingua.sessions import AsyncSession, Session
 
 OPUS = "anthropic:claude-opus-4-6"
@@ -113,8 +113,8 @@ def test_what_was_given_stays_when_tools_need_another_dialect() -> None:
     tool = il.ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
     spoken = Adapter("openai:gpt-5.6", profile=own).for_request(il.Request(tools=(tool,)))
     assert spoken.profile is own
-    rules = Asked(given=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
-    other = Adapter("openai:gpt-5.6", asked=rules).for_request(il.Request(tools=(tool,)))
+    rules = ModelLookup(given=[{"models": ["gpt-5.6"], "limits": {"output": 9}}])
+    other = Adapter("openai:gpt-5.6", model_lookup=rules).for_request(il.Request(tools=(tool,)))
     assert other.profile is not None
     assert other.profile.limits.output == 9
 
@@ -131,12 +131,12 @@ def test_a_provider_that_only_the_user_knows_can_be_asked(home: Path) -> None:
 
 
 def test_a_file_that_has_changed_is_read_again(home: Path) -> None:
-    before = asked_here()
-    assert asked_here() is before
+    before = lookup_here()
+    assert lookup_here() is before
     file = home / "profiles.toml"
     file.write_text(FILE)
-    assert asked_here() is not before
-    seen = asked_here()
+    assert lookup_here() is not before
+    seen = lookup_here()
     file.write_text(FILE.replace("never", "always"))
     os.utime(file, ns=(1, 1))
-    assert asked_here() is not seen
+    assert lookup_here() is not seen

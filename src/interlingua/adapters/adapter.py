@@ -22,7 +22,7 @@ from interlingua.models.names import model_name
 from interlingua.models.resolving import resolve
 from interlingua.outbound import Target, host_of, retold_for, written_for
 from interlingua.prices.table import PriceTable
-from interlingua.providers.profiles import Asked, asked_here
+from interlingua.providers.profiles import ModelLookup, lookup_here
 from interlingua.providers.provider import Provider
 from interlingua.retell import Retold
 from interlingua.say import Fitting
@@ -43,31 +43,31 @@ class Adapter:
         prices: PriceTable | None = None,
         wire_name: str | None = None,
         profile: Fitting = None,
-        asked: Asked | None = None,
+        model_lookup: ModelLookup | None = None,
     ) -> None:
         """`model` is `<provider>:<name>` or an alias; `dialect` is the provider's usual one unless
         given; `wire_name` what the wire calls the model, where that is not its name. `profile` is
-        what the model takes, where that is not as rules say; False fits requests to none. `asked`
-        has those rules, where they are not the package's and the user's."""
+        what the model takes, where that is not as rules say; False fits requests to none.
+        `model_lookup` has those rules, where they are not the package's and the user's."""
         self.model = resolve(model)
         self.provider, name = model_name(self.model)
-        self._asked = asked or asked_here()
-        self.dialect = dialect_of(dialect or self._asked.dialect(self.model))
-        self._usual = dialect is None or self._asked.is_usual(self.model, dialect)
+        self._model_lookup = model_lookup or lookup_here()
+        self.dialect = dialect_of(dialect or self._model_lookup.dialect(self.model))
+        self._usual = dialect is None or self._model_lookup.is_usual(self.model, dialect)
         self.wire_name = wire_name or name
         self._given = profile
         spoken = self.dialect.name
         self.profile = (
-            self._asked.profile(self.model, spoken) if profile is None else profile or None
+            self._model_lookup.profile(self.model, spoken) if profile is None else profile or None
         )
         self.ids = ids if ids is not None else IdMap()
         self.prices = prices
         self.capabilities = (
             expected_capabilities(self.model, spoken, profile)
             if profile
-            else self._asked.capabilities(self.model, spoken)
+            else self._model_lookup.capabilities(self.model, spoken)
         )
-        provider = self._asked.providers.get(self.provider) or _nobody(self.provider, spoken)
+        provider = self._model_lookup.providers.get(self.provider) or _nobody(self.provider, spoken)
         self.target = Target(
             self.model,
             self.wire_name,
@@ -99,7 +99,7 @@ class Adapter:
         asked for this."""
         if not self._usual or self.profile is None:
             return self
-        known = self._asked.speaks(self.model) or dialects()
+        known = self._model_lookup.speaks(self.model) or dialects()
         other = dialect_for_request(self.profile, request, known)
         if other is None:
             return self
@@ -110,7 +110,7 @@ class Adapter:
             prices=self.prices,
             wire_name=self.wire_name,
             profile=self._given,
-            asked=self._asked,
+            model_lookup=self._model_lookup,
         )
 
     def retold(self, request: Request) -> Retold:

@@ -252,9 +252,9 @@ def _text(wire: bytes | dict[str, Any] | None) -> Any:
 
 @lru_cache(1)
 def _taken(model: str | None, target: str) -> Profile | None:
-    from interlingua.providers.profiles import taken_here
+    from interlingua.providers.profiles import profile_here
 
-    return taken_here(model, target) if model else None
+    return profile_here(model, target) if model else None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from interlingua.prices.table import PriceTable
 from interlingua.providers.credentials import credentials
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.errors import ProviderSetupError
-from interlingua.providers.profiles import Asked
+from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path, providers
 from interlingua.routing.files import PolicyFile
@@ -57,12 +57,12 @@ class Setup:
         self.environ = os.environ if environ is None else environ
         self.prices = prices
         self.providers: dict[str, Provider] = providers(own_path())
-        self.asked = Asked(self.providers)
+        self.model_lookup = ModelLookup(self.providers)
         self.registry = OwnRegistry(known_registry().entries.values(), self.providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         self.router = Router(
             self.registry,
-            self.asked.capabilities,
+            self.model_lookup.capabilities,
             rules=self.rules,
             global_default=self.first_model(),
         )

@@ -38,7 +38,8 @@ def show_models(talk: Talk, part: str) -> None:
     found = [id for id in usable if part.lower() in id.lower() or aliases.get(part) == id]
     rows = []
     for id in found:
-        able, price = talk.setup.asked.capabilities(id), prices.models.get(id) if prices else None
+        able = talk.setup.model_lookup.capabilities(id)
+        price = prices.models.get(id) if prices else None
         rows.append(
             [
                 "*" if id == talk.model else "",

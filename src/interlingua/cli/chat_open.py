@@ -129,7 +129,7 @@ class Talk:
                 router=self.setup.router,
                 prices=self.setup.prices,
                 dialects=self.spoken,
-                profiles=self.setup.asked,
+                profiles=self.setup.model_lookup,
             )
             self._use(session)
             self._made = session.id
@@ -148,7 +148,7 @@ class Talk:
             router=self.setup.router,
             prices=self.setup.prices,
             dialects=self.spoken,
-            profiles=self.setup.asked,
+            profiles=self.setup.model_lookup,
         )
         self._use(session)
 

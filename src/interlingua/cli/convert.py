@@ -16,7 +16,7 @@ from interlingua.cli.inputs import Input, Shape, opened
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put, written
 from interlingua.errors import DetectError
-from interlingua.providers.profiles import taken_here
+from interlingua.providers.profiles import profile_here
 
 if TYPE_CHECKING:
     from interlingua.dialects.record import Written
@@ -151,7 +151,7 @@ def _one(given: Input, put: Put, wish: Wish) -> int:
         if wish.source == formats.AUTO:
             click.echo(f"read as {source} {kind}", err=True)
         value = formats.read(body.data, source, kind, wish.model)
-        profile = taken_here(wish.model, wish.target)
+        profile = profile_here(wish.model, wish.target)
         done = formats.write(value, wish.target, source, wish.model, profile)
     pretty = sys.stdout.isatty() if wish.pretty is None else wish.pretty
     put(formats.to_bytes(done.wire, pretty) + b"\n")

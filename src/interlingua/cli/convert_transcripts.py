@@ -21,7 +21,7 @@ from interlingua.cli.outputs import Put
 from interlingua.dialects.record import Written
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
-from interlingua.providers.profiles import taken_here
+from interlingua.providers.profiles import profile_here
 from interlingua.transcripts import Transcript
 from interlingua.transcripts.format import Sample
 from interlingua.transcripts.rows import tell_left_behind
@@ -44,7 +44,7 @@ def sessions(format: str) -> Callable[[Input, Put, Wish], int]:
 
 def _convert(format: str, given: Input, put: Put, wish: Wish) -> int:
     click.echo(f"read as {format} transcript", err=True)
-    profile = taken_here(wish.model, wish.target)
+    profile = profile_here(wish.model, wish.target)
     losses = Report(wish.target)
     with _on_disk(given) as path:
         every = transcripts.read_all(path, format)

@@ -9,7 +9,7 @@ import msgspec
 
 from interlingua.cli.terminal import Column, put_json, show_table
 from interlingua.models.resolving import resolve
-from interlingua.providers.profiles import asked_here
+from interlingua.providers.profiles import lookup_here
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule
@@ -32,9 +32,9 @@ def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
     if name is None:
         raise click.UsageError("--profile needs a model: <provider>:<name>, or an alias")
     id = resolve(name)
-    asked = asked_here()
-    spoken = dialect or asked.dialect(id)
-    profile = asked.taken(id, spoken)
+    models = lookup_here()
+    spoken = dialect or models.dialect(id)
+    profile = models.known_profile(id, spoken)
     if as_json:
         put_json({"model": id, "dialect": spoken, **told(profile)})
         return

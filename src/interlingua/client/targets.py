@@ -27,7 +27,7 @@ from interlingua.outbound import host_of, write_for
 from interlingua.providers.credentials import Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, endpoint
 from interlingua.providers.errors import UnknownProviderError
-from interlingua.providers.profiles import Asked
+from interlingua.providers.profiles import ModelLookup
 from interlingua.providers.provider import Kind, Provider
 from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
@@ -90,7 +90,7 @@ class Targets:
             providers = {each.key: each for each in providers}
         self.providers = providers
         self._provider_names = tuple(providers)
-        self.asked = Asked(providers, profiles)
+        self.model_lookup = ModelLookup(providers, profiles)
         self._aliases = aliases
         self.environ = os.environ if environ is None else environ
         self._keys = keys or {}
@@ -111,9 +111,9 @@ class Targets:
             provider = self.providers.get(key)
             if provider is None:
                 raise UnknownProviderError(key, self.providers)
-            spoken = dialect_of(dialect or self.asked.dialect(id))
-            images = self.asked.capabilities(id, spoken.name).supports_images
-            profile = self.asked.profile(id, spoken.name)
+            spoken = dialect_of(dialect or self.model_lookup.dialect(id))
+            images = self.model_lookup.capabilities(id, spoken.name).supports_images
+            profile = self.model_lookup.profile(id, spoken.name)
             host = host_of(provider, spoken)
             found = Target(id, name, provider, spoken, images, profile, usual, host=host)
             if len(self._found) < _MOST:

@@ -22,8 +22,9 @@ from interlingua.providers.registry import own_path
 from interlingua.providers.registry import providers as known_providers
 
 
-class Asked:
-    """How each model is asked: in which dialect, and fitted to which profile."""
+class ModelLookup:
+    """Looks models up: which dialect each is asked in, which profile it is fitted to, what it can
+    do."""
 
     def __init__(
         self,
@@ -43,9 +44,9 @@ class Asked:
         """What `<provider>:<name>` takes in a dialect; None where nothing is fitted."""
         if self._given is False:
             return None
-        return self.taken(model, dialect)
+        return self.known_profile(model, dialect)
 
-    def taken(self, model: str, dialect: str | None) -> Profile:
+    def known_profile(self, model: str, dialect: str | None) -> Profile:
         """What it takes, whether or not requests are fitted to it."""
         key, name = model_name(model)
         provider = self.providers.get(key)
@@ -57,7 +58,7 @@ class Asked:
         provider = self.providers.get(model_name(model).provider)
         if provider is None:
             return usual_dialect(model)
-        return dialect_for(model, provider, self.taken(model, None))
+        return dialect_for(model, provider, self.known_profile(model, None))
 
     def is_usual(self, model: str, dialect: str) -> bool:
         try:
@@ -74,26 +75,26 @@ class Asked:
         """What a model can do, by the same rules."""
         if dialect is None and model_name(model).provider in self.providers:
             dialect = self.dialect(model)
-        return expected_capabilities(model, dialect, self.taken(model, dialect))
+        return expected_capabilities(model, dialect, self.known_profile(model, dialect))
 
 
-def taken_here(model: str | None, dialect: str) -> Profile | None:
+def profile_here(model: str | None, dialect: str) -> Profile | None:
     """What `<provider>:<name>` takes, as this machine's user says; None where no provider is named
     that anybody knows."""
-    here = asked_here()
+    here = lookup_here()
     key, colon, name = (model or "").partition(":")
-    return here.taken(f"{key}:{name}", dialect) if colon and key in here.providers else None
+    return here.known_profile(f"{key}:{name}", dialect) if colon and key in here.providers else None
 
 
-def asked_here() -> Asked:
+def lookup_here() -> ModelLookup:
     """As this machine's user says. The files are read again when one of them has changed."""
     files = (*own_files(), own_path())
-    return _asked(tuple((path, _stamp(path)) for path in files))
+    return _lookup(tuple((path, _stamp(path)) for path in files))
 
 
 @lru_cache(4)
-def _asked(_: tuple[tuple[Path, tuple[int, int] | None], ...]) -> Asked:
-    return Asked()
+def _lookup(_: tuple[tuple[Path, tuple[int, int] | None], ...]) -> ModelLookup:
+    return ModelLookup()
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

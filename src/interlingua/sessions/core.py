@@ -26,7 +26,7 @@ from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.cost import total
 from interlingua.prices.table import PriceTable
-from interlingua.providers.profiles import Asked
+from interlingua.providers.profiles import ModelLookup
 from interlingua.routing.choice import Choice
 from interlingua.routing.decision import Decision
 from interlingua.routing.errors import SwapError
@@ -71,7 +71,7 @@ class Setting:
     gateway_key_id: str | None = None
     most_raw: int | None = MOST_BYTES
     """Bytes of `provider_raw` that are kept of one answer; None is all."""
-    asked: Asked | None = None
+    model_lookup: ModelLookup | None = None
     """What models take, where that is not as the package and this machine's user say."""
     alone: bool = False
     """Nobody else appends to the session while it is open here. Who finds that somebody did has
@@ -364,7 +364,7 @@ class Core:
             prices=self.prices,
             wire_name=entry.wire_name if entry else None,
             profile=profile,
-            asked=setting.asked,
+            model_lookup=setting.model_lookup,
         )
 
     def plan(self, model: str) -> Effects[SwapPlan]:

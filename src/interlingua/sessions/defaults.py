@@ -7,7 +7,7 @@ from functools import cache
 from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import Capabilities, known_models, providers
 from interlingua.models.resolving import known_names
-from interlingua.providers.profiles import Asked, asked_here
+from interlingua.providers.profiles import ModelLookup, lookup_here
 from interlingua.routing.registry import ModelEntry, Registry, is_model_id, provider_of
 from interlingua.routing.router import Router
 
@@ -37,7 +37,7 @@ class OpenRegistry(Registry):
 def lookup(model: str) -> Capabilities:
     """What a model can do, by the user's rules too; of one that nobody has described, what may be
     hoped for: that is how it is written to as well."""
-    return asked_here().capabilities(model)
+    return lookup_here().capabilities(model)
 
 
 @cache
@@ -50,7 +50,7 @@ def registry() -> Registry:
     )
 
 
-def default_router(asked: Asked | None = None) -> Router:
+def default_router(model_lookup: ModelLookup | None = None) -> Router:
     """One that knows all models, and falls back to the local one."""
-    can = lookup if asked is None else asked.capabilities
+    can = lookup if model_lookup is None else model_lookup.capabilities
     return Router(registry(), can, global_default=LOCAL)

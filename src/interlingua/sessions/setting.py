@@ -10,12 +10,12 @@ from interlingua.given import GivenOptions, Tools, options_of, registry_of
 from interlingua.models.overlay import Given
 from interlingua.prices.own import own_table
 from interlingua.prices.table import PriceTable
-from interlingua.providers.profiles import Asked
+from interlingua.providers.profiles import ModelLookup
 from interlingua.routing.router import Router
 from interlingua.sessions.core import Setting
 from interlingua.sessions.defaults import default_router
 
-Takes = Asked | Given | Literal[False]
+Takes = ModelLookup | Given | Literal[False]
 """What models take: rules over the package's, None for those of this machine's user, or False where
 nothing is fitted."""
 
@@ -31,9 +31,9 @@ def setting_of(
     team_id: str | None = None,
     profiles: Takes = None,
 ) -> Setting:
-    asked = _asked(profiles)
+    model_lookup = _lookup_of(profiles)
     return Setting(
-        router or default_router(asked),
+        router or default_router(model_lookup),
         prices or own_table(),
         registry_of(tools),
         bus,
@@ -41,9 +41,11 @@ def setting_of(
         options_of(options),
         user_id,
         team_id,
-        asked=asked,
+        model_lookup=model_lookup,
     )
 
 
-def _asked(profiles: Takes) -> Asked | None:
-    return profiles if profiles is None or isinstance(profiles, Asked) else Asked(given=profiles)
+def _lookup_of(profiles: Takes) -> ModelLookup | None:
+    if profiles is None or isinstance(profiles, ModelLookup):
+        return profiles
+    return ModelLookup(given=profiles)

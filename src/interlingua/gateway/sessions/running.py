@@ -104,8 +104,8 @@ class Turns:
         self.registry = OwnRegistry(entries, providers)
         self.rules = PolicyFile(config.rules_path(), self.registry)
         chosen = LOCAL if default is None else self.model_id(default)
-        self.asked = self.gateway.targets.asked
-        can = self.asked.capabilities
+        self.model_lookup = self.gateway.targets.model_lookup
+        can = self.model_lookup.capabilities
         self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
         self.spoken = Spoken(providers)
 
@@ -119,7 +119,7 @@ class Turns:
         return {
             "router": self.router,
             "dialects": self.spoken,
-            "profiles": self.asked,
+            "profiles": self.model_lookup,
             "user_id": principal.user_id,
             "team_id": principal.team_id,
         }
