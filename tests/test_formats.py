@@ -74,9 +74,9 @@ def test_an_answer_is_a_response() -> None:
 
 
 def test_an_unknown_format_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(il.DetectError) as odd:
+    with pytest.raises(il.DetectError) as error:
         il.convert({}, "cubist", "anthropic")
-    assert odd.value.candidates == names()
+    assert error.value.candidates == names()
 
 
 # Detecting

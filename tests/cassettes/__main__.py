@@ -26,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command == "record":
         try:
             return _record(given)
-        except il.InterlinguaError as odd:
-            print(odd, file=sys.stderr)
+        except il.InterlinguaError as error:
+            print(error, file=sys.stderr)
             return 1
     if given.command == "golden":
         for tape in cassette.committed():

@@ -100,7 +100,7 @@ def test_nothing_is_kept_of_a_session_that_cannot_be_stored_whole(
 def test_a_message_that_breaks_a_rule_is_kept_and_told(store: Store) -> None:
     alone = Message.of_result(ToolResultBlock("toolu_x", ()))
     settled = settle(store, session().replace(messages=(alone,), branches=()))
-    assert settled.odd
+    assert settled.problems
     assert store.session(settled.sessions[0]).message_count == 1
 
 

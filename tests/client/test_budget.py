@@ -201,8 +201,8 @@ async def call(
     made = Call("c", models, Request())
     try:
         await tried(made, provider.once, policy, RETRYABLE, sleep or no_sleep, budget, provider_of)
-    except CallError as odd:
-        return odd
+    except CallError as error:
+        return error
     return None
 
 

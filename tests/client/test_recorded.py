@@ -83,8 +83,8 @@ async def through(
             async with stream:
                 async for event in stream:
                     events.append(event)
-        except CallError as odd:
-            return events, stream, odd
+        except CallError as error:
+            return events, stream, error
         return events, stream, None
 
 

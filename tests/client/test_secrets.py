@@ -182,8 +182,8 @@ async def ask(url: str, path: str, provider: str, key: str, prompt: str, stream:
                         seen.append(type(event).__name__)
             else:
                 await client.generate(MODELS[provider], prompt)
-        except il.InterlinguaError as odd:
-            seen.append(shown(odd))
+        except il.InterlinguaError as error:
+            seen.append(shown(error))
         seen.append(repr(told))
     assert len(seen) > 2 or path in ("not_json", "odd_json", "stream_error"), (path, provider)
     return "\n".join(seen)

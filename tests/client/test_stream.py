@@ -33,8 +33,8 @@ async def collect(client: Any, model: str, **how: Any) -> tuple[list[Any], Any, 
         async with stream:
             async for event in stream:
                 events.append(event)
-    except il.InterlinguaError as odd:
-        return events, stream, odd
+    except il.InterlinguaError as error:
+        return events, stream, error
     return events, stream, None
 
 

@@ -212,8 +212,8 @@ def test_closing_ends_what_is_under_way() -> None:
         def work() -> None:
             try:
                 client.generate(SONNET, "Hello")
-            except (CallCancelledError, NetworkError) as odd:
-                failed.append(odd)
+            except (CallCancelledError, NetworkError) as error:
+                failed.append(error)
 
         thread = threading.Thread(target=work)
         thread.start()

@@ -30,8 +30,8 @@ def _one(problem: str | None) -> list[str]:
 def _validates(model: type[BaseModel], wire: Any) -> list[str]:
     try:
         model.model_validate(wire)
-    except ValidationError as odd:
-        return [f"{model.__name__}: {odd.errors()[0]['loc']}: {odd.errors()[0]['msg']}"]
+    except ValidationError as error:
+        return [f"{model.__name__}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}"]
     return []
 
 

@@ -39,8 +39,8 @@ def problems(kind: str, wire: Any, path: str) -> list[str]:
         return []
     try:
         value = adapter.validate_python(wire)
-    except ValidationError as odd:
-        return [f"{path}: {odd.errors()[0]['loc']}: {odd.errors()[0]['msg']}"]
+    except ValidationError as error:
+        return [f"{path}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}"]
     return [f"{path}{each}: no such key" for each in _extra(value, "")]
 
 

@@ -102,8 +102,8 @@ def records_in(path: Path) -> Iterator[Record]:
         for number, line in enumerate(lines, 1):
             try:
                 yield _decoder.decode(line)
-            except msgspec.MsgspecError as odd:
-                raise ValueError(f"{path.name}, line {number}: {odd}") from odd
+            except msgspec.MsgspecError as error:
+                raise ValueError(f"{path.name}, line {number}: {error}") from error
 
 
 def records(dialect: str | None = None, folder: Path | None = None) -> Iterator[Record]:

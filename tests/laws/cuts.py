@@ -173,10 +173,10 @@ def recorded(wanted: Sequence[str] | None = None) -> Iterator[tuple[str, str, li
 def examine_one(stream: tuple[str, str, list[Frame]]) -> Outcome:
     try:
         return examine(*stream)
-    except Exception as odd:  # the outermost edge of a report: name it and go on
+    except Exception as error:  # the outermost edge of a report: name it and go on
         name, record, frames = stream
         return Outcome(
-            name, record, len(frames), 0, 0, 0, [f"crashed: {type(odd).__name__}: {odd}"]
+            name, record, len(frames), 0, 0, 0, [f"crashed: {type(error).__name__}: {error}"]
         )
 
 

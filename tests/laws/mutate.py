@@ -61,16 +61,16 @@ def survives(name: str, kind: str, wire: Any) -> str | None:
     reader = dialect_of(name)
     try:
         value = laws.read(reader, kind, wire)
-    except InterlinguaError as odd:
-        return None if getattr(odd, "path", "").startswith("$") else f"no path: {odd}"
-    except Exception as odd:  # this is what is looked for
-        return f"reading: {type(odd).__name__}: {odd}"
+    except InterlinguaError as error:
+        return None if getattr(error, "path", "").startswith("$") else f"no path: {error}"
+    except Exception as error:  # this is what is looked for
+        return f"reading: {type(error).__name__}: {error}"
     try:
         codec.loads(codec.dumps(value), type(value), strict=True)
         found = laws.difference(wire, laws.write(reader, value).wire)
         return f"not home: {found}" if found else None
-    except Exception as odd:  # as above
-        return f"writing: {type(odd).__name__}: {odd}"
+    except Exception as error:  # as above
+        return f"writing: {type(error).__name__}: {error}"
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -130,6 +130,6 @@ def ollama_answer(wire: Any) -> list[str]:
         return ["/message/images: an answer has none"]
     try:
         ollama.ChatResponse.model_validate(wire)
-    except ValidationError as odd:
-        return [str(odd.errors()[0]["msg"])]
+    except ValidationError as error:
+        return [str(error.errors()[0]["msg"])]
     return []

@@ -139,10 +139,10 @@ def judged_abroad(case: Case, target: str, model: str | None) -> list[str]:
 def outcome_of(check: Callable[[], list[str]]) -> list[str]:
     try:
         return check()
-    except InterlinguaError as odd:
-        return [f"refused: {odd}"]
-    except Exception as odd:  # the outermost edge of a report: name it and go on
-        return [f"crashed: {type(odd).__name__}: {odd}"]
+    except InterlinguaError as error:
+        return [f"refused: {error}"]
+    except Exception as error:  # the outermost edge of a report: name it and go on
+        return [f"crashed: {type(error).__name__}: {error}"]
 
 
 def messages_of(value: Any) -> tuple[Any, ...]:

@@ -44,10 +44,10 @@ def seen(each: Case) -> list[str]:
     """What the judge has to say about a case; an exception that is not ours is a problem too."""
     try:
         return each.check()
-    except il.InterlinguaError as odd:
-        return [] if each.may_refuse else [f"refused: {odd}"]
-    except Exception as odd:  # this is what is looked for
-        return [f"crashed: {type(odd).__name__}: {odd}"]
+    except il.InterlinguaError as error:
+        return [] if each.may_refuse else [f"refused: {error}"]
+    except Exception as error:  # this is what is looked for
+        return [f"crashed: {type(error).__name__}: {error}"]
 
 
 def taken(source: str, target: str, wire: Any, model: str | None = None) -> list[str]:

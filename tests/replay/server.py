@@ -119,8 +119,8 @@ class ReplayServer:
             asyncio.set_event_loop(loop)
             try:
                 runner = loop.run_until_complete(self._start())
-            except BaseException as odd:  # said again in the thread that waits
-                failed.append(odd)
+            except BaseException as error:  # said again in the thread that waits
+                failed.append(error)
                 started.set()
                 return
             started.set()
@@ -221,10 +221,10 @@ class ReplayServer:
             answer = self._answer(exchange, route)
             received.fault = fault.name if fault else None
             return fault.play(answer) if fault else answer.steps()
-        except FaultError as odd:
+        except FaultError as error:
             with self._lock:
-                self._problems.append(str(odd))
-            return _plain(500, str(odd)).steps()
+                self._problems.append(str(error))
+            return _plain(500, str(error)).steps()
 
     def _next_fault(self, received: Received) -> Fault | None:
         asked = received.header(FAULT_HEADER)

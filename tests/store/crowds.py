@@ -65,8 +65,8 @@ def in_threads(store: Store, sessions: list[str], threads: int, count: int) -> l
     def work(number: int) -> None:
         try:
             told.extend(append_often(store, sessions, f"t{number}", count, number))
-        except BaseException as odd:
-            errors.append(odd)
+        except BaseException as error:
+            errors.append(error)
 
     callers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
     for caller in callers:

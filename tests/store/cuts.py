@@ -42,8 +42,8 @@ def append_surely(store: PostgresStore, session: str, text: str, last: int) -> i
             if store.session(session).message_count == last + 1:
                 return refused  # it had been written after all
             store.append(session, [Message.user(text)], after=last)
-        except StoreError as odd:
-            if odd.reason not in ("unreachable", "busy"):
+        except StoreError as error:
+            if error.reason not in ("unreachable", "busy"):
                 raise
             refused += 1
         else:
@@ -64,8 +64,8 @@ def run(address: str, seconds: float, threads: int = 4) -> Tally:
                     refused += append_surely(store, session, str(count), count)
                     count += 1
                 totals.append((count, refused))
-            except BaseException as odd:
-                errors.append(odd)
+            except BaseException as error:
+                errors.append(error)
 
         sessions = [store.create_session("/w").id for _ in range(threads)]  # before the first cut
         callers = [threading.Thread(target=work, args=(session,)) for session in sessions]

@@ -106,10 +106,10 @@ def run(folder: Path, stride: int, rounds: int, show: bool = False) -> Tally:
                 fault = Fault(kind, place, for_good, full)  # type: ignore[arg-type]  # a kind
                 try:
                     story = one(folder, fault, rounds)
-                except Exception as odd:
-                    odd.add_note(str(fault))
+                except Exception as error:
+                    error.add_note(str(fault))
                     raise
-                reasons.update(error.reason for error in story.errors)
+                reasons.update(each.reason for each in story.errors)
                 faults += 1
         if show:
             print(f"{kind}: {number} places", flush=True)

@@ -69,15 +69,15 @@ def everything(path: Path, session: str) -> list[str]:
     found = []
     try:
         store = SqliteStore(path, timeout=0.3)
-    except StoreError as odd:
-        return [odd.reason]
+    except StoreError as error:
+        return [error.reason]
     with store:
         for call in calls(store, session):
             try:
                 call()
                 found.append("fine")
-            except StoreError as odd:
-                found.append(odd.reason)
+            except StoreError as error:
+                found.append(error.reason)
             except InterlinguaError:
                 found.append("unreadable")
     return found
@@ -97,8 +97,8 @@ def run(folder: Path, count: int, seed: int | None = None) -> Counter[str]:
         file.write_bytes(damaged)
         try:
             found = everything(file, session)
-        except BaseException as odd:
-            odd.add_note(f"byte {place} is {damaged[place]}")
+        except BaseException as error:
+            error.add_note(f"byte {place} is {damaged[place]}")
             raise
         seen.update({next((each for each in found if each != "fine"), "fine")})
         for left in folder.glob(f"{number}.db*"):

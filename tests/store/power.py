@@ -128,8 +128,10 @@ def run(folder: Path, points: int, rounds: int = 12, seed: int | None = None) ->
         told = [names for place, names in recording.acknowledged if place <= moment]
         try:
             check(path, told[-1] if told else [], recording.begun)
-        except Exception as odd:
-            odd.add_note(f"moment {moment} of {len(recording.deeds)}, point {number}, seed {seed}")
+        except Exception as error:
+            error.add_note(
+                f"moment {moment} of {len(recording.deeds)}, point {number}, seed {seed}"
+            )
             raise
         for file in folder.glob(f"{number}.db*"):
             file.unlink()

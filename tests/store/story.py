@@ -56,8 +56,8 @@ class Story:
             if self.store is None:
                 self.store = self._open()
             work(self.store)
-        except StoreError as odd:
-            self.errors.append(odd)
+        except StoreError as error:
+            self.errors.append(error)
             return False
         return True
 

@@ -347,8 +347,8 @@ def test_a_file_cut_at_any_page_is_told_or_says_nothing_new(folder: Path) -> Non
         try:
             with SqliteStore(path) as store:
                 assert store.messages(session) == whole
-        except StoreError as odd:
-            reasons.append(odd.reason)
+        except StoreError as error:
+            reasons.append(error.reason)
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
     assert len(reasons) > 10

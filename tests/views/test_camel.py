@@ -264,18 +264,18 @@ def test_three_kinds_of_message() -> None:
     "message", [None, {"role": "system", "content": []}, {"content": []}, "hi"]
 )
 def test_any_other_message_is_an_error_that_names_its_index(message: Any) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         camel.read({"messages": [{"role": "user", "content": []}, message]})
-    assert odd.value.path.startswith("$.messages[1]")
+    assert error.value.path.startswith("$.messages[1]")
 
 
 @pytest.mark.requirement("S003-3", "S003-23")
 @pytest.mark.parametrize("block", [None, {"type": "audio"}, {"text": "hi"}, "hi"])
 def test_any_other_block_is_an_error_that_names_its_index(block: Any) -> None:
     assert set(BLOCKS) == {"text", "image", "thinking", "toolCall"}
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         camel.read([assistant({"type": "text", "text": "hi"}, block)])
-    assert odd.value.path.startswith("$[0].content[1]")
+    assert error.value.path.startswith("$[0].content[1]")
 
 
 SAMPLES: dict[str, Wire] = {
@@ -300,9 +300,9 @@ def test_each_message_holds_its_own_blocks(role: str, kind: str) -> None:
     if kind in allowed[role].split():
         assert camel.read([wire])
     else:
-        with pytest.raises(ReadError) as odd:
+        with pytest.raises(ReadError) as error:
             camel.read([wire])
-        assert odd.value.path == "$[0].content[0].type"
+        assert error.value.path == "$[0].content[0].type"
 
 
 # Blocks
@@ -397,9 +397,9 @@ def test_text_that_was_collected_always_gives_an_object(text: str) -> None:
 
 
 def test_arguments_are_an_object_and_text_is_not() -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         one(assistant({"type": "toolCall", "id": "c", "name": "f", "arguments": "{}"}))
-    assert odd.value.path == "$[0].content[0].arguments"
+    assert error.value.path == "$[0].content[0].arguments"
     spaced = ToolUseBlock("c", "f", {"a": 1}, raw_arguments='{"a": 1}')
     cut = ToolUseBlock("d", "f", {"a": "b"}, raw_arguments='{"a": "b')
     report = camel.write([Message.assistant([spaced, cut])]).report
@@ -497,9 +497,9 @@ def test_time_is_counted_in_integers() -> None:
     whole = message.replace(created_at=time.replace(microsecond=999_000))
     assert losses(whole) == []
     assert one(out(whole)) == whole
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         one(assistant(timestamp=10**18))
-    assert odd.value.path == "$[0].timestamp"
+    assert error.value.path == "$[0].timestamp"
 
 
 def test_money_that_is_no_64_bit_number_is_as_near_as_it_gets() -> None:
@@ -542,9 +542,9 @@ def test_a_near_word_is_reported() -> None:
         ("approximated", "$[0].metadata.stop_reason"),
         ("approximated", "$[0].metadata.status"),
     ]
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         one(assistant(stopReason="tired"))
-    assert odd.value.path == "$[0].stopReason"
+    assert error.value.path == "$[0].stopReason"
 
 
 @pytest.mark.requirement("S003-20", "S003-21")

@@ -167,9 +167,9 @@ def test_one_message_type_for_every_role() -> None:
 @pytest.mark.requirement("S000-2")
 @pytest.mark.parametrize("role", [None, 3, "narrator", ""])
 def test_role_is_required_and_known(role: Any) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         flat.read([{"role": "user", "content": ""}, {"role": role, "content": "x"}])
-    assert odd.value.path == "$[1].role"
+    assert error.value.path == "$[1].role"
 
 
 @pytest.mark.requirement("S000-3")
@@ -244,9 +244,9 @@ def test_argument_text_is_kept_and_damage_is_noted() -> None:
     "call", [{"arguments": "{}"}, {"name": "f"}, {"name": "f", "arguments": {}}]
 )
 def test_a_call_needs_a_name_and_text(call: Wire) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         flat.read([{"role": "assistant", "content": "", "tool_calls": [call]}])
-    assert odd.value.path.startswith("$[0].tool_calls[0].")
+    assert error.value.path.startswith("$[0].tool_calls[0].")
 
 
 @pytest.mark.requirement("S000-7", "S000-9")
@@ -308,9 +308,9 @@ def test_there_are_four_kinds_of_part() -> None:
     for kind, cls in kinds.items():
         part = {"type": kind, "text": "x"} if kind == "text" else {"type": kind, "data": "AAAA"}
         assert type(one({"role": "user", "content": [part]}).content[0]) is cls
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         one({"role": "user", "content": [{"type": "text", "text": ""}, {"type": "video"}]})
-    assert odd.value.path == "$[0].content[1].type"
+    assert error.value.path == "$[0].content[1].type"
 
 
 @pytest.mark.requirement("S000-12")
@@ -446,9 +446,9 @@ def test_each_dropped_block_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
 def test_a_critical_block_fails_the_write(critical: Any) -> None:
     video = VideoBlock(Source("url", "https://e.com/v"))
     metadata = MessageMetadata(critical=critical)
-    with pytest.raises(LossError) as odd:
+    with pytest.raises(LossError) as error:
         flat.write([Message(Role.USER, (TextBlock("x"), video), metadata=metadata)])
-    assert odd.value.path == "$[0].content[1]"
+    assert error.value.path == "$[0].content[1]"
 
 
 def test_odd_tool_messages_are_reported() -> None:
@@ -472,6 +472,6 @@ def test_odd_tool_messages_are_reported() -> None:
     ],
 )
 def test_errors_name_the_place(wire: Any, path: str) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         flat.read(wire)
-    assert odd.value.path == path
+    assert error.value.path == path

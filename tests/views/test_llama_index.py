@@ -172,6 +172,6 @@ def test_a_loss_is_told_at_its_place(given: Message, kind: str, path: str) -> No
 
 
 def test_a_result_without_a_call_is_refused() -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         llama_index.read([said("tool", text("3"))])
-    assert odd.value.path == "$[0].additional_kwargs"
+    assert error.value.path == "$[0].additional_kwargs"

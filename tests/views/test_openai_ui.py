@@ -136,18 +136,18 @@ def test_a_part_is_written_with_its_type() -> None:
     ],
 )
 def test_anything_but_text_is_refused(content: Any, path: str) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_ui.read([{"role": "user", "content": content}])
-    assert odd.value.path == path
+    assert error.value.path == path
 
 
 @pytest.mark.requirement("S004-3")
 @pytest.mark.parametrize("role", ["developer", "function", None])
 def test_there_are_four_roles(role: Any) -> None:
     assert set(openai_ui.ROLES) == {"system", "user", "assistant", "tool"}
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_ui.read([{"role": role, "content": "x"}])
-    assert odd.value.path == "$[0].role"
+    assert error.value.path == "$[0].role"
 
 
 @pytest.mark.requirement("S004-7", "S004-10")
@@ -206,16 +206,16 @@ def test_misplaced_fields_are_refused(role: str) -> None:
     for name, value in fields.items():
         if owners.get(role) == name:
             continue
-        with pytest.raises(ReadError) as odd:
+        with pytest.raises(ReadError) as error:
             openai_ui.read([{"role": "user", "content": "x"}, {"role": role, name: value}])
-        assert odd.value.path == f"$[1].{name}"
+        assert error.value.path == f"$[1].{name}"
 
 
 @pytest.mark.requirement("S004-15")
 def test_an_answer_of_a_tool_names_the_call() -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_ui.read([{"role": "tool", "content": "x"}])
-    assert odd.value.path == "$[0].tool_call_id"
+    assert error.value.path == "$[0].tool_call_id"
 
 
 # Conversions
@@ -341,9 +341,9 @@ def test_a_message_that_was_added() -> None:
         assert wire == {"msg": "MessageAdded", "message": out(message)}
         assert openai_events.read_message_added(wire) == message
         assert not report
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_events.read_message_added({"msg": "Cancelled"})
-    assert odd.value.path == "$.msg"
+    assert error.value.path == "$.msg"
 
 
 @pytest.mark.requirement("S004-5", "S004-17")
@@ -374,9 +374,9 @@ def test_a_finished_answer_always_has_calls_and_may_have_no_usage() -> None:
 @pytest.mark.parametrize("usage", [{}, [], [{}, {}], 3])
 def test_usage_is_null_or_a_list_of_one(usage: Any) -> None:
     wire = {"msg": "RequestCompleted", "usage": usage, "message": {"role": "assistant"}}
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_events.read_request_completed(wire)
-    assert odd.value.path == "$.usage"
+    assert error.value.path == "$.usage"
 
 
 def test_only_an_assistant_finishes_an_answer() -> None:
@@ -393,9 +393,9 @@ def test_queued_messages_have_their_ids() -> None:
     ]
     assert openai_events.read_queue(wire) == queue
     assert not report
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         openai_events.read_queue([{"id": "1", "message": {"role": "user", "tool_call_id": "c"}}])
-    assert odd.value.path == "$[0].message.tool_call_id"
+    assert error.value.path == "$[0].message.tool_call_id"
 
 
 # What is lost

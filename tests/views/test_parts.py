@@ -154,9 +154,9 @@ def test_a_conversation_keeps_its_order() -> None:
 @pytest.mark.requirement("S001-3")
 @pytest.mark.parametrize("content", ["hi", None, {"kind": "TEXT", "text": "hi"}])
 def test_content_is_a_list_and_nothing_else(content: Any) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         parts.read([{"role": "USER", "content": content}])
-    assert odd.value.path == "$[0].content"
+    assert error.value.path == "$[0].content"
 
 
 @pytest.mark.requirement("S001-4", "S001-5")
@@ -172,9 +172,9 @@ def test_five_roles_and_the_developer_is_one_of_its_own() -> None:
 @pytest.mark.requirement("S001-4")
 @pytest.mark.parametrize("role", ["user", "MODEL", None])
 def test_other_roles_are_refused(role: Any) -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         parts.read([{"role": role, "content": []}])
-    assert odd.value.path == "$[0].role"
+    assert error.value.path == "$[0].role"
 
 
 SIGNED = ThinkingBlock("hm", "sig")
@@ -209,9 +209,9 @@ EIGHT: dict[str, tuple[Any, str, Any]] = {
 @pytest.mark.requirement("S001-10", "S001-11")
 def test_there_are_eight_kinds() -> None:
     assert set(parts.KINDS) == set(EIGHT)
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         parts.read([{"role": "USER", "content": [{"kind": "VIDEO"}]}])
-    assert odd.value.path == "$[0].content[0].kind"
+    assert error.value.path == "$[0].content[0].kind"
 
 
 @pytest.mark.requirement("S001-10", "S001-11")
@@ -248,18 +248,18 @@ def test_an_image_is_a_url_or_inline_data() -> None:
     assert image(data="AAAA", media_type="image/png") == IMAGE
     assert image(data="AAAA").media_type is None
     assert image(url="data:image/png;base64,AAAA") == IMAGE
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         image(media_type="image/png")
-    assert odd.value.path == "$[0].content[0].image"
+    assert error.value.path == "$[0].content[0].image"
 
 
 @pytest.mark.requirement("S001-15")
 def test_arguments_are_a_mapping() -> None:
     for arguments in ('{"a": 1}', None, [1]):
         data = {"id": "c", "name": "add", "arguments": arguments}
-        with pytest.raises(ReadError) as odd:
+        with pytest.raises(ReadError) as error:
             block_of({"kind": "TOOL_CALL", "tool_call": data})
-        assert odd.value.path == "$[0].content[0].tool_call.arguments"
+        assert error.value.path == "$[0].content[0].tool_call.arguments"
 
 
 @pytest.mark.requirement("S001-16")
@@ -294,16 +294,16 @@ def test_text_in_a_tool_message_answers_the_call_that_it_names() -> None:
     assert parts.read([wire]) == (Message.tool_result("c", "3"),)
     assert comes_home([wire])
     del wire["tool_call_id"]
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         parts.read([wire])
-    assert odd.value.path == "$[0].tool_call_id"
+    assert error.value.path == "$[0].tool_call_id"
 
 
 def test_media_in_a_tool_message_is_refused() -> None:
     image = {"kind": "IMAGE", "image": {"data": "AAAA"}}
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         parts.read([{"role": "TOOL", "content": [image], "tool_call_id": "c"}])
-    assert odd.value.path == "$[0].content[0].kind"
+    assert error.value.path == "$[0].content[0].kind"
 
 
 @pytest.mark.requirement("S001-17")

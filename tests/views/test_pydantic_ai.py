@@ -350,6 +350,6 @@ def test_a_failed_answer_says_so() -> None:
 
 
 def test_what_is_no_message_is_refused_at_its_place() -> None:
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         pydantic_ai.read([{"kind": "request", "parts": [{"part_kind": "user-prompt"}]}])
-    assert odd.value.path == "$[0].parts[0].content"
+    assert error.value.path == "$[0].parts[0].content"

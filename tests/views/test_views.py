@@ -28,18 +28,18 @@ RANKS: dict[str, dict[str, int]] = {
 def test_every_view_is_found_by_its_name() -> None:
     assert list(VIEWS)[:4] == ["flat", "parts", "camel", "openai-ui"]
     assert all(view(name).name == name for name in VIEWS)
-    with pytest.raises(DetectError) as odd:
+    with pytest.raises(DetectError) as error:
         view("cubist")
-    assert odd.value.candidates == list(VIEWS)
+    assert error.value.candidates == list(VIEWS)
 
 
 def test_what_json_cannot_hold_is_an_error_and_no_null() -> None:
     call = ToolUseBlock("c", "f", {"a": float("nan")})
     with pytest.raises(WriteError):
         view("parts").write([Message.assistant(call)]).json()
-    with pytest.raises(WriteError) as odd:
+    with pytest.raises(WriteError) as error:
         view("flat").write([Message.assistant(["hi", call])])
-    assert odd.value.path == "$[0].content[1].input.a"
+    assert error.value.path == "$[0].content[1].input.a"
 
 
 def odd_messages() -> st.SearchStrategy[Message]:

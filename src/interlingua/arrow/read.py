@@ -144,8 +144,8 @@ def _blocks(structs: pa.StructArray) -> Iterator[Block]:
     cells = _struct_cells(structs, schema.BLOCK_FIELDS)
     makers = [_MAKERS.get(kind) for kind in cells[0]]
     if None in makers:
-        odd = cells[0][makers.index(None)]
-        raise ReadError(WHAT, "messages.content.type", "a kind of block", str(odd))
+        unknown = cells[0][makers.index(None)]
+        raise ReadError(WHAT, "messages.content.type", "a kind of block", str(unknown))
     return (make(row) for make, row in zip(makers, zip(*cells, strict=True), strict=True))  # type: ignore[misc]  # none is None
 
 

@@ -53,8 +53,8 @@ def _read(path: str, limit: int, is_rest: bool) -> bytes:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise AttachmentError(path, "it is no regular file")
             data = file.read(limit + 1)
-    except OSError as odd:
-        raise AttachmentError(path, odd.strerror or type(odd).__name__) from None
+    except OSError as error:
+        raise AttachmentError(path, error.strerror or type(error).__name__) from None
     if len(data) > limit:
         size = f"all together have more than {MOST_TOGETHER}" if is_rest else f"more than {MOST}"
         raise AttachmentError(path, f"{size} bytes")

@@ -165,14 +165,14 @@ class Chat:
         except CallCancelledError:
             for event in await call.cancel():
                 yield event
-        except CallError as odd:
+        except CallError as error:
             if not call.ended:
-                error = ProviderError(odd.kind, str(odd), odd.code, odd.status)
-                await call.fail(error, max(0, len(odd.attempts) - 1))
+                failure = ProviderError(error.kind, str(error), error.code, error.status)
+                await call.fail(failure, max(0, len(error.attempts) - 1))
             raise
-        except InterlinguaError as odd:  # nobody was asked: no key, say, or nothing to ask
+        except InterlinguaError as error:  # nobody was asked: no key, say, or nothing to ask
             if not call.ended:
-                await call.fail(ProviderError(ErrorKind.OTHER, str(odd)))
+                await call.fail(ProviderError(ErrorKind.OTHER, str(error)))
             raise
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
             if not self.leaving:

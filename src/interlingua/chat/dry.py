@@ -64,10 +64,10 @@ def dry(setup: Setup, turn: AsyncTurn, call: AsyncCall) -> DryRequest:
         streams = call.request.options.stream
         try:
             return _masked(targets.prepare(call.request, target, bool(streams)), notes)
-        except MissingSettingError as odd:
-            if odd.what != "key" or provider in keys:
+        except MissingSettingError as error:
+            if error.what != "key" or provider in keys:
                 raise
-            notes.append(str(odd))
+            notes.append(str(error))
             keys[provider] = _NO_KEY
 
 

@@ -154,8 +154,8 @@ def write_file(input: dict[str, Any], run: ToolRun) -> str:
     names = parts_of(path)
     try:
         _write(_workspace(run).root, names, data, path)
-    except OSError as odd:
-        raise WorkspaceError(path, odd.strerror or type(odd).__name__, "unreadable") from None
+    except OSError as error:
+        raise WorkspaceError(path, error.strerror or type(error).__name__, "unreadable") from None
     run.files_modified.append("/".join(names))
     return f"{len(data)} bytes written to {path}"
 

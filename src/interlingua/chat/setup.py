@@ -95,8 +95,8 @@ class Setup:
             return f"no provider is called {provider_of(model)!r}"
         try:
             credentials(provider, self.environ)
-        except ProviderSetupError as odd:
-            return str(odd)
+        except ProviderSetupError as error:
+            return str(error)
         return None
 
     def usable(self) -> list[str]:

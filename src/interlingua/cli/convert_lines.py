@@ -73,8 +73,8 @@ def is_one(data: bytes) -> bool:
 def _on_one_line(given: Input) -> bytes:
     """A value over several lines; of a list of conversations, each on a line."""
     data = given.read()
-    if (odd := formats.malformed(given.name, data)) is not None:
-        raise odd
+    if (error := formats.malformed(given.name, data)) is not None:
+        raise error
     parsed = parse(data, "JSON")
     if isinstance(parsed, list) and not is_bare(parsed):
         return b"".join(msgspec.json.encode(each) + b"\n" for each in parsed)

@@ -64,9 +64,9 @@ def named(given: Input, body: Body) -> Iterator[None]:
         problem = f"{given.name} is a transcript of {format}"
         raise DetectError(f"{problem}: interlingua transcripts show {given.name}") from unknown
     except ReadError:
-        odd = formats.malformed(given.name, body.data, body.line or 1)
-        if odd is not None:
-            raise odd from None
+        error = formats.malformed(given.name, body.data, body.line or 1)
+        if error is not None:
+            raise error from None
         raise
 
 

@@ -64,8 +64,8 @@ class Arrivals:
     def take(self, found: Found | None) -> str | None:
         """Take one thing; gives what is wrong with it, or with the session that it ends."""
         ended = self.finish() if isinstance(found, SessionLine | Exchange) else None
-        odd = self._tried(lambda: self._take(found))
-        return "; ".join(problem for problem in (ended, odd) if problem) or None
+        failed = self._tried(lambda: self._take(found))
+        return "; ".join(problem for problem in (ended, failed) if problem) or None
 
     def finish(self) -> str | None:
         """What waits is written; gives what is wrong with it, if anything."""
@@ -98,14 +98,14 @@ class Arrivals:
                 pass
 
     def settle(self, transcript: Transcript) -> list[str]:
-        """A session of another agent, with its branches and helpers; gives what is odd about
+        """A session of another agent, with its branches and helpers; gives the problems of
         messages that were kept as they are."""
         from interlingua.cli.settling import settle
 
         settled = settle(self.store, transcript)
         self.counts.sessions += len(settled.sessions)
         self.counts.messages += settled.messages
-        return settled.odd
+        return settled.problems
 
     # Exported sessions
 

@@ -67,14 +67,14 @@ def command(
                 done(path.stat().st_size if str(path) != reading.STDIN else 0)
                 continue
             for item in reading.items(path, source, model):
-                odd = item.error or arrivals.take(item.found)
-                if odd is not None:
+                failure = item.error or arrivals.take(item.found)
+                if failure is not None:
                     failed += 1
-                    complain(f"{path}, line {item.line}: {odd}")
+                    complain(f"{path}, line {item.line}: {failure}")
                 done(item.size)
-            if (odd := arrivals.finish()) is not None:
+            if (failure := arrivals.finish()) is not None:
                 failed += 1
-                complain(f"{path}: {odd}")
+                complain(f"{path}: {failure}")
     counts = arrivals.counts
     if as_json:
         put_json({**msgspec.to_builtins(counts), "failed": failed})
@@ -110,8 +110,8 @@ def _import_transcripts(path: Path, format: str, arrivals: Arrivals) -> int:
                     if loss.severity == "error":
                         failed += 1
                         complain(f"{path}, {loss.path}: {loss.reason}")
-                for odd in arrivals.settle(transcript):
-                    complain(f"{path}: {odd}")
+                for problem in arrivals.settle(transcript):
+                    complain(f"{path}: {problem}")
         except InterlinguaError as error:
             if isinstance(error, StoreError):
                 raise

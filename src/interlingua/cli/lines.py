@@ -218,12 +218,12 @@ def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
     return Done(output, count, batch.size, failed, losses, ends, tally, lost)
 
 
-def _problem(line: bytes, odd: InterlinguaError) -> str:
+def _problem(line: bytes, error: InterlinguaError) -> str:
     from interlingua.cli.formats import flaw_in
 
-    flaw = flaw_in(line) if isinstance(odd, ReadError) else None
+    flaw = flaw_in(line) if isinstance(error, ReadError) else None
     if flaw is None:
-        return str(odd)
+        return str(error)
     return f"column {flaw.column}: expected {flaw.expected}, found {flaw.found}"
 
 

@@ -104,11 +104,11 @@ def commands() -> click.Group:
     return group
 
 
-def problem_of(odd: InterlinguaError | OSError) -> str:
+def problem_of(error: InterlinguaError | OSError) -> str:
     """What went wrong, in one line; of a file that cannot be used, with its name."""
-    if isinstance(odd, InterlinguaError) or odd.strerror is None:
-        return str(odd)
-    return odd.strerror if odd.filename is None else f"{odd.filename}: {odd.strerror}"
+    if isinstance(error, InterlinguaError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def put(data: bytes | memoryview) -> None:

@@ -192,8 +192,8 @@ def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool)
 
     with opened(address, make=True) as store:
         settled = settle(store, transcript)
-    for odd in settled.odd:
-        complain(odd)
+    for problem in settled.problems:
+        complain(problem)
     id = settled.sessions[0]
     command = ["interlingua", "chat", "--resume", id, *(["--store", address] if address else [])]
     if as_json:

@@ -29,11 +29,11 @@ _STEP = timedelta(microseconds=1)
 
 class Settled(NamedTuple):
     """The sessions that were made, the active branch first; how many messages are not copies; and
-    what is odd about messages that were kept as they are."""
+    the problems of messages that were kept as they are."""
 
     sessions: list[str]
     messages: int
-    odd: list[str]
+    problems: list[str]
 
 
 class _Way(NamedTuple):
@@ -59,7 +59,7 @@ def settle(store: Store, transcript: Transcript) -> Settled:
             with suppress(StoreError):
                 store.delete_session(id)
         raise
-    return Settled(work.made, work.messages, work.odd)
+    return Settled(work.made, work.messages, work.problems)
 
 
 class _Settling:
@@ -67,7 +67,7 @@ class _Settling:
         self.store = store
         self.made: list[str] = []
         self.messages = 0
-        self.odd: list[str] = []
+        self.problems: list[str] = []
         self._ulids = Ulids()
 
     def all(
@@ -125,7 +125,7 @@ class _Settling:
             try:
                 done = self.store.append(id, page, provider_ids=names.provider_ids)
             except InvalidError as error:
-                self.odd.append(f"kept as it is: {error}")
+                self.problems.append(f"kept as it is: {error}")
                 done = self.store.append(id, page, provider_ids=names.provider_ids, check=False)
             yield from (message.id for message in done.messages)
 

@@ -72,11 +72,11 @@ class Opened:
         """The provider's own name for the request, in a form that can be shown."""
         return failures.request_id(self.reply.headers, self.secrets)
 
-    def failure(self, odd: TransportError | ReadError) -> CallError:
+    def failure(self, error: TransportError | ReadError) -> CallError:
         """What became of the answer, where it broke off or cannot be read."""
-        if isinstance(odd, TransportError):
-            return self.placed(failures.of_transport(odd, self.secrets, self.bound))
-        failed = failures.unreadable(odd, self.reply.headers, self.secrets)
+        if isinstance(error, TransportError):
+            return self.placed(failures.of_transport(error, self.secrets, self.bound))
+        failed = failures.unreadable(error, self.reply.headers, self.secrets)
         return failures.placed(failed, self.target, self.prepared.http)
 
     def refusal(self, said: ProviderError) -> CallError:
@@ -95,8 +95,8 @@ class Opened:
             return await self.reply.body(limit)
         except TooLarge:
             failed: CallError = TooLargeError(f"an answer of more than {limit} bytes")
-        except TransportError as odd:
-            failed = self.failure(odd)
+        except TransportError as error:
+            failed = self.failure(error)
         finally:
             self.reply.close()
         raise self.placed(failed)
@@ -105,8 +105,8 @@ class Opened:
         """The answer that a body tells, as it was asked for."""
         try:
             response = self.target.dialect.read_response(body)
-        except ReadError as odd:
-            failed = self.failure(odd)
+        except ReadError as error:
+            failed = self.failure(error)
         else:
             if response.error is None:
                 back = self.prepared.back
@@ -197,8 +197,8 @@ class Asker:
         raw: list[ErrorReply] = []
         try:
             return await self._open(prepared, clock, stream, raw.append)
-        except CallError as odd:
-            lesson = lessons.from_refusal(prepared, odd, raw[0].body if raw else None)
+        except CallError as error:
+            lesson = lessons.from_refusal(prepared, error, raw[0].body if raw else None)
             again = None
             if lesson is not None:
                 again = lessons.mended(prepared, lesson, self.targets, stream)
@@ -225,8 +225,8 @@ class Asker:
             failed: CallError = failures.of_reply(
                 reply.status, reply.headers, body, prepared.target.dialect, secrets
             )
-        except TransportError as odd:
-            failed = failures.of_transport(odd, secrets, bound)
+        except TransportError as error:
+            failed = failures.of_transport(error, secrets, bound)
         raise failures.placed(failed, prepared.target, prepared.http)
 
     async def answer(
@@ -256,8 +256,8 @@ class Asker:
         body = await opened.body(self.max_bytes)
         try:
             return counting.read(body, target)
-        except ReadError as odd:
-            failed = opened.failure(odd)
+        except ReadError as error:
+            failed = opened.failure(error)
         raise failed
 
     def _limits(self, target: Target, clock: Clock, stream: bool) -> tuple[Limits, str]:

@@ -127,13 +127,13 @@ async def tried(
             if not purse.begin(provider_of(model)):
                 continue
             done, last = await _with_one(call, model, once, policy, sleep, clock, tries, purse)
-        except InterlinguaError as odd:
+        except InterlinguaError as error:
             if failed is None:
-                if not isinstance(odd, MissingSettingError):
+                if not isinstance(error, MissingSettingError):
                     raise
-                unset = unset or odd
+                unset = unset or error
                 if model != call.models[-1]:
-                    extra = {"call": call.id, "model": model, "missing": odd.what}
+                    extra = {"call": call.id, "model": model, "missing": error.what}
                     logger.warning("model_passed_over", extra=extra)
             # A model that is not set up is no reason to hide why it was asked for.
             tries.append(Attempt(model, ErrorKind.OTHER))
@@ -170,8 +170,8 @@ async def _with_one(
             done = await once(model, clock)
         except CallCancelledError:
             raise
-        except CallError as odd:
-            failed = odd
+        except CallError as error:
+            failed = error
         else:
             tries.append(Attempt(model, waited=waited))
             return done, None

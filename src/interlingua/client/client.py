@@ -202,8 +202,8 @@ class AsyncClient:
             answer, attempts = await flight.wait(work)
             answer = _finished(answer, attempts, clock)
             return await self.layers.answer(call, answer)
-        except CallError as odd:
-            failed = self.failed(call, odd)
+        except CallError as error:
+            failed = self.failed(call, error)
         except BaseException:
             self.layers.dropped(call)
             raise

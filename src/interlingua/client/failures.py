@@ -122,20 +122,20 @@ def of_provider(
 
 
 def of_transport(
-    odd: TransportError, secrets: Iterable[str] = (), total: str = "total"
+    failure: TransportError, secrets: Iterable[str] = (), total: str = "total"
 ) -> NetworkError:
     """`total` is what the limit for everything was: of a try, or the call's `deadline`."""
-    error = (CallTimeoutError if odd.late else NetworkError)(redact(odd.problem, secrets))
-    error.phase = total if odd.phase == "total" else odd.phase
-    error.sent, error.begun = odd.sent, odd.begun
+    error = (CallTimeoutError if failure.late else NetworkError)(redact(failure.problem, secrets))
+    error.phase = total if failure.phase == "total" else failure.phase
+    error.sent, error.begun = failure.sent, failure.begun
     return error
 
 
 def unreadable(
-    odd: InterlinguaError, headers: Mapping[str, str], secrets: Iterable[str] = ()
+    error: InterlinguaError, headers: Mapping[str, str], secrets: Iterable[str] = ()
 ) -> ProviderFailure:
     """An answer of status 200 that is none. The text of a `ReadError` names places, not content."""
-    problem = f"the answer ({_type(headers)}) cannot be read: {odd}"
+    problem = f"the answer ({_type(headers)}) cannot be read: {error}"
     return ProviderFailure(redact(problem, secrets), request_id=request_id(headers, secrets))
 
 

@@ -183,10 +183,10 @@ class MediaFetcher:
                 return await self._fetch(kind, url, room)
         except TimeoutError:
             return Unfetched(f"not there within {seconds:g} seconds")
-        except TransportError as odd:
-            return Unfetched(NOT_PUBLIC if NOT_PUBLIC in odd.problem else odd.problem)
-        except Unfetched as odd:
-            return odd
+        except TransportError as error:
+            return Unfetched(NOT_PUBLIC if NOT_PUBLIC in error.problem else error.problem)
+        except Unfetched as error:
+            return error
 
     async def _fetch(self, kind: type, url: str, room: Room) -> Fetched:
         for _ in range(REDIRECTS + 1):

@@ -118,8 +118,8 @@ def _note(file: File, lesson: Lesson) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab") as notes:
             notes.write(msgspec.json.encode(lesson) + b"\n")
-    except OSError as odd:
-        logger.warning("lesson_not_noted", extra={"reason": type(odd).__name__})
+    except OSError as error:
+        logger.warning("lesson_not_noted", extra={"reason": type(error).__name__})
 
 
 def read_lessons(file: File) -> list[Lesson]:

@@ -145,8 +145,8 @@ class _Crew:
             async with self._room:
                 given = await self._run(call)
             return _result(call, given)
-        except Exception as odd:  # the model gets a result whatever a tool does
-            return _failed(call, f"{type(odd).__name__}: {odd}")
+        except Exception as error:  # the model gets a result whatever a tool does
+            return _failed(call, f"{type(error).__name__}: {error}")
 
     def _problem(self, call: ToolUseBlock) -> str | None:
         if self._is_unknown(call):
@@ -158,8 +158,8 @@ class _Crew:
         if self._registry is not None:
             try:
                 self._registry.validate_input(call.name, call.input)
-            except ToolInputError as odd:
-                return str(odd)
+            except ToolInputError as error:
+                return str(error)
         return None
 
     async def _run(self, call: ToolUseBlock) -> Any:

@@ -109,8 +109,8 @@ class _Asked:
         request = HttpRequest(ready.url, headers, body, method=method)
         try:
             return self._read(*await self._whole(request))
-        except TransportError as odd:
-            raise self._problem(f"cannot be asked: {odd.problem}") from None
+        except TransportError as error:
+            raise self._problem(f"cannot be asked: {error.problem}") from None
         except TooLarge:
             raise self._problem(f"a list of more than {MOST_BYTES} bytes") from None
 
@@ -127,8 +127,8 @@ class _Asked:
             raise self._problem(f"answered with status {status}: {said}")
         try:
             page = msgspec.json.decode(body)
-        except msgspec.DecodeError as odd:
-            raise self._problem(f"its answer is not JSON: {odd}") from None
+        except msgspec.DecodeError as error:
+            raise self._problem(f"its answer is not JSON: {error}") from None
         if not isinstance(page, dict):
             raise self._problem("its answer is no object")
         return page

@@ -76,9 +76,9 @@ class AsyncStream:
                 lambda model: client.asker.target(model, self.call).provider.key,
             )
             (self._decoder, events), self.attempts = await self._flight.wait(work)
-        except CallError as odd:
+        except CallError as error:
             client.end(self._id)
-            failed = client.failed(self.call, odd)
+            failed = client.failed(self.call, error)
         except BaseException:
             client.end(self._id)
             client.layers.dropped(self.call)
@@ -207,14 +207,14 @@ class AsyncStream:
             raise InterlinguaError("the stream has not begun: use it with `async with`")
         try:
             events = await flight.wait(decoder.more())
-        except NetworkError as odd:
+        except NetworkError as error:
             events = decoder.rest()
             if not (events and type(events[-1]) is MessageComplete):
-                self._break_off(odd, events)
+                self._break_off(error, events)
                 return
             # It broke after all had been said.
-        except CallError as odd:
-            self._break_off(odd, decoder.rest())
+        except CallError as error:
+            self._break_off(error, decoder.rest())
             return
         except asyncio.CancelledError:
             self._break_off(CallCancelledError("its task was cancelled"), decoder.rest())

@@ -59,8 +59,8 @@ class StreamDecoder:
             if not chunk:
                 events += self._reader.close()
             return _up_to_last(events) if events else events
-        except (TransportError, ReadError) as odd:
-            failed = self._opened.failure(odd)
+        except (TransportError, ReadError) as error:
+            failed = self._opened.failure(error)
         raise failed
 
     async def _whole(self) -> list[Event]:
@@ -72,8 +72,8 @@ class StreamDecoder:
             response = self.target.dialect.read_response(body)
         except TooLarge:
             raise TooLargeError(f"an answer of more than {self._limit // STREAMS} bytes") from None
-        except (TransportError, ReadError) as odd:
-            failed = self._opened.failure(odd)
+        except (TransportError, ReadError) as error:
+            failed = self._opened.failure(error)
         else:
             return unfold(response if self._back is None else self._back.response(response))
         raise failed

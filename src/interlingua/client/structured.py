@@ -34,8 +34,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
         fenced = _FENCE.fullmatch(text)
         try:
             return self.convert(fenced[1] if fenced else text)
-        except _Misfit as odd:
-            problems = odd.problems
+        except _Misfit as error:
+            problems = error.problems
         raise OutputError([*_ending(answer), *problems], answer)
 
 
@@ -56,9 +56,9 @@ def shape_of(schema: Any) -> Shape:
         )
     try:
         made = _closed(msgspec.json.schema(schema))
-    except TypeError as odd:
+    except TypeError as error:
         taken = "a JSON Schema (a dict), or a pydantic, msgspec, dataclass or typing type"
-        raise TypeError(f"the shape of an answer is {taken}; found {schema!r}: {odd}") from None
+        raise TypeError(f"the shape of an answer is {taken}; found {schema!r}: {error}") from None
     return _shape(_name(getattr(schema, "__name__", None)), made, _by_type(schema))
 
 
@@ -108,8 +108,8 @@ def _by_type(kind: Any) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
         try:
             return msgspec.json.decode(text, type=kind)
-        except msgspec.ValidationError as odd:
-            problem, place = _AT.fullmatch(str(odd)).groups()  # type: ignore[union-attr]  # it fits all
+        except msgspec.ValidationError as error:
+            problem, place = _AT.fullmatch(str(error)).groups()  # type: ignore[union-attr]  # it fits all
             misfit = _Misfit([(place or "$", problem)])
         except (msgspec.DecodeError, RecursionError):
             misfit = _Misfit([("$", "expected JSON")])
@@ -124,8 +124,8 @@ def _by_pydantic(model: Any) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
         try:
             return model.model_validate_json(text)
-        except ValidationError as odd:
-            found = odd.errors(include_url=False, include_input=False, include_context=False)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False, include_context=False)
             misfit = _Misfit([(_place(each["loc"]), each["msg"]) for each in found])
         raise misfit
 

@@ -270,8 +270,8 @@ class Stream:
                     self._room = asyncio.Event()
                     await self._room.wait()
                     self._room = None
-        except Exception as odd:  # it is raised where the events are read
-            ready.put(odd)
+        except Exception as error:  # it is raised where the events are read
+            ready.put(error)
         else:
             ready.put(None)
 

@@ -114,8 +114,8 @@ class HttpTransport:
             async with asyncio.timeout(least(first, limits.total)):
                 reply = await self._ask(request, limits.connect, None)
             return HttpReply(reply, limits, begun)
-        except (http.ClientError, OSError, ValueError) as odd:
-            failed = failure_of(odd, late)
+        except (http.ClientError, OSError, ValueError) as error:
+            failed = failure_of(error, late)
         raise failed  # outside, so that it carries nothing of aiohttp's, headers above all
 
     async def _ask(
@@ -179,8 +179,8 @@ class HttpTransport:
             file = self._ca or os.environ.get("SSL_CERT_FILE") or None
             try:
                 self._tls = ssl.create_default_context(cafile=file)
-            except (OSError, ssl.SSLError) as odd:
-                raise InterlinguaError(f"cannot read certificates from {file}: {odd}") from None
+            except (OSError, ssl.SSLError) as error:
+                raise InterlinguaError(f"cannot read certificates from {file}: {error}") from None
         return self._tls
 
 
@@ -217,11 +217,11 @@ class HttpReply:
             timer.begin()
         try:
             data = await self._content.readany()
-        except (aiohttp().ClientError, OSError, ValueError) as odd:
+        except (aiohttp().ClientError, OSError, ValueError) as error:
             if left := _left(self._content):
                 timer.began = True
                 return left  # the failure comes again with the next piece
-            failed = failure_of(odd, "total", timer.began)
+            failed = failure_of(error, "total", timer.began)
         else:
             timer.came()
             return data

@@ -73,8 +73,8 @@ def fit_amounts(fitter: Fitter) -> None:
             _keep_last(pieces, gone, name, most)
     if fitter.profile.limits.request_bytes is not None:
         _keep_within(pieces, gone, fitter.profile.limits.request_bytes)
-    odd = any(_RESPELLED.get(each.block.media_type or "") for each in pieces if each.is_image)
-    if odd or any(gone):
+    respelled = any(_RESPELLED.get(each.block.media_type or "") for each in pieces if each.is_image)
+    if respelled or any(gone):
         order = iter(gone)
         rewrite_blocks(fitter, lambda blocks: _told(fitter, blocks, order))
 

@@ -46,7 +46,7 @@ def dumps(value: Any) -> bytes:
             value = salvage.to_plain(value)
             _Survey(STORED_DEPTH).json(value, 0)
         return _encoder.encode(value)
-    except (_OddError, ValueError, RecursionError, TypeError, OverflowError) as error:
+    except (_NotJsonError, ValueError, RecursionError, TypeError, OverflowError) as error:
         raise _write_error(value, error) from None
 
 
@@ -73,7 +73,7 @@ def _loads(data: bytes | str, type: Any, strict: bool) -> Any:
     except msgspec.ValidationError as error:
         if strict and not salvage.UPGRADES:  # else it may be a message of an older version
             raise salvage.read_error(error) from None
-    except _OddError as error:
+    except _NotJsonError as error:
         raise _malformed(error, limit, value=value) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _malformed(error, limit, data) from None
@@ -84,7 +84,7 @@ def _loads_slowly(data: bytes | str, type: Any, strict: bool, limit: int) -> Any
     try:
         plain = msgspec.json.decode(data)
         _Survey(limit).json(plain, 0)
-    except (msgspec.DecodeError, UnicodeError, RecursionError, _OddError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError, _NotJsonError) as error:
         raise _malformed(error, limit, data) from None
     return salvage.build(type, plain, strict)
 
@@ -103,7 +103,7 @@ def convert(plain: Any, type: type[T], strict: bool = True) -> T:
     except msgspec.ValidationError as error:
         if strict and not salvage.UPGRADES:  # else it may be a message of an older version
             raise salvage.read_error(error) from None
-    except (RecursionError, _OddError, ValueError) as error:
+    except (RecursionError, _NotJsonError, ValueError) as error:
         raise _malformed(error, limit, value=plain) from None
     built: T = salvage.build(type, plain, strict)
     return built
@@ -124,7 +124,7 @@ def require_json(plain: Any, what: str) -> None:
     try:
         _Survey(STORED_DEPTH).json(plain, 0)
         _require_unicode(plain)
-    except (RecursionError, _OddError, UnicodeEncodeError) as error:
+    except (RecursionError, _NotJsonError, UnicodeEncodeError) as error:
         raise _malformed(error, STORED_DEPTH, b"", what, plain) from None
 
 
@@ -132,7 +132,7 @@ def require_writable(value: Any) -> None:
     """Refuse a value that `dumps` would refuse: a number that is none, nesting without end."""
     try:
         _Survey(STORED_DEPTH, writing=True).look(value, 0)
-    except (_OddError, RecursionError) as error:
+    except (_NotJsonError, RecursionError) as error:
         raise _write_error(value, error) from None
 
 
@@ -165,19 +165,19 @@ def _without_bom(data: bytes | str) -> bytes | str:
 
 
 def _malformed(
-    odd: Exception, limit: int, data: bytes | str = b"", what: str = WHAT, value: Any = None
+    error: Exception, limit: int, data: bytes | str = b"", what: str = WHAT, value: Any = None
 ) -> InterlinguaError:
     """`value` is what was read, where reading came that far: it has the place."""
-    if isinstance(odd, (RecursionError, _TooDeepError)):
+    if isinstance(error, (RecursionError, _TooDeepError)):
         return DepthError(what, limit)
     path = _place(value)
-    if isinstance(odd, _OddError):
-        return ReadError(what, path, found=odd.problem)
-    if isinstance(odd, msgspec.ValidationError):
-        return salvage.read_error(odd, what=what)
-    if isinstance(odd, UnicodeEncodeError) or _has_lone_surrogate(data):
+    if isinstance(error, _NotJsonError):
+        return ReadError(what, path, found=error.problem)
+    if isinstance(error, msgspec.ValidationError):
+        return salvage.read_error(error, what=what)
+    if isinstance(error, UnicodeEncodeError) or _has_lone_surrogate(data):
         return ReadError(what, path, "Unicode text", "a lone surrogate")
-    return ReadError(what, path, found=str(odd))
+    return ReadError(what, path, found=str(error))
 
 
 def _has_lone_surrogate(data: bytes | str) -> bool:
@@ -193,14 +193,14 @@ def _decoder(type: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type)
 
 
-class _OddError(Exception):
+class _NotJsonError(Exception):
     """Something that JSON cannot hold."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
 
 
-class _TooDeepError(_OddError):
+class _TooDeepError(_NotJsonError):
     def __init__(self, limit: int) -> None:
         super().__init__(f"more than {limit} levels of nesting")
 
@@ -262,7 +262,7 @@ class _Survey:
                 raise _TooDeepError(self.limit)
             for key, item in value.items():
                 if type(key) is not str:
-                    raise _OddError(f"a key that is {found(key)}")
+                    raise _NotJsonError(f"a key that is {found(key)}")
                 kind = type(item)
                 if kind is not str and kind is not int:
                     self.json(item, depth + 1)
@@ -273,11 +273,11 @@ class _Survey:
                 self.json(item, depth + 1)
         elif kind is float or kind is Decimal or kind is SpelledFloat:
             if not (value.is_finite() if kind is Decimal else math.isfinite(value)):
-                raise _OddError(f"{value}, which JSON cannot hold")
+                raise _NotJsonError(f"{value}, which JSON cannot hold")
         elif isinstance(value, Value):
             self.look(value, depth)
         elif not isinstance(value, (str, Enum)):
-            raise _OddError(f"{found(value)}, which JSON cannot hold")
+            raise _NotJsonError(f"{found(value)}, which JSON cannot hold")
 
 
 Look = Literal["value", "kept", "json"]
@@ -325,20 +325,20 @@ def _leaves(hint: Any) -> list[Any]:
     return [dict if origin is dict else hint]
 
 
-def _write_error(value: Any, odd: Exception) -> WriteError:
+def _write_error(value: Any, error: Exception) -> WriteError:
     """The slow search for the place, after the quick walk found that something is wrong."""
-    if isinstance(odd, (_TooDeepError, RecursionError)):
+    if isinstance(error, (_TooDeepError, RecursionError)):
         return WriteError(WHAT, "$", f"more than {STORED_DEPTH} levels of nesting")
     path = _place(value)
-    if isinstance(odd, UnicodeEncodeError):
+    if isinstance(error, UnicodeEncodeError):
         return WriteError(WHAT, path, "a lone surrogate, which is no Unicode text")
-    return WriteError(WHAT, path, odd.problem if isinstance(odd, _OddError) else str(odd))
+    return WriteError(WHAT, path, error.problem if isinstance(error, _NotJsonError) else str(error))
 
 
 def _place(value: Any) -> str:
     path = "$"
-    while (odd := next(((p, v) for p, v in _children(value) if not _is_json(v)), None)) is not None:
-        path, value = path + odd[0], odd[1]
+    while (bad := next(((p, v) for p, v in _children(value) if not _is_json(v)), None)) is not None:
+        path, value = path + bad[0], bad[1]
     return path
 
 
@@ -356,6 +356,6 @@ def _is_json(value: Any) -> bool:
     try:
         _Survey(STORED_DEPTH).look(value, 0)
         _encoder.encode(value)
-    except (_OddError, ValueError, RecursionError, TypeError, OverflowError):
+    except (_NotJsonError, ValueError, RecursionError, TypeError, OverflowError):
         return False
     return True

@@ -336,14 +336,14 @@ def answered_call_is_the_results(message: Message, history: History) -> Sequence
 
 @_rule("S002-22", blocks=(ToolResultBlock,))
 def tool_result_content(message: Message, history: History) -> Sequence[Finding]:
-    odd: list[Finding] = []
+    findings: list[Finding] = []
     for index, block in enumerate(message.content):
         if type(block) is ToolResultBlock:
             for inner, part in enumerate(block.content):
                 if type(part) not in _RESULT_CONTENT:
                     path = f".content[{index}].content[{inner}]"
-                    odd.append((index, path, f"{_name(part)} has no place in a tool_result"))
-    return odd
+                    findings.append((index, path, f"{_name(part)} has no place in a tool_result"))
+    return findings
 
 
 @_rule("S002-115", blocks=(CompactionBlock,))
@@ -357,12 +357,12 @@ def compaction_stands_for_messages(message: Message, history: History) -> Sequen
 
 @_rule("S002-24", blocks=_HOLDERS)
 def source_fits_its_kind(message: Message, history: History) -> Sequence[Finding]:
-    odd: list[Finding] = []
+    findings: list[Finding] = []
     for index, block in enumerate(message.content):
         if type(block) in _HOLDERS:
-            for tail, problem in _odd_sources(block):
-                odd.append((index, f".content[{index}]{tail}", problem))
-    return odd
+            for tail, problem in _source_problems(block):
+                findings.append((index, f".content[{index}]{tail}", problem))
+    return findings
 
 
 @_rule("S002-54", "S002-52", blocks=(ToolUseBlock,))
@@ -556,9 +556,9 @@ def _has_negative(usage: Usage) -> bool:
     )
 
 
-def _odd_sources(block: Block) -> list[tuple[str, str]]:
+def _source_problems(block: Block) -> list[tuple[str, str]]:
     """The sources in a block that lack what their kind needs, however deep: path and problem."""
-    odd: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     todo: list[tuple[str, Block]] = [("", block)]
     while todo:
         tail, each = todo.pop()
@@ -569,11 +569,11 @@ def _odd_sources(block: Block) -> list[tuple[str, str]]:
             tail += ".source"
             parts = each.source.content or ()
             if problem := _source_problem(each.source):
-                odd.append((tail, problem))
+                problems.append((tail, problem))
         for at, part in enumerate(parts):
             if type(part) in _HOLDERS:
                 todo.append((f"{tail}.content[{at}]", part))
-    return odd
+    return problems
 
 
 def _source_problem(source: Source) -> str | None:

@@ -61,9 +61,9 @@ def upgrade(plain: JsonObject, path: str = "$") -> JsonObject:
     return plain
 
 
-def read_error(odd: msgspec.ValidationError, base: str = "$", what: str = _WHAT) -> ReadError:
+def read_error(error: msgspec.ValidationError, base: str = "$", what: str = _WHAT) -> ReadError:
     """msgspec's error, as ours: the same facts as attributes."""
-    problem, _, place = str(odd).partition(" - at `")
+    problem, _, place = str(error).partition(" - at `")
     path = base + place.rstrip("`").removeprefix("$")
     if match := re.fullmatch(r"Expected (.+), got (.+)", problem, re.DOTALL):
         return ReadError(what, path, match[1].replace("`", ""), match[2].replace("`", ""))
@@ -347,9 +347,9 @@ def _may_be_kept(cls: type[Value], name: str) -> bool:
     return not needed or type(None) in get_args(hint)
 
 
-def _is_new_word(odd: ReadError) -> bool:
+def _is_new_word(error: ReadError) -> bool:
     """Whether something is unreadable only because a newer program has more words than we."""
-    return (odd.found or "").startswith("Invalid enum value")
+    return (error.found or "").startswith("Invalid enum value")
 
 
 def _is_required(cls: type[Value], name: str) -> bool:

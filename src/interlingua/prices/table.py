@@ -270,9 +270,9 @@ def _decimals(value: Any) -> Any:
             return value
 
 
-def _read_error(what: str, parsed: Any, odd: msgspec.ValidationError) -> ReadError:
+def _read_error(what: str, parsed: Any, error: msgspec.ValidationError) -> ReadError:
     """The error with its place, which msgspec knows but for the name of the model."""
-    text, path = str(odd), "$"
+    text, path = str(error), "$"
     if place := _PATH.search(text):
         text, path = text[: place.start()], f"${place.group(1)}"
     if path.startswith("$.models[...]"):

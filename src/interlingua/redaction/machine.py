@@ -159,12 +159,12 @@ class _Parser:
     def parse(self) -> list[_Place]:
         tree = self._either()
         if self.at < len(self.pattern):
-            raise self._odd("an unopened )")
+            raise self._error("an unopened )")
         places = _Places()
         first = places.build(tree, places.add(_Place("end")))
         return places.numbered_from(first)
 
-    def _odd(self, what: str) -> PatternError:
+    def _error(self, what: str) -> PatternError:
         return PatternError(f"pattern {self.pattern!r}, at {self.at}: {what}")
 
     def _either(self) -> Any:
@@ -195,15 +195,15 @@ class _Parser:
     def _group(self) -> Any:
         opened = _GROUP.match(self.pattern, self.at)
         if opened is None:
-            raise self._odd("a group of a kind that is not allowed")
+            raise self._error("a group of a kind that is not allowed")
         self.at = opened.end()
         self.depth += 1
         if self.depth > MOST_NESTED:
-            raise self._odd("groups are nested too deeply")
+            raise self._error("groups are nested too deeply")
         inner = self._either()
         self.depth -= 1
         if not self.pattern.startswith(")", self.at):
-            raise self._odd("a group without its end")
+            raise self._error("a group without its end")
         self.at += 1
         return inner
 
@@ -212,13 +212,13 @@ class _Parser:
         shape = _SINGLE.match(self.pattern, self.at) or _CLASS.match(self.pattern, self.at)
         letter = self.pattern[self.at]
         if shape is None and letter in "\\[*+?":
-            raise self._odd(f"{self.pattern[self.at : self.at + 2]!r} is not understood")
+            raise self._error(f"{self.pattern[self.at : self.at + 2]!r} is not understood")
         said = re.escape(letter) if shape is None else shape[0]
         self.at += 1 if shape is None else len(said)
         try:
             return _Taken(said, self.flags)
         except re.error as error:
-            raise self._odd(str(error)) from None
+            raise self._error(str(error)) from None
 
     def _repeated(self, one: Any) -> Any:
         quantity = self._quantity()
@@ -226,11 +226,11 @@ class _Parser:
             return one
         least, most = quantity
         if one[0] == "assert":
-            raise self._odd("nothing to repeat")
+            raise self._error("nothing to repeat")
         lazy = self.pattern.startswith("?", self.at)
         self.at += lazy
         if self._quantity() is not None:
-            raise self._odd("a repetition of a repetition")
+            raise self._error("a repetition of a repetition")
         return ("repeat", one, least, most, lazy)
 
     def _quantity(self) -> tuple[int, int | None] | None:
@@ -245,7 +245,7 @@ class _Parser:
         least = int(counted[1] or 0)
         most = least if counted[2] is None else int(counted[3]) if counted[3] else None
         if max(least, most or 0) > MOST_PLACES or (most is not None and most < least):
-            raise self._odd("a repetition that is too long, or upside down")
+            raise self._error("a repetition that is too long, or upside down")
         return least, most
 
 

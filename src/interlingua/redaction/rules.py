@@ -59,8 +59,8 @@ class Rules(msgspec.Struct, frozen=True, dict=True):
     keep: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.kinds is not None and (odd := self.kinds - set(KINDS)):
-            raise ValueError(f"no kind is called {', '.join(sorted(odd))}: {', '.join(KINDS)}")
+        if self.kinds is not None and (unknown := self.kinds - set(KINDS)):
+            raise ValueError(f"no kind is called {', '.join(sorted(unknown))}: {', '.join(KINDS)}")
 
     def wants(self, kind: str) -> bool:
         return self.kinds is None or kind in self.kinds

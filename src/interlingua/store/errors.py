@@ -78,15 +78,15 @@ class InvalidError(StoreError):
         super().__init__(where, f"no session holds such a message: {violation}", "invalid")
 
 
-def of_value(where: str, odd: UnicodeError | OverflowError) -> StoreError:
+def of_value(where: str, error: UnicodeError | OverflowError) -> StoreError:
     """For a value that no database can hold, or that none of ours has written."""
-    if isinstance(odd, UnicodeDecodeError):
+    if isinstance(error, UnicodeDecodeError):
         return StoreError(where, "a stored text is no UTF-8", "corrupt")
-    if isinstance(odd, UnicodeError):
+    if isinstance(error, UnicodeError):
         return StoreError(where, "a value has a lone surrogate, which is no Unicode text")
     return StoreError(where, "a number is too large to be stored")
 
 
-def unreadable(where: str, odd: Exception) -> StoreError:
+def unreadable(where: str, error: Exception) -> StoreError:
     """For a row that no program of ours has written."""
-    return StoreError(where, f"a stored row cannot be read ({type(odd).__name__})", "corrupt")
+    return StoreError(where, f"a stored row cannot be read ({type(error).__name__})", "corrupt")

@@ -155,8 +155,8 @@ class _StdlibConnection:
     def close(self) -> None:
         self._db.close()
 
-    def _ours(self, odd: Exception) -> StoreError:
-        return as_ours(self.where, getattr(odd, "sqlite_errorcode", 1), str(odd))
+    def _ours(self, error: Exception) -> StoreError:
+        return as_ours(self.where, getattr(error, "sqlite_errorcode", 1), str(error))
 
 
 class _Apsw:
@@ -207,5 +207,5 @@ class _ApswConnection:
     def close(self) -> None:
         self._db.close()
 
-    def _ours(self, odd: Exception) -> StoreError:
-        return as_ours(self.where, getattr(odd, "extendedresult", 1), str(odd))
+    def _ours(self, error: Exception) -> StoreError:
+        return as_ours(self.where, getattr(error, "extendedresult", 1), str(error))

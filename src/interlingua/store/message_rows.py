@@ -160,8 +160,8 @@ def read_metadata(id: str, data: bytes) -> MessageMetadata:
         raise _in_message(id, error) from None
 
 
-def _in_message(id: str, odd: ReadError) -> ReadError:
-    return ReadError(f"stored message {id}: {odd.what}", odd.path, odd.expected, odd.found)
+def _in_message(id: str, error: ReadError) -> ReadError:
+    return ReadError(f"stored message {id}: {error.what}", error.path, error.expected, error.found)
 
 
 def _quickly(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:

@@ -136,22 +136,22 @@ def place(address: str) -> str:
     return f"postgresql://{host}{port}/{parts.get('dbname') or ''}"
 
 
-def as_ours(where: str, odd: Exception) -> StoreError:
+def as_ours(where: str, error: Exception) -> StoreError:
     """psycopg's error as ours; its detail may quote values, so only its kind is told."""
-    kind = type(odd).__name__
-    if isinstance(odd, psycopg_pool.TooManyRequests):
+    kind = type(error).__name__
+    if isinstance(error, psycopg_pool.TooManyRequests):
         return BusyError(where, "too many calls wait for a connection")
-    if isinstance(odd, _BUSY):
+    if isinstance(error, _BUSY):
         return BusyError(where, f"the server is busy ({kind}); nothing was written")
-    if isinstance(odd, psycopg.IntegrityError):
-        table = f" in {odd.diag.table_name}" if odd.diag.table_name else ""
+    if isinstance(error, psycopg.IntegrityError):
+        table = f" in {error.diag.table_name}" if error.diag.table_name else ""
         return ConflictError(where, f"an id is taken already, or names nothing{table} ({kind})")
     for found, reason, problem in _REASONS:
-        if isinstance(odd, found):
+        if isinstance(error, found):
             return StoreError(where, problem, reason)
-    if is_lost(odd):
+    if is_lost(error):
         return StoreError(where, f"the server cannot be reached ({kind})", "unreachable")
-    code = getattr(odd, "sqlstate", None)
+    code = getattr(error, "sqlstate", None)
     return StoreError(where, f"PostgreSQL refused ({kind}, {code})", "other")
 
 
@@ -172,20 +172,20 @@ class Held:
         with self._lock:
             self._count -= 1
 
-    def require_room(self, where: str, odd: Exception) -> None:
-        if isinstance(odd, psycopg_pool.PoolTimeout) and self._count >= self._room:
+    def require_room(self, where: str, error: Exception) -> None:
+        if isinstance(error, psycopg_pool.PoolTimeout) and self._count >= self._room:
             raise BusyError(where, "too many calls wait for a connection") from None
 
 
-def is_lost(odd: Exception) -> bool:
+def is_lost(error: Exception) -> bool:
     """Whether the connection, not the statement, is what went wrong."""
-    if isinstance(odd, (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed)):
+    if isinstance(error, (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed)):
         return True
     shutdown = (_pg.AdminShutdown, _pg.CrashShutdown, _pg.CannotConnectNow)
-    if isinstance(odd, shutdown):
+    if isinstance(error, shutdown):
         return True
-    return isinstance(odd, (psycopg.OperationalError, psycopg.InterfaceError)) and not getattr(
-        odd, "sqlstate", None
+    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and not getattr(
+        error, "sqlstate", None
     )
 
 

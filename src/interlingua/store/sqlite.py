@@ -308,9 +308,9 @@ def _version(db: Connection) -> int:
     return version
 
 
-def _os_error(where: str, odd: OSError) -> StoreError:
+def _os_error(where: str, error: OSError) -> StoreError:
     import errno
 
     reason = {errno.ENOSPC: "full", errno.EACCES: "read_only", errno.EROFS: "read_only"}
-    found = reason.get(odd.errno or 0, "io")
-    return StoreError(where, f"the file cannot be made ({odd.strerror})", found)  # type: ignore[arg-type]  # one of the words above
+    found = reason.get(error.errno or 0, "io")
+    return StoreError(where, f"the file cannot be made ({error.strerror})", found)  # type: ignore[arg-type]  # one of the words above

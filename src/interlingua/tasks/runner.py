@@ -202,9 +202,9 @@ class Runner:
         if turn is not None:
             await self._follow(turn)
 
-    async def _refuse(self, waiting: QueuedRow, odd: InterlinguaError) -> None:
+    async def _refuse(self, waiting: QueuedRow, error: InterlinguaError) -> None:
         """A message that no conversation takes waits no longer: it would fail for ever."""
-        if isinstance(odd, SessionError) and not isinstance(odd, TurnError):
+        if isinstance(error, SessionError) and not isinstance(error, TurnError):
             await self.agent.store.unqueue_message(self.id, waiting.id, events.refused)
 
     async def _joined(self, message: Message) -> AsyncTurn | None:
@@ -265,10 +265,10 @@ class Runner:
         self.stops += 1
         return False
 
-    async def _failed(self, odd: BaseException) -> None:
+    async def _failed(self, error: BaseException) -> None:
         """The queue waits: what failed now would fail again with each of its messages."""
-        if isinstance(odd, Exception) and not self._is_lost and self.core.is_ours:
-            await run(self.agent.store, self.core.finish(events.failed(*said_of(odd))))
+        if isinstance(error, Exception) and not self._is_lost and self.core.is_ours:
+            await run(self.agent.store, self.core.finish(events.failed(*said_of(error))))
 
 
 class _RefusedError(Exception):
@@ -279,18 +279,18 @@ class _RefusedError(Exception):
         super().__init__(str(why))
 
 
-def said_of(odd: Exception) -> tuple[str, str]:
+def said_of(error: Exception) -> tuple[str, str]:
     """A code and words for what ended a run."""
-    match odd:
+    match error:
         case CallError():
-            return odd.kind.value, str(odd)[:2000]
+            return error.kind.value, str(error)[:2000]
         case RoutingError():
-            return "routing_failed", str(odd)[:2000]
+            return "routing_failed", str(error)[:2000]
         case ConflictError():
             return "conflict", "somebody else has changed the conversation"
         case StoreError():
-            return "store_unavailable", f"the store cannot do this now ({odd.reason})"
+            return "store_unavailable", f"the store cannot do this now ({error.reason})"
         case InterlinguaError():
-            return "failed", str(odd)[:2000]
+            return "failed", str(error)[:2000]
         case _:
-            return "internal_error", f"the run itself failed ({type(odd).__name__})"
+            return "internal_error", f"the run itself failed ({type(error).__name__})"

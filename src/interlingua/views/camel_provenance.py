@@ -257,8 +257,8 @@ def _write_usage(usage: Usage | None, path: str, account: Account) -> JsonObject
     if usage is None:
         return None
     out = present(**{name: getattr(usage, field) for name, field in COUNTS.items()})
-    odd = "totalTokens" in own_raw(NAME, usage.raw)
-    if not odd and form_of(NAME, usage.raw).get("totalTokens") != "none":
+    is_kept = "totalTokens" in own_raw(NAME, usage.raw)
+    if not is_kept and form_of(NAME, usage.raw).get("totalTokens") != "none":
         out |= present(totalTokens=usage.total_tokens)
     if cost := _write_cost(usage, path, account):
         out["cost"] = cost

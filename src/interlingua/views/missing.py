@@ -108,10 +108,10 @@ class Draft:
             again = read(wire)
             if len(again) == len(self.entries):
                 return again
-            odd = f"{len(again)} messages in place of {len(self.entries)}"
+            problem = f"{len(again)} messages in place of {len(self.entries)}"
         except ReadError as error:
-            odd = str(error)
-        self.report.add("approximated", "$", f"it is read otherwise: {odd}", "error")
+            problem = str(error)
+        self.report.add("approximated", "$", f"it is read otherwise: {problem}", "error")
         return tuple([self.messages[entry.number] for entry in self.entries])
 
 

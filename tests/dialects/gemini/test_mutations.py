@@ -115,8 +115,8 @@ def test_a_changed_wire_reads_and_goes_home_or_is_refused(kind: str, seed: int) 
             wire = mutated(wire, chance)
         try:
             value: Any = read(wire)
-        except ReadError as odd:
-            refused.append(odd.path)
+        except ReadError as error:
+            refused.append(error.path)
             continue
         write: Any = DIALECT.write_request if kind == "request" else DIALECT.write_response
         assert same(write(value).wire, wire), wire

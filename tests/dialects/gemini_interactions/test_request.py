@@ -266,6 +266,6 @@ def test_metadata_of_others_becomes_labels_where_it_can() -> None:
     ids=str,
 )
 def test_the_wrong_shape_is_named_with_its_place(wire: Any, place: str) -> None:
-    with pytest.raises(il.ReadError) as odd:
+    with pytest.raises(il.ReadError) as error:
         DIALECT.read_request(wire)
-    assert odd.value.path == place
+    assert error.value.path == place

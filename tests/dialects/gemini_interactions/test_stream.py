@@ -160,9 +160,9 @@ def test_an_error_ends_the_stream() -> None:
     ],
 )
 def test_a_frame_of_the_wrong_shape_is_named_with_its_place(wire: Any, place: str) -> None:
-    with pytest.raises(il.ReadError) as odd:
+    with pytest.raises(il.ReadError) as error:
         DIALECT.stream_reader().feed(frame(wire))
-    assert odd.value.path == place
+    assert error.value.path == place
 
 
 # -- those of others ------------------------------------------------------------------------------

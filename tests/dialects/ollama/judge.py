@@ -68,8 +68,8 @@ def _sdk(type: Any, wire: Any) -> list[str]:
         type.model_validate(wire)
         for message in wire.get("messages", ()):
             ollama.Message.model_validate(message)
-    except ValidationError as odd:
-        return [str(odd)]
+    except ValidationError as error:
+        return [str(error)]
     return []
 
 

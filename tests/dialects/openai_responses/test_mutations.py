@@ -104,8 +104,8 @@ def test_a_broken_wire_is_refused_with_a_place_or_goes_home(kind: str, seed: int
         wire = mutated(chance.choice(REQUESTS if kind == "request" else RESPONSES), chance)
         try:
             value = laws.read(DIALECT, kind, wire)
-        except ReadError as odd:
-            refused.append(odd.path)
+        except ReadError as error:
+            refused.append(error.path)
             continue
         stored = codec.loads(codec.dumps(value), type(value), strict=True)
         assert laws.difference(wire, laws.write(DIALECT, value).wire) is None
@@ -139,8 +139,8 @@ def test_a_broken_stream_is_refused_with_a_place_or_goes_home(seed: int) -> None
         frames = [Frame("named", json.dumps(wire)) for wire in wires]
         try:
             events = events_of(DIALECT, frames, Frame)
-        except ReadError as odd:
-            refused.append(odd.path)
+        except ReadError as error:
+            refused.append(error.path)
             continue
         assert disorder(events) == []
         written, _ = frames_of(DIALECT, events)

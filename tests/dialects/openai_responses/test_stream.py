@@ -728,9 +728,9 @@ def test_a_stream_that_broke_off_ends_in_an_error_at_home() -> None:
 def test_what_has_the_wrong_shape_is_refused(place: int, wire: Any, path: str) -> None:
     wires = [dict(each) for each in HELLO]
     wires[place] |= wire
-    with pytest.raises(ReadError) as odd:
+    with pytest.raises(ReadError) as error:
         read(wires)
-    assert (odd.value.what, odd.value.path) == ("openai-responses stream", path)
+    assert (error.value.what, error.value.path) == ("openai-responses stream", path)
 
 
 def test_frames_that_are_no_json_are_refused() -> None:

@@ -200,7 +200,7 @@ def _answer(lines: list[Line]) -> list[Entry]:
         stop = next((end for end in reversed(ends) if end is not None), None)
     id, model = said[0].get("id"), said[0].get("model")
     try:
-        counts, odd = read_usage(usage)
+        counts, diagnostics = read_usage(usage)
         metadata = MessageMetadata(
             protocol="anthropic",
             model=f"anthropic:{model}" if type(model) is str else None,
@@ -210,7 +210,7 @@ def _answer(lines: list[Line]) -> list[Entry]:
             usage=counts,
             stop_reason=STOP_REASONS.read(stop) if type(stop) is str else None,
             raw_stop_reason=stop if type(stop) is str else None,
-            diagnostics=odd,
+            diagnostics=diagnostics,
         )
         found = read_parts(blocks, ANSWER)
     except ShapeError as shape:
