@@ -90,8 +90,8 @@ def load(path: Path | None = None) -> Settings:
         if path is None:
             return Settings(default_model=DEFAULT_MODEL)
         raise ConfigError(str(file), [Problem("file", "there is no such file")]) from None
-    except OSError as odd:
-        text = f"cannot be read: {odd.strerror or odd}"
+    except OSError as error:
+        text = f"cannot be read: {error.strerror or error}"
         raise ConfigError(str(file), [Problem("file", text)]) from None
     return read(data, file)
 
@@ -134,8 +134,8 @@ class _Reader:
             return {}
         try:
             return tomllib.loads(data.decode("utf-8-sig"))
-        except (ValueError, RecursionError) as odd:
-            self._add("file", f"not TOML in UTF-8: {odd}")
+        except (ValueError, RecursionError) as error:
+            self._add("file", f"not TOML in UTF-8: {error}")
             return {}
 
     def _section(self, table: Mapping[str, Any], name: str, kind: type) -> Any:
@@ -212,8 +212,8 @@ class _Reader:
             return usual
         try:
             return msgspec.convert(table[name], kind)
-        except msgspec.ValidationError as odd:
-            self._add(place + name, str(odd).lower().replace(" - at `$", " at `"))
+        except msgspec.ValidationError as error:
+            self._add(place + name, str(error).lower().replace(" - at `$", " at `"))
             return usual
 
     def _known(self, table: Mapping[str, Any], place: str, names: Any) -> None:

@@ -153,8 +153,8 @@ class Gateway:
                 raise Refused(400, ErrorKind.INVALID_REQUEST, text, "invalid_model")
             try:
                 known = self._find(name, front)
-            except (InterlinguaError, ValueError) as odd:
-                text = f"model {name[:200]!r}: {odd}"
+            except (InterlinguaError, ValueError) as error:
+                text = f"model {name[:200]!r}: {error}"
                 raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
             if len(self._ways) < 10_000:
                 self._ways[name, front.dialect] = known

@@ -144,8 +144,8 @@ class Service:
             if problems:
                 raise ConfigError(str(settings.path), problems)
             targets = await asyncio.to_thread(targets_of, settings)
-        except InterlinguaError as odd:
-            for line in str(odd).splitlines()[:20]:
+        except InterlinguaError as error:
+            for line in str(error).splitlines()[:20]:
                 logger.error("reload_refused", extra={"why": line})
             return False
         self._apply(settings, targets)

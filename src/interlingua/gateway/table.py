@@ -48,8 +48,8 @@ def check(settings: Settings) -> list[Problem]:
     """What is wrong with settings that can be read: routes that lead nowhere."""
     try:
         targets = targets_of(settings)
-    except InterlinguaError as odd:
-        return [Problem("providers_file", str(odd))]
+    except InterlinguaError as error:
+        return [Problem("providers_file", str(error))]
     problems: list[Problem] = []
     named = {f"routes.{name}": route for name, route in settings.routes.items()}
     if settings.default_model and settings.default_model not in settings.routes:
@@ -58,8 +58,8 @@ def check(settings: Settings) -> list[Problem]:
         for model in (route.model, *route.fallbacks):
             try:
                 found = targets.find(model, route.dialect if model == route.model else None)
-            except InterlinguaError as odd:
-                problems.append(Problem(place, str(odd)))
+            except InterlinguaError as error:
+                problems.append(Problem(place, str(error)))
                 continue
             if found.dialect.name not in found.provider.dialects:
                 text = f"{found.provider.key} does not speak {found.dialect.name}"
@@ -73,8 +73,8 @@ def _rows(name: str, route: Route, targets: Targets) -> list[Row]:
         label = name if place == 0 else f"  then {place}"
         try:
             found = targets.find(model, route.dialect if place == 0 else None)
-        except InterlinguaError as odd:
-            rows.append(Row(label, model, "", str(odd)))
+        except InterlinguaError as error:
+            rows.append(Row(label, model, "", str(error)))
             continue
         rows.append(Row(label, found.model, found.dialect.name, _unset(found.provider)))
     return rows
@@ -83,6 +83,6 @@ def _rows(name: str, route: Route, targets: Targets) -> list[Row]:
 def _unset(provider: Provider) -> str | None:
     try:
         credentials(provider, os.environ)
-    except InterlinguaError as odd:
-        return str(odd).partition(": ")[2]
+    except InterlinguaError as error:
+        return str(error).partition(": ")[2]
     return None

@@ -122,8 +122,8 @@ class Caps:
             if first is None or not first.done():
                 await self._tend()
             over = await self._desk.reserve(asked)
-        except StoreError as odd:
-            logger.error("caps_unreadable", extra={"request": exchange.id, "why": odd.reason})
+        except StoreError as error:
+            logger.error("caps_unreadable", extra={"request": exchange.id, "why": error.reason})
             text = "what this key has spent cannot be looked up at this moment"
             raise CodedRefusal(
                 exchange.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
@@ -231,11 +231,11 @@ class Caps:
                     logger.warning("reservations_given_back", extra={"count": given})
                 if not first.done():
                     first.set_result(None)
-            except StoreError as odd:
+            except StoreError as error:
                 if not first.done():
-                    first.set_exception(odd)
+                    first.set_exception(error)
                     return
-                logger.error("caps_not_tended", extra={"why": odd.reason})
+                logger.error("caps_not_tended", extra={"why": error.reason})
             await asyncio.sleep(self._patience / 5)
 
     async def close(self) -> None:

@@ -121,14 +121,14 @@ class Desk:
                 overs, alerts = await self._written(
                     [asked for asked, _ in reserves], [settle for settle, _ in settles]
                 )
-            except StoreError as odd:
+            except StoreError as error:
                 for _, future in reserves:
                     if not future.done():
-                        future.set_exception(odd)
+                        future.set_exception(error)
                 for _, hears in settles:
                     hears([])
                 self._settles.extendleft([(settle, _nobody) for settle, _ in reversed(settles)])
-                logger.error("caps_not_written", extra={"why": odd.reason})
+                logger.error("caps_not_written", extra={"why": error.reason})
                 await asyncio.sleep(PAUSE)
                 continue
             except BaseException:  # the loop ends, or we are at fault: nobody waits for ever
@@ -155,11 +155,11 @@ class Desk:
         try:
             overs, alerts = await self._store.work_quotas(self._holder, reserves, settles)
             return [*overs], alerts
-        except StoreError as odd:
-            if odd.reason in AWAY:
+        except StoreError as error:
+            if error.reason in AWAY:
                 raise
             if len(reserves) + len(settles) == 1:
-                return self._unwritable(reserves, settles, odd)
+                return self._unwritable(reserves, settles, error)
         overs_of_parts: list[Over | StoreError | None] = []
         alerts_of_parts: list[list[Alert]] = []
         for some in _halves(settles):
@@ -169,12 +169,12 @@ class Desk:
         return overs_of_parts, alerts_of_parts
 
     def _unwritable(
-        self, reserves: list[Reserve], settles: list[Settle], odd: StoreError
+        self, reserves: list[Reserve], settles: list[Settle], error: StoreError
     ) -> Answers:
         """What was set aside stays so, until this process ends."""
         for settle in settles:
-            logger.error("settlement_dropped", extra={"request": settle.id, "why": odd.problem})
-        return [odd for _ in reserves], [[] for _ in settles]
+            logger.error("settlement_dropped", extra={"request": settle.id, "why": error.problem})
+        return [error for _ in reserves], [[] for _ in settles]
 
     async def close(self, patience: float = 5.0) -> None:
         """Write what waits, as far as the store lets us."""

@@ -136,8 +136,8 @@ class Keys:
             under_way.add_done_callback(lambda done: self._asked(hashed, done))
         try:
             return await asyncio.shield(under_way)
-        except StoreError as odd:
-            logger.error("keys_unreadable", extra={"why": odd.reason})
+        except StoreError as error:
+            logger.error("keys_unreadable", extra={"why": error.reason})
             text = "keys cannot be looked up at this moment"
             raise Refused(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
 

@@ -100,8 +100,8 @@ class Memory:
             return request
         try:
             found = await self._find(place, wanted)
-        except StoreError as odd:
-            logger.error("memory_unreadable", extra={"request": exchange.id, "why": odd.reason})
+        except StoreError as error:
+            logger.error("memory_unreadable", extra={"request": exchange.id, "why": error.reason})
             return request
         changed = list(messages)
         for index, turn in found.items():
@@ -154,8 +154,8 @@ class Memory:
             return
         try:
             await self._store.remember(place, rows, self._seconds)
-        except StoreError as odd:
-            logger.error("turn_not_kept", extra={"request": exchange.id, "why": odd.reason})
+        except StoreError as error:
+            logger.error("turn_not_kept", extra={"request": exchange.id, "why": error.reason})
             return
         self._tenants.add(place.tenant)
         self._kept += len(rows)
@@ -167,9 +167,9 @@ class Memory:
         tenants, self._tenants, self._kept = self._tenants, set(), 0
         try:
             await self._store.forget_remembered(sorted(tenants), self._most, self._most_of_all)
-        except StoreError as odd:
+        except StoreError as error:
             self._tenants |= tenants
-            logger.error("memory_not_tidied", extra={"why": odd.reason})
+            logger.error("memory_not_tidied", extra={"why": error.reason})
 
     async def close(self) -> None:
         if self._tidying is not None:

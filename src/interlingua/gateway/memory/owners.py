@@ -63,8 +63,8 @@ class Owners:
         if unknown:
             try:
                 rows = await self._store.remembered(_PLACE, unknown, [])
-            except StoreError as odd:
-                logger.error("response_owner_unreadable", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.error("response_owner_unreadable", extra={"why": error.reason})
                 return keys[unknown[0]]
             for row in rows:
                 found.setdefault(row.call_key or "", row.turn_key)
@@ -84,8 +84,8 @@ class Owners:
             rows, self._waiting = self._waiting, []
             try:
                 await self._store.remember(_PLACE, rows, self._seconds)
-            except StoreError as odd:
-                logger.error("response_owners_not_kept", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.error("response_owners_not_kept", extra={"why": error.reason})
 
     async def close(self) -> None:
         """Write what waits."""

@@ -134,8 +134,10 @@ class Repeats:
         while True:
             try:
                 row = await self._surely(claim)
-            except StoreError as odd:
-                logger.error("repeat_unreadable", extra={"request": exchange.id, "why": odd.reason})
+            except StoreError as error:
+                logger.error(
+                    "repeat_unreadable", extra={"request": exchange.id, "why": error.reason}
+                )
                 text = "whether this request was answered before cannot be looked up at this moment"
                 raise refusal(
                     exchange, 503, text, "store_unavailable", ("retry-after", "1")
@@ -192,8 +194,8 @@ class Repeats:
         kept = exchange.principal.keep_content and reply.body is not None
         try:
             await self.store.finish_repeat(claim, pack(reply) if kept else None, self.seconds)
-        except StoreError as odd:
-            logger.error("repeat_not_kept", extra={"request": exchange.id, "why": odd.reason})
+        except StoreError as error:
+            logger.error("repeat_not_kept", extra={"request": exchange.id, "why": error.reason})
             return
         self._tenants.add(claim.tenant)
         self._done += 1
@@ -210,8 +212,8 @@ class Repeats:
         assert self.store is not None
         try:
             await self.store.release_repeat(claim)
-        except StoreError as odd:  # it expires
-            logger.error("repeat_not_released", extra={"why": odd.reason})
+        except StoreError as error:  # it expires
+            logger.error("repeat_not_released", extra={"why": error.reason})
 
     def _land(self, claim: Claim, reply: Reply | None) -> None:
         flight = self._flights.get(claim.id)
@@ -233,8 +235,8 @@ class Repeats:
                 return
             try:
                 await self.store.renew_repeats(list(self._held.values()), self.lease)
-            except StoreError as odd:
-                logger.error("repeats_not_renewed", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.error("repeats_not_renewed", extra={"why": error.reason})
 
     async def tidy(self) -> None:
         """Let go of what has expired, and of the oldest where there is too much."""
@@ -243,9 +245,9 @@ class Repeats:
         tenants, self._tenants, self._done = self._tenants, set(), 0
         try:
             await self.store.tidy_repeats(sorted(tenants), self._most, self._most_bytes)
-        except StoreError as odd:
+        except StoreError as error:
             self._tenants |= tenants
-            logger.error("repeats_not_tidied", extra={"why": odd.reason})
+            logger.error("repeats_not_tidied", extra={"why": error.reason})
 
     async def close(self) -> None:
         if self._tending is not None:

@@ -215,8 +215,8 @@ class Responses:
             await self._store.remember(
                 place, [RememberedRow(None, place.tenant, data)], self._seconds
             )
-        except StoreError as odd:
-            logger.error("response_not_kept", extra={"request": exchange.id, "why": odd.reason})
+        except StoreError as error:
+            logger.error("response_not_kept", extra={"request": exchange.id, "why": error.reason})
             return False
         self._kept += 1
         if self._kept % TIDY_EVERY == 0:

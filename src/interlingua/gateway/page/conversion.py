@@ -50,11 +50,11 @@ async def convert_body(service: Service, request: Request, principal: Principal)
     said = await read(request, NewConversion, limits)
     try:
         return answer(await asyncio.to_thread(_converted, said))
-    except DetectError as odd:
-        details = {"candidates": list(odd.candidates)}
-        raise ApiError(400, "format_unknown", str(odd), details) from None
-    except InterlinguaError as odd:
-        raise ApiError(400, "not_convertible", str(odd)) from None
+    except DetectError as error:
+        details = {"candidates": list(error.candidates)}
+        raise ApiError(400, "format_unknown", str(error), details) from None
+    except InterlinguaError as error:
+        raise ApiError(400, "not_convertible", str(error)) from None
     except RecursionError:
         raise ApiError(400, "not_convertible", "the body is too deep") from None
 

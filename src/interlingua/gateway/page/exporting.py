@@ -47,8 +47,8 @@ class NewRedaction(msgspec.Struct, forbid_unknown_fields=True):
             own = [OwnPattern(name, pattern) for name, pattern in self.patterns.items()]
             kinds = None if self.kinds is None else frozenset(self.kinds)
             return Rules(kinds, tuple(own))
-        except (PatternError, ValueError) as odd:
-            raise ApiError(400, "invalid_pattern", str(odd)) from None
+        except (PatternError, ValueError) as error:
+            raise ApiError(400, "invalid_pattern", str(error)) from None
 
 
 class NewExport(NewRedaction, forbid_unknown_fields=True):
@@ -95,8 +95,8 @@ async def _session(service: Service, row: SessionRow, principal: Principal) -> E
 async def _cleaned(session: Exported, said: NewRedaction) -> Cleaned:
     try:
         return await asyncio.to_thread(cleaned, session, said.rules(), said.keep)
-    except PatternError as odd:
-        raise ApiError(400, "invalid_pattern", str(odd)) from None
+    except PatternError as error:
+        raise ApiError(400, "invalid_pattern", str(error)) from None
 
 
 def _told(made: Cleaned) -> list[dict[str, Any]]:

@@ -20,9 +20,9 @@ from interlingua.tasks.errors import NothingToDoError, TaskBusyError
 from interlingua.tools.errors import WorkspaceError
 
 
-def api_error(odd: InterlinguaError) -> ApiError:
+def api_error(error: InterlinguaError) -> ApiError:
     """The answer for an error of ours."""
-    match odd:
+    match error:
         case TaskBusyError():
             return ApiError(409, "task_busy", "the task runs")
         case NothingToDoError():
@@ -30,36 +30,36 @@ def api_error(odd: InterlinguaError) -> ApiError:
         case WorkspaceError():
             return ApiError(409, "folder_gone", "the folder of the task cannot be used here")
         case BusyError():
-            return ApiError(409, "turn_in_flight", str(odd))
+            return ApiError(409, "turn_in_flight", str(error))
         case FullError():
-            return ApiError(503, "too_many_turns", str(odd), headers={"retry-after": "1"})
+            return ApiError(503, "too_many_turns", str(error), headers={"retry-after": "1"})
         case NoModelError():
             tried = [
                 {"model": step.candidate_model, "reason": step.reason}
-                for step in odd.decision.chain
+                for step in error.decision.chain
                 if step.candidate_model is not None
             ]
-            return ApiError(503, "routing_failed", str(odd), {"tried": tried})
+            return ApiError(503, "routing_failed", str(error), {"tried": tried})
         case SwapError():
-            return ApiError(409, "swap_refused", str(odd))
+            return ApiError(409, "swap_refused", str(error))
         case OverrideError() | UnknownModelError():
-            return ApiError(400, "unknown_model", str(odd))
+            return ApiError(400, "unknown_model", str(error))
         case RoutingError():
-            return ApiError(503, "routing_failed", str(odd), {"tried": []})
+            return ApiError(503, "routing_failed", str(error), {"tried": []})
         case ProviderSetupError():
-            return ApiError(503, "provider_not_set_up", str(odd))
+            return ApiError(503, "provider_not_set_up", str(error))
         case TurnError():
-            return ApiError(409, "turn_in_flight", str(odd))
+            return ApiError(409, "turn_in_flight", str(error))
         case SessionError() | ReadError():
-            return ApiError(400, "invalid_content", str(odd))
+            return ApiError(400, "invalid_content", str(error))
         case NotFoundError():
-            return ApiError(404, "not_found", f"there is no such {odd.what}")
+            return ApiError(404, "not_found", f"there is no such {error.what}")
         case ConflictError():
             return ApiError(409, "conflict", "somebody else has changed this; read it again")
         case StoreError():
-            text = f"the store cannot do this now ({odd.reason})"
+            text = f"the store cannot do this now ({error.reason})"
             return ApiError(503, "store_unavailable", text, headers={"retry-after": "1"})
         case CallError():
-            return ApiError(502, "upstream_failed", odd.problem)
+            return ApiError(502, "upstream_failed", error.problem)
         case _:
             return ApiError(500, "internal_error", "the gateway itself failed; see its log")

@@ -139,8 +139,8 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
             if not row.open:
                 principal = await principal_of(service.gateway.keys, request)
             return await row.handler(service, request, principal)
-        except ApiError as odd:
-            return _told(row, request, odd)
+        except ApiError as error:
+            return _told(row, request, error)
         except Refused as refused:
             code = refused.error.code or "refused"
             headers = dict(refused.headers)
@@ -161,22 +161,24 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
     return endpoint
 
 
-def _told(row: Row, request: Request, odd: ApiError) -> Response:
+def _told(row: Row, request: Request, error: ApiError) -> Response:
     """An error in our words, or in those of the dialect whose path it is."""
     if not row.dialect:
-        return error_answer(odd)
+        return error_answer(error)
     is_response = "/responses/" in row.path
     front = RESPONSES if is_response else front_of(request.url.path, request.headers)
-    kind = ErrorKind.AUTH if odd.status in (401, 403) else ErrorKind.INVALID_REQUEST
-    if odd.status >= 500:
+    kind = ErrorKind.AUTH if error.status in (401, 403) else ErrorKind.INVALID_REQUEST
+    if error.status >= 500:
         kind = ErrorKind.SERVER_ERROR
-    said = ProviderError(kind, odd.message, odd.code, odd.status)
-    return Response(error_body(front, said), odd.status, odd.headers, media_type="application/json")
+    said = ProviderError(kind, error.message, error.code, error.status)
+    return Response(
+        error_body(front, said), error.status, error.headers, media_type="application/json"
+    )
 
 
-async def _not_here(request: Request, odd: Exception) -> Response:
+async def _not_here(request: Request, error: Exception) -> Response:
     """No such path, or not with this method."""
-    status = odd.status_code if isinstance(odd, HTTPException) else 404
+    status = error.status_code if isinstance(error, HTTPException) else 404
     code = "method_not_allowed" if status == 405 else "not_found"
     text = "this path does not take this method" if status == 405 else "nothing is here"
     allowed = None

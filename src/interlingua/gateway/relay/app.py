@@ -97,8 +97,8 @@ class App:
             raise
         except Left:
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
-        except UNAVAILABLE as odd:
-            no = unavailable(exchange, odd)
+        except UNAVAILABLE as error:
+            no = unavailable(exchange, error)
             if exchange.status:  # the client was told that a stream begins
                 frames = error_frames(found.front, no.error)
                 await send({"type": "http.response.body", "body": frames})
@@ -106,9 +106,9 @@ class App:
                 await _plain(send, refusal(exchange, found.front, no))
             exchange.status, exchange.error = no.status, no.error.kind
             exchange.code = no.error.code
-        except Exception as odd:
+        except Exception as error:
             logger.error(
-                "request_failed", extra={"request": exchange.id, "why": type(odd).__name__}
+                "request_failed", extra={"request": exchange.id, "why": type(error).__name__}
             )
             exchange.status, exchange.error = 500, ErrorKind.OTHER
             told = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
@@ -192,8 +192,8 @@ class App:
                 await self._keep_alive(opening, asked.front, send)
             try:
                 stream = opening.result()
-            except CallError as odd:
-                await self._not_opened(exchange, asked, odd, raw, send)
+            except CallError as error:
+                await self._not_opened(exchange, asked, error, raw, send)
                 return
             if not exchange.status:
                 await self._begin(exchange, asked, send, stream)
@@ -204,16 +204,16 @@ class App:
         await self._pump(exchange, asked, stream, send)
 
     async def _not_opened(
-        self, exchange: Exchange, asked: Asked, odd: CallError, raw: list[Told], send: Send
+        self, exchange: Exchange, asked: Asked, error: CallError, raw: list[Told], send: Send
     ) -> None:
         """A plain error, or the end of a stream that the client was told had begun."""
         begun = bool(exchange.status)
-        told = failed(exchange, asked, odd, raw)
+        told = failed(exchange, asked, error, raw)
         if not begun:
             await _plain(send, told)
             return
-        error = ProviderError(odd.kind, odd.problem, odd.code, told.status)
-        await send({"type": "http.response.body", "body": error_frames(asked.front, error)})
+        shown = ProviderError(error.kind, error.problem, error.code, told.status)
+        await send({"type": "http.response.body", "body": error_frames(asked.front, shown)})
 
     async def _begin(
         self, exchange: Exchange, asked: Asked, send: Send, stream: Stream | None = None

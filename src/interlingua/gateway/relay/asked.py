@@ -107,8 +107,8 @@ def _opened(body: bytes) -> Envelope:
         for name, read in _FIELDS.items():
             if name in members:
                 setattr(said, name, read(members[name]))
-    except (msgspec.DecodeError, UnicodeError) as odd:
-        text = f"the body is no request: {_problem(body) or odd}"
+    except (msgspec.DecodeError, UnicodeError) as error:
+        text = f"the body is no request: {_problem(body) or error}"
         raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "the body is nested too deeply"
@@ -120,8 +120,8 @@ def _problem(body: bytes) -> str | None:
     """What is wrong with a body, with the place."""
     try:
         _said.decode(body)
-    except (msgspec.DecodeError, UnicodeError) as odd:
-        return str(odd)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        return str(error)
     return None
 
 
@@ -154,8 +154,8 @@ def understood(
 def read_request(match: Match, body: bytes) -> Request:
     try:
         return dialect_of(match.front.dialect).read_request(body, match.model, match.stream)
-    except ReadError as odd:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+    except ReadError as error:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
 async def with_history(gateway: Gateway, exchange: Exchange, asked: Asked) -> Asked:

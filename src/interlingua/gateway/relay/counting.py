@@ -42,8 +42,8 @@ async def count(
         exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, asked.way.targets)
     try:
         tokens, source = await _count(gateway, exchange, asked, request, target)
-    except CallError as odd:
-        return failed(exchange, asked, odd, [])
+    except CallError as error:
+        return failed(exchange, asked, error, [])
     exchange.status = 200
     told = [
         (b"content-type", b"application/json"),
@@ -57,8 +57,8 @@ def request_of(match: Match, body: bytes) -> bytes:
     """The request that is to be counted; some dialects wrap it."""
     try:
         return match.front.to_count(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        text = f"the body is no request: {odd}"
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        text = f"the body is no request: {error}"
         raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
 
 
@@ -76,21 +76,21 @@ async def _count(
         given = await gateway.inlined(request, asked.way, target, exchange)
         try:
             return await gateway.asker.count_of(given.request, target, clock)
-        except WriteError as odd:
-            raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+        except WriteError as error:
+            raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
     try:
         tokens, tries = await tries_of(gateway, exchange, asked, once)
-    except CallError as odd:
-        if not _does_not_count(odd, target):
+    except CallError as error:
+        if not _does_not_count(error, target):
             raise
-        exchange.attempts = len(odd.attempts)
+        exchange.attempts = len(error.attempts)
         return estimate(), "estimate"
     exchange.attempts = len(tries)
     return tokens, "provider"
 
 
-def _does_not_count(odd: CallError, target: Target) -> bool:
+def _does_not_count(error: CallError, target: Target) -> bool:
     """Whether it is the path that is not there, and not the model."""
-    about_model = odd.code in failures.UNKNOWN_MODEL or target.name in odd.problem
-    return odd.status in DOES_NOT_COUNT and not about_model
+    about_model = error.code in failures.UNKNOWN_MODEL or target.name in error.problem
+    return error.status in DOES_NOT_COUNT and not about_model

@@ -65,5 +65,5 @@ def _down(name: str) -> bytes | None:
 
 
 def _is_plain(value: bytes) -> bool:
-    odd = b"\n" in value or b"\r" in value or b"\0" in value
-    return not odd and len(value) <= 4096
+    error = b"\n" in value or b"\r" in value or b"\0" in value
+    return not error and len(value) <= 4096

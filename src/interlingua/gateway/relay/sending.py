@@ -51,8 +51,8 @@ async def tries_of(
             gateway.budget,
             provider_in,
         )
-    except CallError as odd:
-        exchange.tries = odd.attempts
+    except CallError as error:
+        exchange.tries = error.attempts
         raise
     finally:
         exchange.fetched = None
@@ -139,10 +139,10 @@ async def translated(
     given = await gateway.inlined(request, asked.way, target, exchange)
     try:
         prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
-    except LossError as odd:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd), "lossy_request") from None
-    except WriteError as odd:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(odd)) from None
+    except LossError as error:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
+    except WriteError as error:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
     given.tell(prepared.report)
     exchange.report = prepared.report
     _refuse_losses(exchange)

@@ -257,9 +257,9 @@ async def begun(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[To
             if way.error is not None:
                 exchange.error = way.error.kind
             await remember(gateway, exchange, way)
-        except (TransportError, ReadError) as odd:
+        except (TransportError, ReadError) as error:
             opened.reply.close()
-            failed = opened.failure(odd)
+            failed = opened.failure(error)
         except BaseException:
             opened.reply.close()
             raise
@@ -309,13 +309,13 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | 
     try:
         chunk = await stream.opened.reply.chunk()
         out = way.feed(chunk) if chunk else way.close()
-    except (TransportError, ReadError) as odd:
+    except (TransportError, ReadError) as error:
         if way.is_whole:  # the client has it all; how the connection ended does not matter
             return way.close() or None
-        error = stream.opened.failure(odd)
-        out = way.fail(error)
+        failure = stream.opened.failure(error)
+        out = way.fail(failure)
         if not way.is_whole:  # it may have been, but for a word that is not needed
-            exchange.error = error.kind
+            exchange.error = failure.kind
         await remember(gateway, exchange, way)  # the end may have come before the break
         return out or None
     await remember(gateway, exchange, way)

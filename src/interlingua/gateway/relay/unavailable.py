@@ -20,20 +20,20 @@ UNAVAILABLE = (ProviderSetupError, MissingExtraError, LocalModelError)
 CODE = "model_not_available"
 
 
-def unavailable(exchange: Exchange, odd: InterlinguaError) -> Refused:
+def unavailable(exchange: Exchange, error: InterlinguaError) -> Refused:
     """What the client hears. The log has the rest, since it may name files of this machine."""
-    logger.warning("cannot_ask", extra={"request": exchange.id, "why": str(odd)})
+    logger.warning("cannot_ask", extra={"request": exchange.id, "why": str(error)})
     model = exchange.target.model if exchange.target is not None else "the model"
-    text = f"{model} cannot be asked here: {_why(odd)}"
-    if isinstance(odd, LocalModelError):
+    text = f"{model} cannot be asked here: {_why(error)}"
+    if isinstance(error, LocalModelError):
         return Refused(503, ErrorKind.SERVER_ERROR, text, CODE)
     return Refused(404, ErrorKind.INVALID_REQUEST, text, CODE)
 
 
-def _why(odd: InterlinguaError) -> str:
-    if isinstance(odd, MissingSettingError):
-        ways = f" ({' or '.join(odd.variables)})" if odd.variables else ""
-        return f"{odd.provider} has no {odd.what}{ways}"
-    if isinstance(odd, LocalModelError):
+def _why(error: InterlinguaError) -> str:
+    if isinstance(error, MissingSettingError):
+        ways = f" ({' or '.join(error.variables)})" if error.variables else ""
+        return f"{error.provider} has no {error.what}{ways}"
+    if isinstance(error, LocalModelError):
         return "the local model does not start; the gateway's log says why"
-    return str(odd)
+    return str(error)

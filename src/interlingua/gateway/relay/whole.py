@@ -44,8 +44,8 @@ async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
 
     try:
         told, tries = await tries_of(gateway, exchange, asked, once)
-    except CallError as odd:
-        return failed(exchange, asked, odd, raw)
+    except CallError as error:
+        return failed(exchange, asked, error, raw)
     exchange.attempts = len(tries)
     exchange.status = told.status
     if len(tries) > 1:

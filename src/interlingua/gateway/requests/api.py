@@ -87,8 +87,8 @@ def _wanted(query: Mapping[str, str], principal: Principal) -> Wanted:
     status = query.get("status")
     try:
         return wanted if status is None else with_status(wanted, status)
-    except StatusError as odd:
-        raise ApiError(400, "invalid_filter", str(odd)) from None
+    except StatusError as error:
+        raise ApiError(400, "invalid_filter", str(error)) from None
 
 
 def _text(query: Mapping[str, str], name: str) -> str | None:
@@ -147,6 +147,6 @@ async def _told(source: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
         async with aclosing(source):
             async for piece in source:
                 yield piece
-    except StoreError as odd:
-        logger.warning("requests_not_read", extra={"why": odd.reason})
+    except StoreError as error:
+        logger.warning("requests_not_read", extra={"why": error.reason})
         yield frame("error", {"code": "store_unavailable"})

@@ -81,8 +81,8 @@ class Watching:
             self._poked.clear()
             try:
                 self._reach(await self._store.last_request())
-            except StoreError as odd:
-                logger.warning("requests_not_read", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.warning("requests_not_read", extra={"why": error.reason})
             await asyncio.sleep(GATHER)
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL):

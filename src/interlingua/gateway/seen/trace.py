@@ -187,8 +187,8 @@ class Tracer:
             note = self._notes.popleft()
             try:
                 self._tell(note)
-            except Exception as odd:  # a number that cannot be told must not stop the others
-                logger.error("trace_failed", extra={"why": type(odd).__name__})
+            except Exception as error:  # a number that cannot be told must not stop the others
+                logger.error("trace_failed", extra={"why": type(error).__name__})
             done += 1
             if done % AT_A_TIME == 0:
                 await asyncio.sleep(0)
@@ -243,10 +243,12 @@ class Tracer:
                     [each.event for each in batch if each.event is not None],
                 )
                 self.stored()
-            except StoreError as odd:
-                if odd.reason == "conflict":  # stored already, by a try whose end we did not see
+            except StoreError as error:
+                if error.reason == "conflict":  # stored already, by a try whose end we did not see
                     continue
-                logger.warning("trace_not_stored", extra={"why": odd.reason, "events": len(batch)})
+                logger.warning(
+                    "trace_not_stored", extra={"why": error.reason, "events": len(batch)}
+                )
                 self._rows.extendleft(reversed(batch))
                 return False
             except BaseException:

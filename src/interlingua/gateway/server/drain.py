@@ -127,18 +127,18 @@ async def last_words(cycle: Any) -> None:
     """The end of one answer, whatever it has said so far. `cycle` is uvicorn's, with an ASGI
     `send`; what the application sends after this goes nowhere, as if the client had left."""
     found = match(cycle.scope["path"]) if cycle.scope["method"] == "POST" else None
-    error = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
+    shown = ProviderError(ErrorKind.SERVER_ERROR, GOING, "shutting_down", 503)
     try:
         if cycle.response_started:
             if not cycle.chunked_encoding:
                 cycle.transport.close()  # an answer of a known length: the client sees it is short
                 return
             # A blank line first, in case that the last bytes were the beginning of a frame.
-            frames = b"" if found is None else b"\n\n" + error_frames(found.front, error)
+            frames = b"" if found is None else b"\n\n" + error_frames(found.front, shown)
             await cycle.send({"type": "http.response.body", "body": frames})
             return
         text = b'{"error":{"code":"shutting_down","message":"%s"}}' % GOING.encode()
-        body = text if found is None else error_body(found.front, error)
+        body = text if found is None else error_body(found.front, shown)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
@@ -147,8 +147,8 @@ async def last_words(cycle: Any) -> None:
         ]
         await cycle.send({"type": "http.response.start", "status": 503, "headers": headers})
         await cycle.send({"type": "http.response.body", "body": body})
-    except Exception as odd:  # whatever it is, this client is lost, and others wait
-        logger.info("last_words_failed", extra={"why": type(odd).__name__})
+    except Exception as error:  # whatever it is, this client is lost, and others wait
+        logger.info("last_words_failed", extra={"why": type(error).__name__})
     finally:
         cycle.disconnected = True
         leaving = cycle.scope.get(LEAVING)

@@ -47,8 +47,8 @@ def serve(said: Overrides, settings: Settings, tell: Callable[[Welcome], None]) 
     listen = settings.listen
     try:
         listening = bound(listen.host, listen.port)
-    except OSError as odd:
-        raise taken(listen.host, listen.port, odd) from None
+    except OSError as error:
+        raise taken(listen.host, listen.port, error) from None
 
     with listening:
         keyed, where = asks_for_keys(settings)
@@ -72,15 +72,15 @@ def asks_for_keys(settings: Settings) -> tuple[bool, str]:
     return keyed, where
 
 
-def taken(host: str, port: int, odd: OSError) -> ListenError:
+def taken(host: str, port: int, error: OSError) -> ListenError:
     """An address that cannot be had, and what to do about it."""
-    text = f"cannot listen on {host}:{port}: {odd.strerror or odd}"
-    if odd.errno == errno.EADDRINUSE:
+    text = f"cannot listen on {host}:{port}: {error.strerror or error}"
+    if error.errno == errno.EADDRINUSE:
         text += (
             "; perhaps another gateway is there already: stop it, or choose another port"
             f" (--port {port + 1 if port < 65535 else 0}, or --port 0 for any that is free)"
         )
-    elif odd.errno == errno.EACCES:
+    elif error.errno == errno.EACCES:
         text += "; ports below 1024 are for administrators: choose another one with --port"
     return ListenError(text)
 

@@ -128,8 +128,8 @@ def main() -> None:
         settings = told.said.settings()
         logs.set_up(settings.telemetry)
         code = work(told.said, settings, listening, lambda: None)
-    except InterlinguaError as odd:
-        sys.exit(f"interlingua: {odd}")
+    except InterlinguaError as error:
+        sys.exit(f"interlingua: {error}")
     sys.exit(code)
 
 

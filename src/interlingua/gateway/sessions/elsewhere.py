@@ -82,8 +82,8 @@ class Elsewhere:
                 for id, turn in turns.items():
                     await self._touch(id, turn)
             rows = await self._store.remembered(_WANTED, sorted(turns.values()), [])
-        except StoreError as odd:
-            logger.warning("turns_not_tended", extra={"why": odd.reason})
+        except StoreError as error:
+            logger.warning("turns_not_tended", extra={"why": error.reason})
             return []
         wanted = {row.call_key for row in rows}
         return [id for id, turn in turns.items() if turn in wanted]

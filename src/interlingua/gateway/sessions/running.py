@@ -206,12 +206,12 @@ class Turns:
                     id = None if stored is None else stored.id
                     for piece in teller.pieces(said, id, None if call is None else call.id):
                         hub.tell(session.id, piece)
-        except (Exception, asyncio.CancelledError) as odd:
+        except (Exception, asyncio.CancelledError) as error:
             if running.turn is None:
                 raise  # who wanted to begin it hears why
-            if not isinstance(odd, asyncio.CancelledError):
-                level = logging.INFO if isinstance(odd, InterlinguaError) else logging.ERROR
-                extra = {"session": session.id, "why": type(odd).__name__}
+            if not isinstance(error, asyncio.CancelledError):
+                level = logging.INFO if isinstance(error, InterlinguaError) else logging.ERROR
+                extra = {"session": session.id, "why": type(error).__name__}
                 logger.log(level, "turn_failed", extra=extra)
         finally:
             self._running.pop(session.id, None)

@@ -72,8 +72,8 @@ async def json_of(request: Request, limits: Limits) -> Any:
 def _decoded(data: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as odd:
-        raise ApiError(400, "invalid_request", f"the body: {odd}"[:500]) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ApiError(400, "invalid_request", f"the body: {error}"[:500]) from None
 
 
 async def _bytes(request: Request, limits: Limits) -> bytes:
@@ -110,8 +110,8 @@ def user_message(content: Any) -> Message:
         raise ApiError(400, "invalid_content", "content: expected text or a list of blocks")
     try:
         message = convert({"role": "user", "content": content}, Message)
-    except ReadError as odd:
-        raise ApiError(400, "invalid_content", str(odd)) from None
+    except ReadError as error:
+        raise ApiError(400, "invalid_content", str(error)) from None
     for _, _, block in walk([message]):
         source = getattr(block, "source", None)
         if source is not None and source.kind == "file_ref":
@@ -128,8 +128,8 @@ def options_of(plain: dict[str, Any] | None) -> Options | None:
         return None
     try:
         return convert(plain, Options)
-    except ReadError as odd:
-        raise ApiError(400, "invalid_request", f"options: {odd}") from None
+    except ReadError as error:
+        raise ApiError(400, "invalid_request", f"options: {error}") from None
 
 
 def text_of(value: str, name: str) -> str:

@@ -64,8 +64,8 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
     return Response(_encode(value), status, told, media_type=JSON)
 
 
-def error_answer(odd: ApiError) -> Response:
-    error: dict[str, Any] = {"code": odd.code, "message": odd.message}
-    if odd.details is not None:
-        error["details"] = odd.details
-    return answer({"error": error}, odd.status, odd.headers)
+def error_answer(error: ApiError) -> Response:
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details is not None:
+        body["details"] = error.details
+    return answer({"error": body}, error.status, error.headers)

@@ -116,8 +116,8 @@ def said_once(body: bytes) -> bytes:
     first where we go by the last."""
     try:
         jiter.from_json(body, catch_duplicate_keys=True)
-    except ValueError as odd:
-        if "duplicate key" not in str(odd):
+    except ValueError as error:
+        if "duplicate key" not in str(error):
             return body  # whoever reads it says what is wrong with it
         return msgspec.json.encode(msgspec.json.decode(body))
     return body

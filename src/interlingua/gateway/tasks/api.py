@@ -244,8 +244,8 @@ async def _after_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> Async
         try:
             async for piece in rest:
                 yield piece
-        except StoreError as odd:  # the client comes back, and goes on where it was
-            logger.warning("stream_ended", extra={"why": odd.reason})
+        except StoreError as error:  # the client comes back, and goes on where it was
+            logger.warning("stream_ended", extra={"why": error.reason})
 
 
 def _wants_json(request: Request) -> bool:

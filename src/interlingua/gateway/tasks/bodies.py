@@ -80,16 +80,16 @@ async def _said(request: Request, limits: Limits) -> tuple[Any, str]:
 def _converted(said: Any, kind: type[Any]) -> Any:
     try:
         return msgspec.convert(said, kind)
-    except msgspec.ValidationError as odd:
-        raise ApiError(400, "invalid_request", f"the body: {odd}"[:500]) from None
+    except msgspec.ValidationError as error:
+        raise ApiError(400, "invalid_request", f"the body: {error}"[:500]) from None
 
 
 def message_of(plain: Any, place: str) -> Message:
     """A message of the client's; what is wrong with it is said with its place."""
     try:
         message = message_from_param(plain, place)
-    except ReadError as odd:
-        raise ApiError(400, "invalid_message", str(odd)[:500]) from None
+    except ReadError as error:
+        raise ApiError(400, "invalid_message", str(error)[:500]) from None
     if message.role in (Role.USER, Role.SYSTEM) and not message.text.strip():
         raise ApiError(400, "invalid_message", f"{place}.content: expected something said")
     broken = validate(message)

@@ -40,8 +40,8 @@ class Equipment:
         try:
             servers = McpServers(read_servers(self._path), self.registry)
             servers.start()
-        except (InterlinguaError, OSError) as odd:
-            logger.error("mcp_servers_not_started", extra={"why": str(odd)[:500]})
+        except (InterlinguaError, OSError) as error:
+            logger.error("mcp_servers_not_started", extra={"why": str(error)[:500]})
             return
         self._servers = servers
 

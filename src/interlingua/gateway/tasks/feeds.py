@@ -94,8 +94,8 @@ class Feed:
             self._again = False
             try:
                 await self.refresh()
-            except StoreError as odd:
-                logger.warning("events_not_read", extra={"task": self.id, "why": odd.reason})
+            except StoreError as error:
+                logger.warning("events_not_read", extra={"task": self.id, "why": error.reason})
                 return
 
     async def refresh(self) -> None:
@@ -248,8 +248,8 @@ class Feeds:
             await asyncio.sleep(POLL_SAYING if saying else POLL)
             try:
                 await self._look()
-            except StoreError as odd:
-                logger.warning("events_not_read", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.warning("events_not_read", extra={"why": error.reason})
 
     async def _look(self) -> None:
         feeds = dict(self._feeds)

@@ -136,8 +136,8 @@ class Overview:
                 looks += 1
                 if looks % GONE_EVERY == 0:
                     await self._look_for_gone()
-            except StoreError as odd:
-                logger.warning("tasks_not_read", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.warning("tasks_not_read", extra={"why": error.reason})
             await asyncio.sleep(GATHER)
             self._poked.clear()
             with suppress(TimeoutError):

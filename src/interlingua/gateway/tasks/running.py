@@ -152,10 +152,10 @@ class TaskRuns:
             runner = await self._runner(row, principal, holder, client)
             if starting is not None and starting.role is Role.USER:
                 await self._hold(client, runner, starting)
-        except BaseException as odd:
+        except BaseException as error:
             await client.release()
             is_new = starting is not None
-            await to_the_end(self._let_go(row.id, holder, message_id if is_new else None, odd))
+            await to_the_end(self._let_go(row.id, holder, message_id if is_new else None, error))
             raise
         run = self._running[row.id] = Run(runner, client)
         self._tender.add(runner)
@@ -207,14 +207,14 @@ class TaskRuns:
             await self.turns._hold(client, session, model, message, None)
 
     async def _let_go(
-        self, id: str, holder: str, message_id: str | None, odd: BaseException
+        self, id: str, holder: str, message_id: str | None, error: BaseException
     ) -> None:
         """The run did not begin."""
         with suppress(ConflictError, NotFoundError):
             if message_id is not None:
                 await self.store.withdraw_task(id, holder, message_id)
             else:
-                why = odd if isinstance(odd, Exception) else InterlinguaError("it was given up")
+                why = error if isinstance(error, Exception) else InterlinguaError("it was given up")
                 telling = Telling(holder, [events.failed(*said_of(why))])
                 await self.store.finish_task(id, telling, events.queued, anyway=True)
         self.changed(id)
@@ -223,11 +223,11 @@ class TaskRuns:
         runner = run.runner
         try:
             await runner.run(resume=resume)
-        except Exception as odd:
+        except Exception as error:
             if not runner.begun.is_set():
                 raise  # who wanted it to begin hears why
-            level = logging.INFO if isinstance(odd, InterlinguaError) else logging.ERROR
-            extra = {"task": runner.id, "why": type(odd).__name__}
+            level = logging.INFO if isinstance(error, InterlinguaError) else logging.ERROR
+            extra = {"task": runner.id, "why": type(error).__name__}
             logger.log(level, "task_failed", extra=extra)
         finally:
             self._tender.remove(runner)
@@ -303,8 +303,8 @@ class TaskRuns:
                 for row in await self.store.generating_tasks():
                     if is_lost(row):
                         await self._recover(row)
-            except StoreError as odd:
-                logger.warning("tasks_not_swept", extra={"why": odd.reason})
+            except StoreError as error:
+                logger.warning("tasks_not_swept", extra={"why": error.reason})
             await asyncio.sleep(SWEEP)
 
     def going(self) -> None:

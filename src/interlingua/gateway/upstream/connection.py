@@ -173,8 +173,8 @@ class Reply:
         self.is_whole = True
         self._let_go()
 
-    def broke(self, odd: TransportError) -> None:
-        self._broken = odd
+    def broke(self, error: TransportError) -> None:
+        self._broken = error
         self._let_go()
         self.wake()
 
@@ -282,11 +282,11 @@ class Connection(asyncio.BufferedProtocol):
         why = _BROKE if begun else f"the connection broke: {_why(exc)}"
         reply.broke(TransportError("read", why, sent=True, begun=begun))
 
-    def _break(self, odd: TransportError) -> None:
+    def _break(self, error: TransportError) -> None:
         reply, self._reply = self._reply, None
         self.abort()
         if reply is not None:
-            reply.broke(odd)
+            reply.broke(error)
 
     # What the parser tells:
 

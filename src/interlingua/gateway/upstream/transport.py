@@ -152,8 +152,8 @@ class Upstream:
                     raise
         except TimeoutError:
             raise late_in("connect") from None
-        except (OSError, ValueError) as odd:
-            failed = _not_connected(odd)
+        except (OSError, ValueError) as error:
+            failed = _not_connected(error)
         else:
             self._open.add(connection)
             return connection
@@ -201,14 +201,14 @@ async def _reached(host: str, port: int) -> socket.socket:
     return reached
 
 
-def _not_connected(odd: Exception) -> TransportError:
-    match odd:
+def _not_connected(error: Exception) -> TransportError:
+    match error:
         case socket.gaierror():
-            return TransportError("dns", f"the host is not found: {reason(odd)}", sent=False)
+            return TransportError("dns", f"the host is not found: {reason(error)}", sent=False)
         case ssl.SSLError():
-            return TransportError("tls", f"no secure connection: {reason(odd)}", sent=False)
+            return TransportError("tls", f"no secure connection: {reason(error)}", sent=False)
         case _:
-            return TransportError("connect", f"no connection: {reason(odd)}", sent=False)
+            return TransportError("connect", f"no connection: {reason(error)}", sent=False)
 
 
 def _no_url() -> TransportError:
