@@ -23,15 +23,15 @@ from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.requests.live import Watching
-from interlingua.gateway.seen.health import Health
-from interlingua.gateway.seen.losses import Losses
-from interlingua.gateway.seen.metrics import Metrics
-from interlingua.gateway.seen.spans import Spans
-from interlingua.gateway.seen.trace import Tracer
 from interlingua.gateway.sessions.running import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.table import check, targets_of
 from interlingua.gateway.tasks.running import TaskRuns
+from interlingua.gateway.telemetry.health import Health
+from interlingua.gateway.telemetry.losses import Losses
+from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.telemetry.spans import Spans
+from interlingua.gateway.telemetry.trace import Tracer
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 

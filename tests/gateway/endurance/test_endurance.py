@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.gateway.seen.losses import MOST_LOSSES, TOGETHER, Losses
 from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.telemetry.losses import MOST_LOSSES, TOGETHER, Losses
 from interlingua.losses import Report
 from tests.gateway.endurance import leave, memory_run, slow
 from tests.gateway.endurance.outside import MEGABYTE

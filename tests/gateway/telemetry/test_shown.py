@@ -28,15 +28,15 @@ from interlingua.bus.event import NO_SESSION
 from interlingua.bus.payloads.conversation import LlmCallCompleted
 from interlingua.client.targets import Targets
 from interlingua.gateway.keys.pricing import Pricer
-from interlingua.gateway.seen import metrics as seen_metrics
-from interlingua.gateway.seen.losses import Losses
-from interlingua.gateway.seen.metrics import MOST_MODELS, Metrics
-from interlingua.gateway.seen.records import completed, event_row, failed
-from interlingua.gateway.seen.spans import Spans
-from interlingua.gateway.seen.trace import Tracer
 from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Telemetry
 from interlingua.gateway.shared.state import Exchange, Principal
+from interlingua.gateway.telemetry import metrics as seen_metrics
+from interlingua.gateway.telemetry.losses import Losses
+from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
+from interlingua.gateway.telemetry.records import completed, event_row, failed
+from interlingua.gateway.telemetry.spans import Spans
+from interlingua.gateway.telemetry.trace import Tracer
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage

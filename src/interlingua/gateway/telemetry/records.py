@@ -12,9 +12,9 @@ import msgspec
 
 from interlingua.bus.catalogue import CATALOGUE
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.seen.losses import of_exchange
 from interlingua.gateway.shared.callers import tenant_of
 from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.telemetry.losses import of_exchange
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.store.request_rows import RequestRow

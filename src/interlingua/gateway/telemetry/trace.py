@@ -22,9 +22,10 @@ from interlingua.bus.event import NO_SESSION
 from interlingua.bus.payloads.base import Payload
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
-from interlingua.gateway.seen.losses import Losses
-from interlingua.gateway.seen.metrics import Metrics
-from interlingua.gateway.seen.records import (
+from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.telemetry.losses import Losses
+from interlingua.gateway.telemetry.metrics import Metrics
+from interlingua.gateway.telemetry.records import (
     completed,
     event_row,
     failed,
@@ -32,8 +33,7 @@ from interlingua.gateway.seen.records import (
     request_row,
     was_cut,
 )
-from interlingua.gateway.seen.spans import Spans
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.telemetry.spans import Spans
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError

@@ -1,1 +1,0 @@
-"""What is seen from outside: trace, numbers, spans, losses, health."""

@@ -1,0 +1,1 @@
+"""What is told of what happens: trace, numbers, spans, losses, health."""
