@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.catalogue import CATALOGUE
-from interlingua.gateway.sessions.elsewhere import turn_of
 from interlingua.gateway.sessions.finding import Own, filter_of, messages_with
 from interlingua.gateway.sessions.live import frame, plain, told, watched
+from interlingua.gateway.sessions.other_workers import turn_of
 from interlingua.gateway.sessions.summary import place_of, summary
 from interlingua.gateway.shared.bodies import (
     ChangedSession,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.gateway.sessions.elsewhere import turn_of
+from interlingua.gateway.sessions.other_workers import turn_of
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.codec import dumps

@@ -12,9 +12,9 @@ from interlingua.chat.chat import Chat
 from interlingua.chat.setup import OwnRegistry, Spoken
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.sessions.elsewhere import LOOK, Elsewhere, turn_of
 from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
 from interlingua.gateway.sessions.metered import Metered
+from interlingua.gateway.sessions.other_workers import LOOK, OtherWorkers, turn_of
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message
@@ -90,7 +90,7 @@ class Turns:
         self.gateway = gateway
         self.store = store
         self.hub = Hub()
-        self.elsewhere = Elsewhere(store)
+        self.other_workers = OtherWorkers(store)
         self._running: dict[str, Running] = {}
         self.hub.is_local = lambda session_id: session_id in self._running
         self._tending: asyncio.Task[None] | None = None
@@ -223,7 +223,7 @@ class Turns:
         is none."""
         running = self._running.get(session_id)
         if running is None or running.task is None:
-            return await self.elsewhere.stop(session_id)
+            return await self.other_workers.stop(session_id)
         running.task.cancel()
         await asyncio.wait({running.task}, timeout=10)
         return True
@@ -233,7 +233,7 @@ class Turns:
         while self._running:
             await asyncio.sleep(LOOK)
             turns = {id: r.turn.id for id, r in self._running.items() if r.turn is not None}
-            for id in await self.elsewhere.tend(turns):
+            for id in await self.other_workers.tend(turns):
                 running = self._running.get(id)
                 if running is not None and running.task is not None:
                     running.task.cancel()

@@ -25,7 +25,7 @@ TOUCH = 5.0
 LOOK = 0.25
 """Seconds between two looks whether somebody wants a turn to stop."""
 PATIENCE = 10.0
-"""Seconds that a turn elsewhere gets to stop."""
+"""Seconds that a turn in another worker gets to stop."""
 ENDS = ("turn.completed", "turn.cancelled")
 PAGE = 1000
 _WANTED = Place("gateway", "turns", "stop")
@@ -38,7 +38,7 @@ def turn_of(row: SessionRow) -> str | None:
     return row.turn.id if row.turn is not None and is_under_way(row.turn) else None
 
 
-class Elsewhere:
+class OtherWorkers:
     """What one worker sees of the turns of all, and tells of its own."""
 
     def __init__(self, store: AsyncStore) -> None:
