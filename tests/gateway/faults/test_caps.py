@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway.keys import desk
+from interlingua.gateway.keys import reservation_batch
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Refused
 from interlingua.model.metadata import Usage
@@ -38,7 +38,7 @@ def test_an_absurd_count_locks_nobody_out(address: str) -> None:
 def test_a_settlement_that_cannot_be_written_keeps_no_other_from_it(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchanges = [await bench.begun() for _ in range(5)]
-        bench.caps._desk.put(Settle(exchanges[0].id, 10**30, 10**30))  # beyond what a column holds
+        bench.caps._batch.put(Settle(exchanges[0].id, 10**30, 10**30))  # beyond what a column holds
         await asyncio.gather(*[bench.ended(each, 100) for each in exchanges[1:]])
         spent, _ = await bench.spent()
         assert spent >= Decimal("0.004")
@@ -134,7 +134,7 @@ def test_what_nobody_can_limit_is_counted_as_it_was_set_aside(address: str) -> N
 def test_a_store_that_takes_long_keeps_nobody_from_the_end_of_an_answer(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk, "LONGEST", 0.05)
+    monkeypatch.setattr(reservation_batch, "LONGEST", 0.05)
 
     async def work(bench: Bench) -> None:
         exchange = await bench.begun()
@@ -165,7 +165,7 @@ def test_a_fault_of_ours_leaves_nobody_waiting(address: str) -> None:
         bench.store.work_quotas = broken  # type: ignore[method-assign]
         await asyncio.wait_for(bench.ended(exchange, 100), 10)
         bench.store.work_quotas = real  # type: ignore[method-assign]
-        working = bench.caps._desk._working
+        working = bench.caps._batch._working
         assert working is not None
         with pytest.raises(TypeError):
             await working

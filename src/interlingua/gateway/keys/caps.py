@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from interlingua.bus.payloads.service import QuotaAlert, QuotaExceeded
 from interlingua.client.targets import Target
-from interlingua.gateway.keys.desk import Desk
 from interlingua.gateway.keys.keys import Emit
+from interlingua.gateway.keys.reservation_batch import ReservationBatch
 from interlingua.gateway.keys.tariffs import (
     BYTES_A_TOKEN,
     LOOPS,
@@ -75,7 +75,7 @@ class Caps:
         self._emit = emit
         self._patience = patience
         self._now = now
-        self._desk = Desk(store, self.holder)
+        self._batch = ReservationBatch(store, self.holder)
         self._tending: asyncio.Task[None] | None = None
         self._first: asyncio.Future[None] | None = None
         self._told: set[tuple[str, str]] = set()
@@ -121,7 +121,7 @@ class Caps:
             first = self._first
             if first is None or not first.done():
                 await self._tend()
-            over = await self._desk.reserve(asked)
+            over = await self._batch.reserve(asked)
         except StoreError as error:
             logger.error("caps_unreadable", extra={"request": exchange.id, "why": error.reason})
             text = "what this key has spent cannot be looked up at this moment"
@@ -146,14 +146,14 @@ class Caps:
         the store takes long."""
         settle = self._settlement(exchange)
         if settle is not None:
-            await self._desk.settle(settle, partial(self._tell_alerts, exchange))
+            await self._batch.settle(settle, partial(self._tell_alerts, exchange))
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same for who does not wait; it is written before anything is set aside for a request
         that comes later."""
         settle = self._settlement(exchange)
         if settle is not None:
-            self._desk.put(settle, partial(self._tell_alerts, exchange))
+            self._batch.put(settle, partial(self._tell_alerts, exchange))
 
     def _settlement(self, exchange: Exchange) -> Settle | None:
         reservation = exchange.reservation
@@ -240,7 +240,7 @@ class Caps:
 
     async def close(self) -> None:
         """Settle what waits, and be silent from then on."""
-        await self._desk.close()
+        await self._batch.close()
         if self._tending is not None:
             self._tending.cancel()
             with suppress(asyncio.CancelledError):

@@ -38,7 +38,7 @@ def _nobody(told: list[Alert]) -> None:
     pass
 
 
-class Desk:
+class ReservationBatch:
     """What one process has to say to the store about its requests."""
 
     def __init__(self, store: AsyncStore, holder: str) -> None:
