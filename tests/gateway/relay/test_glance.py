@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import interlingua as il
-from interlingua.gateway.relay.glance import glance
+from interlingua.gateway.relay.peek_usage import peek_usage
 from tests.laws import strategies
 
 DIALECTS = ("anthropic", "openai-chat")
@@ -17,7 +17,7 @@ DIALECTS = ("anthropic", "openai-chat")
 
 def same_as_whole(dialect: str, body: bytes) -> bool:
     """Whether anything was seen; what was has to be right."""
-    seen = glance(dialect, body)
+    seen = peek_usage(dialect, body)
     if seen is None:
         return False
     response = il.dialect(dialect).read_response(body)
@@ -60,12 +60,12 @@ def test_a_glance_sees_what_reading_sees(dialect: str) -> None:
     ],
 )
 def test_what_is_not_as_usual_is_left_to_whoever_reads_all(dialect: str, wire: Any) -> None:
-    assert glance(dialect, json.dumps(wire).encode()) is None
+    assert peek_usage(dialect, json.dumps(wire).encode()) is None
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"type":"message"}'])
 def test_what_is_no_answer_is_not_seen(body: bytes) -> None:
-    assert [glance(dialect, body) for dialect in DIALECTS] == [None, None]
+    assert [peek_usage(dialect, body) for dialect in DIALECTS] == [None, None]
 
 
 @pytest.mark.parametrize("beside", [{"refusal": "no"}, {"tool_calls": [{"id": "a"}]}])
@@ -73,6 +73,9 @@ def test_a_stop_beside_something_else_is_left_to_reading(beside: dict[str, Any])
     message = {"role": "assistant", "content": None, "refusal": None}
     choice = {"index": 0, "message": {**message, **beside}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    assert glance("openai-chat", json.dumps({"choices": [choice], "usage": usage}).encode()) is None
+    assert (
+        peek_usage("openai-chat", json.dumps({"choices": [choice], "usage": usage}).encode())
+        is None
+    )
     plain = {**choice, "message": {**message, "content": "a"}}
-    assert glance("openai-chat", json.dumps({"choices": [plain], "usage": usage}).encode())
+    assert peek_usage("openai-chat", json.dumps({"choices": [plain], "usage": usage}).encode())

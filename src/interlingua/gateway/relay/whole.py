@@ -16,9 +16,9 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.filled import filled, filler
-from interlingua.gateway.relay.glance import glance
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
+from interlingua.gateway.relay.peek_usage import peek_usage
 from interlingua.gateway.relay.sending import prepare, send, tries_of
 from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
 from interlingua.gateway.shared.state import Exchange
@@ -65,9 +65,9 @@ async def answered(
     target, front = prepared.target, asked.front
     back = prepared.back
     same = target.dialect.name == front.dialect and not asked.ours and back is None
-    seen = glance(front.dialect, body) if same and not exchange.principal.keep_content else None
-    if seen is not None:
-        _note_usage(gateway, exchange, target, *seen)
+    peek = peek_usage(front.dialect, body) if same and not exchange.principal.keep_content else None
+    if peek is not None:
+        _note_usage(gateway, exchange, target, *peek)
         return _passed_on(exchange, asked, prepared, body, upstream)
     response = opened.read(body)
     metadata = response.message.metadata

@@ -9,7 +9,7 @@ from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.gateway.shared.fronts import front_of
 
 
-def glance(dialect: str, body: bytes) -> Peek | None:
+def peek_usage(dialect: str, body: bytes) -> Peek | None:
     """Of the usual answer of a dialect; None for all others."""
     peek = front_of(dialect).peek
     if peek is None:
