@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlingua.dialects.registry import dialect
-from interlingua.gateway.relay.passing import Passing
+from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.settings import Limits
 from tests.gateway.audits.test_framing import answers, sent
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
@@ -192,7 +192,7 @@ def test_however_a_stream_is_cut_only_whole_frames_go_on(
     parts: list[bytes], cuts: list[int]
 ) -> None:
     whole = b"data: begin\n\n" + b"".join(parts)
-    passing = Passing(dialect("anthropic"))
+    passing = Passthrough(dialect("anthropic"))
     out, at = b"", 0
     for size in (*cuts, len(whole)):
         out += passing.feed(whole[at : at + size])
@@ -207,7 +207,7 @@ def test_a_long_frame_takes_time_in_proportion() -> None:
     """A picture in a stream is one frame of megabytes, and nobody else may wait for it."""
 
     def took(size: int) -> float:
-        passing = Passing(dialect("openai-responses"))
+        passing = Passthrough(dialect("openai-responses"))
         began = time.process_time()
         passing.feed(b"data: ")
         for _ in range(size // 16_384):

@@ -17,7 +17,7 @@ import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import understood
-from interlingua.gateway.relay.passing import Passing
+from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.sending import untouched
 from interlingua.gateway.shared.fronts import match
 from interlingua.gateway.shared.state import Exchange
@@ -204,7 +204,7 @@ def frames_of(front: str, ends: bytes) -> bytes:
 )
 def test_a_stream_may_be_cut_anywhere_on_its_way(front: str, ends: bytes, cuts: list[int]) -> None:
     data = frames_of(front, ends)
-    passing, out, at, number = Passing(il.dialect(front)), b"", 0, 0
+    passing, out, at, number = Passthrough(il.dialect(front)), b"", 0, 0
     while at < len(data):
         size = cuts[number % len(cuts)]
         out += passing.feed(data[at : at + size])

@@ -20,7 +20,7 @@ from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.ends import BROKEN_OFF
 from interlingua.gateway.relay.filled import filler
 from interlingua.gateway.relay.heard import Hearing
-from interlingua.gateway.relay.passing import Passing
+from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.sending import (
     asks_usage,
     is_wrapped,
@@ -50,11 +50,11 @@ class Stream(NamedTuple):
     """A stream whose first bytes are there."""
 
     opened: Opened
-    way: Translating | PassingOn
+    way: TranslatedStream | PassthroughStream
     first: bytes
 
 
-class Translating:
+class TranslatedStream:
     """A stream from another dialect."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Translating:
             report.extend(self._converter.report)
 
 
-class PassingOn:
+class PassthroughStream:
     """A stream of the client's own dialect."""
 
     complete: Response | None = None
@@ -155,14 +155,14 @@ class PassingOn:
         self,
         exchange: Exchange,
         front: Front,
-        passing: Passing,
+        passthrough: Passthrough,
         echo: Echo | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
         self._exchange = exchange
         self._echo = echo
         self._front = front
-        self._passing = passing
+        self._passthrough = passthrough
         self._secrets = tuple(secrets)
         self._hearing = Hearing(front.dialect) if exchange.principal.metered else None
         self.began = False
@@ -170,32 +170,32 @@ class PassingOn:
 
     @property
     def error(self) -> ProviderError | None:
-        return self._passing.error
+        return self._passthrough.error
 
     @property
     def is_whole(self) -> bool:
-        return self._passing.end.is_reached
+        return self._passthrough.end.is_reached
 
     @property
     def is_last(self) -> bool:
-        return self._passing.end.is_last
+        return self._passthrough.end.is_last
 
     def feed(self, data: bytes) -> bytes:
-        out = self._passing.feed(data)
+        out = self._passthrough.feed(data)
         if out:
             self.began = True
             if self._hearing is not None:
                 self._hearing.add(out)
-        if self._passing.error is BROKEN_OFF and not self.over:
+        if self._passthrough.error is BROKEN_OFF and not self.over:
             self.over = True
             return out + error_frames(self._front, BROKEN_OFF) if self.began else b""
         return out if self._echo is None else self._echo(out)
 
     def close(self) -> bytes:
         """The end; one that came too early is told to the client."""
-        told = self._passing.error
-        out = self._passing.close()
-        error = self._passing.error
+        told = self._passthrough.error
+        out = self._passthrough.close()
+        error = self._passthrough.error
         if error is not None and told is None:
             self.over = True
             return error_frames(self._front, shown(error, self._secrets)) if self.began else b""
@@ -208,11 +208,15 @@ class PassingOn:
 
     def note(self) -> None:
         """What is known of the exchange so far."""
-        exchange, passing = self._exchange, self._passing
-        exchange.usage, exchange.stop_reason = passing.usage, passing.stop_reason
-        if passing.end.is_last and passing.stop_reason is None and passing.error is None:
+        exchange, passthrough = self._exchange, self._passthrough
+        exchange.usage, exchange.stop_reason = passthrough.usage, passthrough.stop_reason
+        if (
+            passthrough.end.is_last
+            and passthrough.stop_reason is None
+            and passthrough.error is None
+        ):
             exchange.stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
-        usage = passing.usage
+        usage = passthrough.usage
         if self._hearing is not None and (usage is None or exchange.error is not None):
             exchange.heard = self._hearing.count()
 
@@ -220,7 +224,7 @@ class PassingOn:
 
     def take_response(self) -> Response | None:
         """The answer as far as it was looked at, once, when it is whole."""
-        response, self._passing.response = self._passing.response, None
+        response, self._passthrough.response = self._passthrough.response, None
         return response
 
 
@@ -273,7 +277,7 @@ async def begun(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[To
     return stream
 
 
-async def _first(opened: Opened, way: Translating | PassingOn) -> bytes:
+async def _first(opened: Opened, way: TranslatedStream | PassthroughStream) -> bytes:
     """The first bytes for the client. An error that comes before all else is no stream."""
     first = b""
     while not first:
@@ -288,7 +292,7 @@ async def _first(opened: Opened, way: Translating | PassingOn) -> bytes:
 
 def way_of(
     exchange: Exchange, asked: Asked, prepared: Prepared, secrets: tuple[str, ...] = ()
-) -> Translating | PassingOn:
+) -> TranslatedStream | PassthroughStream:
     front, target, back = asked.front, prepared.target, prepared.back
     plain = not (asked.ours or is_wrapped(target))
     if target.dialect.name == front.dialect and plain and back is None:
@@ -296,10 +300,10 @@ def way_of(
         renamed = said is not None and said != target.name and asked.match.model is None
         echo = Echo(said, target.name) if renamed and said is not None else None
         answers = asked.envelope.answers()
-        passing = Passing(target.dialect, asks_usage(asked), answers, secrets)
-        return PassingOn(exchange, front, passing, echo, secrets)
+        passthrough = Passthrough(target.dialect, asks_usage(asked), answers, secrets)
+        return PassthroughStream(exchange, front, passthrough, echo, secrets)
     tells_usage = not asks_usage(asked)
-    return Translating(exchange, prepared, front, tells_usage, asked.body, secrets)
+    return TranslatedStream(exchange, prepared, front, tells_usage, asked.body, secrets)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
@@ -326,9 +330,11 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | 
     return out
 
 
-async def remember(gateway: Gateway, exchange: Exchange, way: Translating | PassingOn) -> None:
+async def remember(
+    gateway: Gateway, exchange: Exchange, way: TranslatedStream | PassthroughStream
+) -> None:
     """Keep an answer that is whole, before the client can know that it is."""
-    if isinstance(way, PassingOn):
+    if isinstance(way, PassthroughStream):
         response = way.take_response()
         if response is not None:
             note_kept(gateway, exchange, response)

@@ -31,7 +31,7 @@ _LONGEST = 16 * 1024 * 1024
 """Of one frame that is waited for; a longer one goes on in pieces."""
 
 
-class Passing:
+class Passthrough:
     """Bytes in, the same bytes out, frame by frame, or all but one frame. `usage` is the last that
     was told. A frame goes on when it is whole, so that a stream that breaks can still be ended in
     good order."""
