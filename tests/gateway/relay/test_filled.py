@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import interlingua as il
-from interlingua.gateway.relay.filled import filler
+from interlingua.gateway.relay.promised_members import promised_members
 from tests.laws.acceptable import problems
 
 FRONTS = ("openai-chat", "openai-responses", "anthropic")
@@ -34,7 +34,7 @@ def answer(front: str) -> Any:
 def test_filling_says_nothing_new(front: str) -> None:
     wire = answer(front)
     before = json.dumps(wire)
-    filled = filler(front, b'{"model":"m","temperature":0.5}').whole(wire)
+    filled = promised_members(front, b'{"model":"m","temperature":0.5}').whole(wire)
     assert json.dumps(wire) == before  # the answer itself is not changed
     assert len(json.dumps(filled)) > len(before)
     codec = il.dialect(front)
@@ -47,7 +47,7 @@ def test_filling_says_nothing_new(front: str) -> None:
 
 def test_a_response_repeats_its_request() -> None:
     asked = b'{"model":"m","temperature":0.5,"reasoning":{"effort":"low"},"metadata":{"a":"b"}}'
-    filled = filler("openai-responses", asked).whole(answer("openai-responses"))
+    filled = promised_members("openai-responses", asked).whole(answer("openai-responses"))
     assert filled["temperature"] == 0.5
     assert filled["reasoning"] == {"effort": "low", "summary": None}
     assert filled["metadata"] == {"a": "b"}
@@ -55,7 +55,7 @@ def test_a_response_repeats_its_request() -> None:
 
 
 def test_only_frames_with_a_response_are_touched() -> None:
-    of_responses = filler("openai-responses", b"{}")
+    of_responses = promised_members("openai-responses", b"{}")
     delta = b'event: response.output_text.delta\ndata: {"delta":"\\"response\\":{"}\n\n'
     assert of_responses.frames(delta) == delta
     frame = b'event: response.created\ndata: {"type":"response.created","response":{"id":"r"}}\n\n'
@@ -68,7 +68,7 @@ def test_only_frames_with_a_response_are_touched() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"temperature":"hot"}', b"\xff"])
 def test_a_request_that_cannot_be_read_is_answered_all_the_same(body: bytes) -> None:
-    filled = filler("openai-responses", body).whole(answer("openai-responses"))
+    filled = promised_members("openai-responses", body).whole(answer("openai-responses"))
     assert filled["temperature"] == 1.0
 
 
@@ -76,7 +76,7 @@ def test_chunks_of_chat_have_the_time_and_texts_stay_as_they_are() -> None:
     said = '{"created":0,"x":1}'
     frames = [{"id": "c", "created": 0, "choices": [{"delta": {"content": said}}]}]
     data = b"".join(b"data: %b\n\n" % msgspec.json.encode(frame) for frame in frames)
-    out = filler("openai-chat", b"{}").frames(data)
+    out = promised_members("openai-chat", b"{}").frames(data)
     told = json.loads(out.removeprefix(b"data: "))
     assert abs(told["created"] - time.time()) < 60
     assert told["choices"] == frames[0]["choices"]

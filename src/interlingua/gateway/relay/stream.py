@@ -18,9 +18,9 @@ from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import Asked, Told, note_kept
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.ends import BROKEN_OFF
-from interlingua.gateway.relay.filled import filler
 from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.passthrough import Passthrough
+from interlingua.gateway.relay.promised_members import promised_members
 from interlingua.gateway.relay.sending import (
     asks_usage,
     is_wrapped,
@@ -76,7 +76,7 @@ class TranslatedStream:
         self._secrets = tuple(secrets)
         self._exchange = exchange
         self._tells_usage = tells_usage
-        self._filler = filler(front.dialect, asked) if front.fills_frames else None
+        self._filler = promised_members(front.dialect, asked) if front.fills_frames else None
         spoken, back = prepared.target.dialect.name, prepared.back
         self._converter = StreamConverter(spoken, front.dialect, None, self._watch, back)
 

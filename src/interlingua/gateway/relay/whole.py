@@ -15,10 +15,10 @@ from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
-from interlingua.gateway.relay.filled import filled, filler
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.patching import patched
 from interlingua.gateway.relay.peek_usage import peek_usage
+from interlingua.gateway.relay.promised_members import promised_members, with_promised_members
 from interlingua.gateway.relay.sending import prepare, send, tries_of
 from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
 from interlingua.gateway.shared.state import Exchange
@@ -107,7 +107,7 @@ def _passed_on(
     """The provider's own bytes, but for the model's name."""
     front, target = asked.front, prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
-        body = filled(front.dialect, asked.body, body)
+        body = with_promised_members(front.dialect, asked.body, body)
     if asked.envelope.model != target.name and asked.match.model is None:
         body = patched(body, {"model": asked.envelope.model})
     secrets = prepared.http.secrets
@@ -122,7 +122,7 @@ def written(response: Response, exchange: Exchange, target: Target, asked: Asked
     said = dialect_of(front.dialect).write_response(told.value, told.scribe)
     if said.report and exchange.report is not None:
         exchange.report.extend(said.report)
-    return _encode(filler(front.dialect, asked.body).whole(said.wire))
+    return _encode(promised_members(front.dialect, asked.body).whole(said.wire))
 
 
 def given_id(exchange: Exchange) -> str | None:
