@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.asked import understood
+from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.sending import untouched
 from interlingua.gateway.shared.fronts import match
@@ -227,7 +227,7 @@ def test_a_host_that_wants_the_model_elsewhere_gets_the_rest_untouched() -> None
     assert front is not None
     body = body_of("anthropic", "vertex:claude-sonnet-4-6", stream=False)
     exchange = Exchange("req_1", "anthropic")
-    asked = understood(gateway, exchange, front, body, {})
+    asked = parse_inbound(gateway, exchange, front, body, {})
     http_ = untouched(gateway, exchange, asked, asked.way.targets[0]).http
     assert "/publishers/anthropic/models/claude-sonnet-4-6:rawPredict" in http_.url
     said, sent = json.loads(body), json.loads(http_.body)

@@ -12,18 +12,18 @@ from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.repeat import KEY, Repeat
-from interlingua.gateway.relay.asked import (
-    JSON,
-    Asked,
-    Told,
-    read_request,
-    understood,
-    with_history,
-)
 from interlingua.gateway.relay.client import Left, Line, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.inbound import (
+    JSON,
+    HttpAnswer,
+    Inbound,
+    parse_inbound,
+    read_request,
+    with_history,
+)
 from interlingua.gateway.relay.stream import Stream, begun, error_frames, more
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
 from interlingua.gateway.relay.whole import failed, relay
@@ -56,13 +56,13 @@ class App:
         elif scope["type"] == "lifespan":
             await _lifespan(receive, send, self.gateway)
         else:
-            await _plain(send, Told(404, [JSON], b'{"error":{"code":"not_found"}}'))
+            await _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
 
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
         gateway = self.gateway
         exchange = Exchange(gateway.new_id(), found.front.dialect, action=found.action)
         headers = dict(scope["headers"])
-        asked: Asked | None = None
+        inbound: Inbound | None = None
         repeat: Repeat | None = None
         try:
             token = token_of(headers, scope["query_string"])
@@ -78,16 +78,16 @@ class App:
             if found.action == "count_tokens":
                 await _plain(send, await count(gateway, exchange, found, body, headers))
                 return
-            asked = understood(gateway, exchange, found, body, headers)
+            inbound = parse_inbound(gateway, exchange, found, body, headers)
             if KEY in headers:
                 repeat = Repeat(gateway.repeats, exchange, scope["path"], headers[KEY], body, send)
                 await with_client(scope, receive, repeat.begin())
                 if repeat.answered:
                     return
                 send = repeat.send
-            asked = await with_history(gateway, exchange, asked)
+            inbound = await with_history(gateway, exchange, inbound)
             direct = leaving if repeat is None else None
-            await with_client(scope, receive, self._work(exchange, asked, send, direct))
+            await with_client(scope, receive, self._work(exchange, inbound, send, direct))
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
             exchange.code = refused.error.code
@@ -111,8 +111,8 @@ class App:
                 "request_failed", extra={"request": exchange.id, "why": type(error).__name__}
             )
             exchange.status, exchange.error = 500, ErrorKind.OTHER
-            told = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
-            await _plain(send, refusal(exchange, found.front, told))
+            failure = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
+            await _plain(send, refusal(exchange, found.front, failure))
             if gateway.settings.raises:
                 raise
         finally:
@@ -153,70 +153,75 @@ class App:
             raise Refused(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
         return b"".join(pieces)
 
-    async def _reserve(self, exchange: Exchange, asked: Asked) -> None:
+    async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
         """Set aside what the request may cost at most, if that can be said."""
-        targets, dialect = asked.way.targets, asked.front.dialect
+        targets, dialect = inbound.way.targets, inbound.front.dialect
         most = Most(0, 0)
         if exchange.principal.metered:
-            most = asked.most or most
-            if asked.ours or asked.most is None:
-                request = asked.request or read_request(asked.match, asked.body)
-                body = b"" if asked.ours else asked.body
-                retold = asked.ours or asked.way.spoken != dialect
+            most = inbound.most or most
+            if inbound.ours or inbound.most is None:
+                request = inbound.request or read_request(inbound.match, inbound.body)
+                body = b"" if inbound.ours else inbound.body
+                retold = inbound.ours or inbound.way.spoken != dialect
                 most = most_of(request, targets, dialect, body, retold)
         exchange.reservation = await self.gateway.caps.reserve(exchange, most, targets)
 
     async def _work(
-        self, exchange: Exchange, asked: Asked, send: Send, direct: Leaving | None
+        self, exchange: Exchange, inbound: Inbound, send: Send, direct: Leaving | None
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.principal.capped:
-            await self._reserve(exchange, asked)
+            await self._reserve(exchange, inbound)
         if exchange.stream:
-            await self._stream(exchange, asked, send)
+            await self._stream(exchange, inbound, send)
         else:
-            told = await relay(self.gateway, exchange, asked)
+            answer = await relay(self.gateway, exchange, inbound)
             if exchange.principal.capped:
                 await self.gateway.caps.settle(exchange)
-            if direct is None or not direct.answer(*told):
-                await _plain(send, told)
+            if direct is None or not direct.answer(*answer):
+                await _plain(send, answer)
 
-    async def _stream(self, exchange: Exchange, asked: Asked, send: Send) -> None:
+    async def _stream(self, exchange: Exchange, inbound: Inbound, send: Send) -> None:
         gateway, limits = self.gateway, self.gateway.settings.limits
-        raw: list[Told] = []
-        opening = asyncio.ensure_future(begun(gateway, exchange, asked, raw))
+        raw: list[HttpAnswer] = []
+        opening = asyncio.ensure_future(begun(gateway, exchange, inbound, raw))
         try:
             await asyncio.wait({opening}, timeout=limits.first_event)
             if not opening.done():
-                await self._begin(exchange, asked, send)
-                await self._keep_alive(opening, asked.front, send)
+                await self._begin(exchange, inbound, send)
+                await self._keep_alive(opening, inbound.front, send)
             try:
                 stream = opening.result()
             except CallError as error:
-                await self._not_opened(exchange, asked, error, raw, send)
+                await self._not_opened(exchange, inbound, error, raw, send)
                 return
             if not exchange.status:
-                await self._begin(exchange, asked, send, stream)
+                await self._begin(exchange, inbound, send, stream)
         except BaseException:
             opening.cancel()
             opening.add_done_callback(_unwanted)
             raise
-        await self._pump(exchange, asked, stream, send)
+        await self._pump(exchange, inbound, stream, send)
 
     async def _not_opened(
-        self, exchange: Exchange, asked: Asked, error: CallError, raw: list[Told], send: Send
+        self,
+        exchange: Exchange,
+        inbound: Inbound,
+        error: CallError,
+        raw: list[HttpAnswer],
+        send: Send,
     ) -> None:
         """A plain error, or the end of a stream that the client was told had begun."""
         begun = bool(exchange.status)
-        told = failed(exchange, asked, error, raw)
+        answer = failed(exchange, inbound, error, raw)
         if not begun:
-            await _plain(send, told)
+            await _plain(send, answer)
             return
-        shown = ProviderError(error.kind, error.problem, error.code, told.status)
-        await send({"type": "http.response.body", "body": error_frames(asked.front, shown)})
+        shown = ProviderError(error.kind, error.problem, error.code, answer.status)
+        await send({"type": "http.response.body", "body": error_frames(inbound.front, shown)})
 
     async def _begin(
-        self, exchange: Exchange, asked: Asked, send: Send, stream: Stream | None = None
+        self, exchange: Exchange, inbound: Inbound, send: Send, stream: Stream | None = None
     ) -> None:
         exchange.status = 200
         target = exchange.target
@@ -224,10 +229,10 @@ class App:
         secrets = stream.opened.secrets if stream is not None else ()
         spoken = target.dialect.name if target is not None else ""
         headers = [
-            (b"content-type", asked.front.stream_type.encode()),
+            (b"content-type", inbound.front.stream_type.encode()),
             (b"cache-control", b"no-cache"),
             (b"x-accel-buffering", b"no"),
-            *answer_headers(exchange, upstream, asked.front, spoken, secrets),
+            *answer_headers(exchange, upstream, inbound.front, spoken, secrets),
         ]
         if exchange.attempts > 1:
             headers.append((ATTEMPTS, b"%d" % exchange.attempts))
@@ -242,12 +247,12 @@ class App:
                 await send(sign)
             await asyncio.wait({waiting}, timeout=limits.keep_alive)
 
-    async def _pump(self, exchange: Exchange, asked: Asked, stream: Stream, send: Send) -> None:
+    async def _pump(self, exchange: Exchange, inbound: Inbound, stream: Stream, send: Send) -> None:
         """Bytes as they come. Sending waits for a slow client, and so does reading upstream. What
         the answer cost is written before its end is told: a process that dies then has told nobody
         of anything that was not counted."""
         limits = self.gateway.settings.limits
-        line = Line(send, asked.front.keep_alive, limits.keep_alive)
+        line = Line(send, inbound.front.keep_alive, limits.keep_alive)
         out: bytes | None = stream.first
         try:
             while out is not None:
@@ -285,21 +290,21 @@ def too_long(limit: int) -> Refused:
     return Refused(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
 
 
-def refusal(exchange: Exchange, front: Front, refused: Refused) -> Told:
+def refusal(exchange: Exchange, front: Front, refused: Refused) -> HttpAnswer:
     spoken = exchange.target.dialect.name if exchange.target else front.dialect
     headers = [(name.encode(), value.encode()) for name, value in refused.headers]
     error = refused.error if refused.error.raw else coded(front.dialect, refused.error)
     body = error_body(front, error)
-    return Told(
+    return HttpAnswer(
         refused.status, [JSON, *answer_headers(exchange, {}, front, spoken), *headers], body
     )
 
 
-async def _plain(send: Send, told: Told) -> None:
-    length = (b"content-length", b"%d" % len(told.body))
-    headers = [*told.headers, length]
-    await send({"type": "http.response.start", "status": told.status, "headers": headers})
-    await send({"type": "http.response.body", "body": told.body})
+async def _plain(send: Send, answer: HttpAnswer) -> None:
+    length = (b"content-length", b"%d" % len(answer.body))
+    headers = [*answer.headers, length]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _lifespan(receive: Receive, send: Send, gateway: Gateway) -> None:

@@ -14,8 +14,8 @@ from interlingua.client.targets import Target
 from interlingua.errors import WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.asked import Asked, Told, read_request, understood
 from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, parse_inbound, read_request
 from interlingua.gateway.relay.sending import tries_of
 from interlingua.gateway.relay.whole import failed
 from interlingua.gateway.shared.fronts import Match
@@ -30,27 +30,27 @@ DOES_NOT_COUNT = frozenset({404, 405, 501})
 
 async def count(
     gateway: Gateway, exchange: Exchange, match: Match, body: bytes, headers: Mapping[bytes, bytes]
-) -> Told:
+) -> HttpAnswer:
     """The answer to a request for a count. Nothing is generated, so it costs nothing, but it is a
     request like others."""
     body = request_of(match, body)
-    asked = understood(gateway, exchange, match, body, headers)
+    inbound = parse_inbound(gateway, exchange, match, body, headers)
     exchange.stream = False
-    request = asked.request or read_request(match, body)
-    target = asked.way.targets[0]
+    request = inbound.request or read_request(match, body)
+    target = inbound.way.targets[0]
     if exchange.principal.capped:
-        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, asked.way.targets)
+        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, inbound.way.targets)
     try:
-        tokens, source = await _count(gateway, exchange, asked, request, target)
+        tokens, source = await _count(gateway, exchange, inbound, request, target)
     except CallError as error:
-        return failed(exchange, asked, error, [])
+        return failed(exchange, inbound, error, [])
     exchange.status = 200
-    told = [
+    headers_down = [
         (b"content-type", b"application/json"),
         (b"x-interlingua-count", source.encode()),
         *answer_headers(exchange, {}, match.front, target.dialect.name),
     ]
-    return Told(200, told, msgspec.json.encode({match.front.counted: tokens}))
+    return HttpAnswer(200, headers_down, msgspec.json.encode({match.front.counted: tokens}))
 
 
 def request_of(match: Match, body: bytes) -> bytes:
@@ -63,7 +63,7 @@ def request_of(match: Match, body: bytes) -> bytes:
 
 
 async def _count(
-    gateway: Gateway, exchange: Exchange, asked: Asked, request: Request, target: Target
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, request: Request, target: Target
 ) -> tuple[int, str]:
     def estimate() -> int:
         return estimate_input_tokens(request.messages, request.tools, target.model, request.options)
@@ -73,14 +73,14 @@ async def _count(
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
-        given = await gateway.inlined(request, asked.way, target, exchange)
+        given = await gateway.inlined(request, inbound.way, target, exchange)
         try:
             return await gateway.asker.count_of(given.request, target, clock)
         except WriteError as error:
             raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
     try:
-        tokens, tries = await tries_of(gateway, exchange, asked, once)
+        tokens, tries = await tries_of(gateway, exchange, inbound, once)
     except CallError as error:
         if not _does_not_count(error, target):
             raise

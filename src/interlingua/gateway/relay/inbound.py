@@ -1,26 +1,200 @@
-"""What a request for another dialect has to be like before it is said there."""
+"""A request as it came in: read as far as has to be known."""
 
 from __future__ import annotations
 
-from interlingua.arguments import recover
-from interlingua.gateway.shared.state import Refused
-from interlingua.model.blocks import ToolUseBlock
-from interlingua.model.exchange import ErrorKind, Request
-from interlingua.model.message import Role
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from interlingua.dialects.front import Front, Stored
+from interlingua.dialects.registry import dialect as dialect_of
+from interlingua.errors import ReadError
+from interlingua.gateway.gateway import Gateway, Way
+from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
+from interlingua.gateway.relay.patching import ESCAPED, members_of
+from interlingua.gateway.shared.fronts import Match
+from interlingua.gateway.shared.sizes import Most, plainly, said_once
+from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.model.exchange import ErrorKind, Request, Response
+
+JSON = (b"content-type", b"application/json")
 
 
-def require_sayable(request: Request) -> None:
-    """`Refused` with 400 where there is nothing to say, or where the arguments of a call are no
-    JSON: elsewhere they are an object, and an empty one would be another call."""
-    if not request.messages and request.continues is None:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
-    for message in request.messages:
-        if message.role is not Role.ASSISTANT:
-            continue
-        for block in message.content:
-            if not isinstance(block, ToolUseBlock) or block.call_type == "custom":
-                continue
-            text = block.raw_arguments
-            if text is not None and recover(text).mode == "invalid":
-                why = f"the arguments of the call {block.id[:100]!r} are no JSON"
-                raise Refused(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")
+class _Said(msgspec.Struct):
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    previous_response_id: Any = None
+    previous_interaction_id: Any = None
+    n: Any = None
+
+
+class Envelope(_Said):
+    """What we have to know of every request's body, whatever else it says. The body is taken apart
+    once, into its members as they stand."""
+
+    members: dict[str, msgspec.Raw] = {}
+
+    def answers(self) -> int:
+        """How many answers a stream has."""
+        return self.n if type(self.n) is int and self.n > 0 else 1
+
+
+_said = msgspec.json.Decoder(_Said)
+_FIELDS: dict[str, Callable[[msgspec.Raw], Any]] = {
+    name: msgspec.json.Decoder(kind).decode
+    for name, kind in (
+        ("model", str | None),
+        ("stream", bool | None),
+        ("stream_options", dict[str, Any] | None),
+        ("previous_response_id", Any),
+        ("previous_interaction_id", Any),
+        ("n", Any),
+    )
+}
+
+
+class HttpAnswer(NamedTuple):
+    """An answer for a client."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Inbound(NamedTuple):
+    """A request that is understood: what it says, and who is to answer."""
+
+    match: Match
+    body: bytes
+    headers: Mapping[bytes, bytes]
+    envelope: Envelope
+    way: Way
+    request: Request | None
+    """None where the body goes on as it is."""
+    ours: bool = False
+    """Whether the conversation is kept here, so that nothing of it can go on as it is."""
+    most: Most | None = None
+    """What a plain request asks for at most, where that has to be known."""
+    respelled: bool = False
+    """Whether the body was written anew, without what it said twice."""
+
+    @property
+    def front(self) -> Front:
+        return self.match.front
+
+    @property
+    def members(self) -> dict[str, msgspec.Raw] | None:
+        """Those of the body; None where it is another than was opened."""
+        return None if self.respelled else self.envelope.members
+
+
+def envelope_of(match: Match, body: bytes) -> Envelope:
+    said = _opened(body)
+    said.model = match.model or said.model
+    if match.stream is not None:
+        said.stream = match.stream
+    elif said.stream is None:
+        said.stream = match.front.streams_by_default
+    return said
+
+
+def _opened(body: bytes) -> Envelope:
+    try:
+        members = members_of(body)
+        said = Envelope(members=members)
+        for name, read in _FIELDS.items():
+            if name in members:
+                setattr(said, name, read(members[name]))
+    except (msgspec.DecodeError, UnicodeError) as error:
+        text = f"the body is no request: {_problem(body) or error}"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    except RecursionError:
+        text = "the body is nested too deeply"
+        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+    return said
+
+
+def _problem(body: bytes) -> str | None:
+    """What is wrong with a body, with the place."""
+    try:
+        _said.decode(body)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        return str(error)
+    return None
+
+
+def parse_inbound(
+    gateway: Gateway,
+    exchange: Exchange,
+    match: Match,
+    body: bytes,
+    headers: Mapping[bytes, bytes],
+) -> Inbound:
+    """Who is to answer, and what is asked, as far as that has to be known."""
+    said = envelope_of(match, body)
+    exchange.client_model, exchange.stream = said.model, bool(said.stream)
+    way = gateway.allow(exchange, gateway.way(said.model, match.front))
+    exchange.target = way.targets[0]
+    request = most = None
+    respelled = False
+    dialect = match.front.dialect
+    if exchange.principal.metered:
+        most = plainly(dialect, body)
+        if most is None:
+            whole, body = body, said_once(body)
+            respelled = body is not whole
+            request = read_request(match, body)
+    if request is None and way.spoken != dialect:
+        request = read_request(match, body)
+    return Inbound(match, body, headers, said, way, request, most=most, respelled=respelled)
+
+
+def read_request(match: Match, body: bytes) -> Request:
+    try:
+        return dialect_of(match.front.dialect).read_request(body, match.model, match.stream)
+    except ReadError as error:
+        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
+
+
+async def with_history(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> Inbound:
+    """A request of an API that keeps its answers, with the history that we keep for it. A provider
+    that keeps them itself is asked itself."""
+    stored = inbound.front.stored
+    if stored is None or gateway.responses is None:
+        return inbound
+    if keeps(inbound.way.targets[0], inbound.front.dialect):
+        return await _own_only(gateway, exchange, inbound, stored)
+    goes_on = getattr(inbound.envelope, stored.previous) is not None
+    if not exchange.principal.keep_content and not goes_on:
+        return inbound
+    said = inbound.request or read_request(inbound.match, inbound.body)
+    exchange.said = said
+    request = await gateway.responses.expand(said, exchange)
+    ours = exchange.principal.keep_content or request is not said
+    return inbound._replace(request=request, ours=ours)
+
+
+async def _own_only(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, stored: Stored
+) -> Inbound:
+    """A request to a provider that keeps responses itself: nobody goes on from another's, nor
+    brings up items of it."""
+    if exchange.principal.key_id is None or gateway.responses is None:
+        return inbound
+    ids = ids_named(inbound.body, inbound.front.dialect)
+    if any(ids):
+        await gateway.responses.require_own(ids, exchange)
+    twice = any(inbound.body.count(name) > 1 for name in stored.names)
+    if twice or ESCAPED.search(inbound.body) is not None:
+        body = said_once(inbound.body)  # only what was looked at
+        return inbound._replace(body=body, respelled=True)
+    return inbound
+
+
+def note_kept(gateway: Gateway, exchange: Exchange, response: Response) -> None:
+    """Whose an answer is that its provider keeps."""
+    target = exchange.target
+    if gateway.responses is not None and target is not None and keeps(target, exchange.front):
+        gateway.responses.note(ids_in(response), exchange)

@@ -15,15 +15,15 @@ _decode = msgspec.json.Decoder(Wire).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def promised_members(dialect: str, asked: bytes) -> Filler:
+def promised_members(dialect: str, request_body: bytes) -> Filler:
     """What fills the answers to one request."""
     front = dialect_of(dialect).front
-    return Filler(asked) if front is None else front.filler(asked)
+    return Filler(request_body) if front is None else front.filler(request_body)
 
 
-def with_promised_members(dialect: str, asked: bytes, body: bytes) -> bytes:
+def with_promised_members(dialect: str, request_body: bytes, body: bytes) -> bytes:
     """An answer as bytes, with all that is promised."""
     try:
-        return _encode(promised_members(dialect, asked).whole(_decode(body)))
+        return _encode(promised_members(dialect, request_body).whole(_decode(body)))
     except msgspec.DecodeError:
         return body

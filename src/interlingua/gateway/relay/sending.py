@@ -19,11 +19,11 @@ from interlingua.errors import LossError, WriteError
 from interlingua.fitting.hosts import says_otherwise
 from interlingua.fitting.keys import shows_media, touches
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.asked import Asked, Told, read_request
 from interlingua.gateway.relay.errors_down import body_down, headers_down
 from interlingua.gateway.relay.headers import forwarded
-from interlingua.gateway.relay.inbound import require_sayable
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, read_request
 from interlingua.gateway.relay.patching import patched, says_twice
+from interlingua.gateway.relay.sayable import require_sayable
 from interlingua.gateway.shared.state import Exchange, Refused
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
@@ -35,11 +35,11 @@ T = TypeVar("T")
 async def tries_of(
     gateway: Gateway,
     exchange: Exchange,
-    asked: Asked,
+    inbound: Inbound,
     once: Callable[[str, Clock], Awaitable[T]],
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Retries and fallbacks, all of them before anything was delivered."""
-    call = Call(exchange.id, asked.way.models, asked.request or _NO_REQUEST, exchange.stream)
+    call = Call(exchange.id, inbound.way.models, inbound.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
     try:
         done, exchange.tries = await tried(
@@ -67,56 +67,58 @@ def provider_in(model: str) -> str:
 _NO_REQUEST = Request()
 
 
-async def prepare(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+async def prepare(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
+) -> Prepared:
     """The request as it goes up: untouched where both sides speak the same, else retold."""
     exchange.target = target
     if gateway.targets.starts(target):
         await gateway.targets.start(target)
     prepared = None
-    if target.dialect.name == asked.front.dialect and not (asked.ours or is_wrapped(target)):
-        if _may_need_fitting(asked, target):
-            prepared = await _fitted(gateway, exchange, asked, target)
+    if target.dialect.name == inbound.front.dialect and not (inbound.ours or is_wrapped(target)):
+        if _may_need_fitting(inbound, target):
+            prepared = await _fitted(gateway, exchange, inbound, target)
         else:
-            prepared = untouched(gateway, exchange, asked, target)
+            prepared = untouched(gateway, exchange, inbound, target)
     if prepared is None:
-        prepared = await translated(gateway, exchange, asked, target)
+        prepared = await translated(gateway, exchange, inbound, target)
     exchange.target = prepared.target
-    extra = forwarded(asked.headers, asked.front.dialect, prepared.target.dialect.name)
-    extra |= gateway.trace.headers(exchange, asked.headers)
+    extra = forwarded(inbound.headers, inbound.front.dialect, prepared.target.dialect.name)
+    extra |= gateway.trace.headers(exchange, inbound.headers)
     return prepared.with_headers(extra) if extra else prepared
 
 
-def _may_need_fitting(asked: Asked, target: Target) -> bool:
+def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
-    if asked.way.passthrough:
+    if inbound.way.passthrough:
         return False
-    if target.host is not None and says_otherwise(target.host, asked.body):
+    if target.host is not None and says_otherwise(target.host, inbound.body):
         return True
-    if not target.images and shows_media(asked.body):
+    if not target.images and shows_media(inbound.body):
         return True
     return target.profile is not None and touches(
-        target.profile, target.dialect.name, asked.body, asked.members
+        target.profile, target.dialect.name, inbound.body, inbound.members
     )
 
 
 async def _fitted(
-    gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
 ) -> Prepared | None:
     """A body of the target's own dialect as the model takes it: the client's own bytes where that
     changes nothing, and None where it has to be retold: the model wants to be asked in another
     dialect, or takes no images."""
-    request = asked.request or read_request(asked.match, asked.body)
+    request = inbound.request or read_request(inbound.match, inbound.body)
     if gateway.targets.for_request(target, request) is not target:
         return None
-    if not target.images and shows_media(asked.body):
+    if not target.images and shows_media(inbound.body):
         return None
-    given = await gateway.inlined(request, asked.way, target, exchange)
+    given = await gateway.inlined(request, inbound.way, target, exchange)
     request = given.request.replace(model=target.name)
-    told = fitted_only(request, target)
-    own = target.host is not None and says_otherwise(target.host, asked.body)
-    if told.value is request and not given.notes and not own:
-        return untouched(gateway, exchange, asked, target)
-    done = written_for(told, target)
+    fitted = fitted_only(request, target)
+    own = target.host is not None and says_otherwise(target.host, inbound.body)
+    if fitted.value is request and not given.notes and not own:
+        return untouched(gateway, exchange, inbound, target)
+    done = written_for(fitted, target)
     given.tell(done.report)
     exchange.report = done.report
     _refuse_losses(exchange)
@@ -129,14 +131,14 @@ def is_wrapped(target: Target) -> bool:
 
 
 async def translated(
-    gateway: Gateway, exchange: Exchange, asked: Asked, target: Target
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
 ) -> Prepared:
-    request = asked.request or read_request(asked.match, asked.body)
+    request = inbound.request or read_request(inbound.match, inbound.body)
     require_sayable(request)
     request = await gateway.memory.put_back(request, exchange)
-    source = asked.front.dialect
+    source = inbound.front.dialect
     target = gateway.targets.for_request(target, request)
-    given = await gateway.inlined(request, asked.way, target, exchange)
+    given = await gateway.inlined(request, inbound.way, target, exchange)
     try:
         prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
     except LossError as error:
@@ -155,36 +157,44 @@ def _refuse_losses(exchange: Exchange) -> None:
         raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
 
 
-def untouched(gateway: Gateway, exchange: Exchange, asked: Asked, target: Target) -> Prepared:
+def untouched(gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target) -> Prepared:
     """The client's own bytes, but for the model's name, which some providers want elsewhere, what
     the provider's address asks for, and what we must ask for to be able to count."""
-    body = asked.body
+    body = inbound.body
     paths = target.provider.dialects[target.dialect.name]
     changes: dict[str, Any] = dict(paths.body) if paths.body else {}
-    if asked.match.model is None:
+    if inbound.match.model is None:
         if not paths.model_in_body:
             changes["model"] = msgspec.UNSET
-        elif asked.envelope.model != target.name:
+        elif inbound.envelope.model != target.name:
             changes["model"] = target.name
-    if target.host is not None and target.host.stream_usage and asks_usage(asked):
-        changes["stream_options"] = {**(asked.envelope.stream_options or {}), "include_usage": True}
+    if target.host is not None and target.host.stream_usage and asks_usage(inbound):
+        changes["stream_options"] = {
+            **(inbound.envelope.stream_options or {}),
+            "include_usage": True,
+        }
     if changes or (exchange.principal.limited and says_twice(body)):
-        body = patched(asked.members or body, changes)
+        body = patched(inbound.members or body, changes)
     address = gateway.targets.address(target, {}, "request", exchange.stream)
     report = exchange.report = Report(target.dialect.name)
     http = HttpRequest(address.url, address.headers, body, address.secrets)
     return Prepared(target, http, report)
 
 
-def asks_usage(asked: Asked) -> bool:
+def asks_usage(inbound: Inbound) -> bool:
     """Whether a stream's usage has to be asked for in the client's place."""
-    if not asked.front.usage_on_request or not asked.envelope.stream:
+    if not inbound.front.usage_on_request or not inbound.envelope.stream:
         return False
-    return not (asked.envelope.stream_options or {}).get("include_usage")
+    return not (inbound.envelope.stream_options or {}).get("include_usage")
 
 
 async def send(
-    gateway: Gateway, asked: Asked, prepared: Prepared, clock: Clock, stream: bool, raw: list[Told]
+    gateway: Gateway,
+    inbound: Inbound,
+    prepared: Prepared,
+    clock: Clock,
+    stream: bool,
+    raw: list[HttpAnswer],
 ) -> Opened:
     """A reply of success; else the error that it tells. What the provider said itself is kept in
     `raw`, for clients that speak its dialect."""
@@ -192,6 +202,6 @@ async def send(
     def hear(said: ErrorReply) -> None:
         kind = said.headers.get("content-type", "application/json").encode("latin-1")
         down = [(b"content-type", kind), *headers_down(said.headers, said.secrets)]
-        raw[:] = [Told(said.status, down, body_down(said.body, said.secrets))]
+        raw[:] = [HttpAnswer(said.status, down, body_down(said.body, said.secrets))]
 
-    return await gateway.asker.open(prepared, clock, stream, hear, not asked.way.passthrough)
+    return await gateway.asker.open(prepared, clock, stream, hear, not inbound.way.passthrough)

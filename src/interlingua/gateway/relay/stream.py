@@ -15,10 +15,10 @@ from interlingua.dialects.front import Front
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.asked import Asked, Told, note_kept
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.ends import BROKEN_OFF
 from interlingua.gateway.relay.heard import Hearing
+from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_kept
 from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.promised_members import promised_members
 from interlingua.gateway.relay.sending import (
@@ -63,7 +63,7 @@ class TranslatedStream:
         prepared: Prepared,
         front: Front,
         tells_usage: bool,
-        asked: bytes,
+        request_body: bytes,
         secrets: Iterable[str] = (),
     ) -> None:
         self.error: ProviderError | None = None
@@ -76,7 +76,7 @@ class TranslatedStream:
         self._secrets = tuple(secrets)
         self._exchange = exchange
         self._tells_usage = tells_usage
-        self._filler = promised_members(front.dialect, asked) if front.fills_frames else None
+        self._filler = promised_members(front.dialect, request_body) if front.fills_frames else None
         spoken, back = prepared.target.dialect.name, prepared.back
         self._converter = StreamConverter(spoken, front.dialect, None, self._watch, back)
 
@@ -98,7 +98,7 @@ class TranslatedStream:
             self._hear(self.complete.message)
             exchange.usage = self.complete.message.metadata.usage or exchange.usage
             exchange.stop_reason = self.complete.message.metadata.stop_reason
-            return MessageComplete(self._told(self.complete), choice=event.choice)
+            return MessageComplete(self._echo_of(self.complete), choice=event.choice)
         if kind is StreamError:
             self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind
             self.over = True
@@ -112,12 +112,12 @@ class TranslatedStream:
         if self._exchange.principal.metered:
             self._exchange.heard = len(dumps(message))
 
-    def _told(self, response: Response) -> Response:
-        told = echoed(response, self._exchange)
+    def _echo_of(self, response: Response) -> Response:
+        echo = echoed(response, self._exchange)
         if self._tells_usage:
-            return told
-        metadata = told.message.metadata.replace(usage=None)
-        return told.replace(message=told.message.replace(metadata=metadata))
+            return echo
+        metadata = echo.message.metadata.replace(usage=None)
+        return echo.replace(message=echo.message.replace(metadata=metadata))
 
     def feed(self, data: bytes) -> bytes:
         out = self._converter.feed(data)
@@ -193,18 +193,17 @@ class PassthroughStream:
 
     def close(self) -> bytes:
         """The end; one that came too early is told to the client."""
-        told = self._passthrough.error
+        before = self._passthrough.error
         out = self._passthrough.close()
         error = self._passthrough.error
-        if error is not None and told is None:
+        if error is not None and before is None:
             self.over = True
             return error_frames(self._front, shown(error, self._secrets)) if self.began else b""
         return out if self._echo is None else self._echo(out)
 
     def fail(self, error: CallError) -> bytes:
         self.over = True
-        told = ProviderError(ErrorKind.NETWORK, error.problem)
-        return error_frames(self._front, told)
+        return error_frames(self._front, ProviderError(ErrorKind.NETWORK, error.problem))
 
     def note(self) -> None:
         """What is known of the exchange so far."""
@@ -230,8 +229,8 @@ class PassthroughStream:
 
 def shown(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
     """An error without the secrets that its provider may repeat in it."""
-    told = f"{error.message}{error.code}{error.raw}"
-    if not any(secret in told for secret in secrets if secret):
+    text = f"{error.message}{error.code}{error.raw}"
+    if not any(secret in text for secret in secrets if secret):
         return error
     code = error.code if error.code is None else redact(error.code, secrets)
     return error.replace(message=redact(error.message, secrets), code=code, raw=None)
@@ -245,17 +244,19 @@ def error_frames(front: Front, error: ProviderError) -> bytes:
     return b"".join([encode(frame) for frame in frames])
 
 
-async def begun(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[Told]) -> Stream:
+async def begun(
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, raw: list[HttpAnswer]
+) -> Stream:
     """The stream, once its first bytes are there. What fails before that may be tried again, since
     nobody has seen anything of it."""
 
     async def once(model: str, clock: Clock) -> Stream:
-        target = asked.way.target(model)
+        target = inbound.way.target(model)
         raw.clear()
-        prepared = await prepare(gateway, exchange, asked, target)
-        opened = await send(gateway, asked, prepared, clock, True, raw)
+        prepared = await prepare(gateway, exchange, inbound, target)
+        opened = await send(gateway, inbound, prepared, clock, True, raw)
         exchange.upstream_id = opened.request_id
-        way = way_of(exchange, asked, prepared, opened.secrets)
+        way = way_of(exchange, inbound, prepared, opened.secrets)
         try:
             first = await _first(opened, way)
             if way.error is not None:
@@ -271,7 +272,7 @@ async def begun(gateway: Gateway, exchange: Exchange, asked: Asked, raw: list[To
             return Stream(opened, way, first)
         raise failed
 
-    stream, tries = await tries_of(gateway, exchange, asked, once)
+    stream, tries = await tries_of(gateway, exchange, inbound, once)
     exchange.attempts = len(tries)
     exchange.first_byte_ms = exchange.elapsed_ms()
     return stream
@@ -291,19 +292,19 @@ async def _first(opened: Opened, way: TranslatedStream | PassthroughStream) -> b
 
 
 def way_of(
-    exchange: Exchange, asked: Asked, prepared: Prepared, secrets: tuple[str, ...] = ()
+    exchange: Exchange, inbound: Inbound, prepared: Prepared, secrets: tuple[str, ...] = ()
 ) -> TranslatedStream | PassthroughStream:
-    front, target, back = asked.front, prepared.target, prepared.back
-    plain = not (asked.ours or is_wrapped(target))
+    front, target, back = inbound.front, prepared.target, prepared.back
+    plain = not (inbound.ours or is_wrapped(target))
     if target.dialect.name == front.dialect and plain and back is None:
-        said = asked.envelope.model
-        renamed = said is not None and said != target.name and asked.match.model is None
+        said = inbound.envelope.model
+        renamed = said is not None and said != target.name and inbound.match.model is None
         echo = Echo(said, target.name) if renamed and said is not None else None
-        answers = asked.envelope.answers()
-        passthrough = Passthrough(target.dialect, asks_usage(asked), answers, secrets)
+        answers = inbound.envelope.answers()
+        passthrough = Passthrough(target.dialect, asks_usage(inbound), answers, secrets)
         return PassthroughStream(exchange, front, passthrough, echo, secrets)
-    tells_usage = not asks_usage(asked)
-    return TranslatedStream(exchange, prepared, front, tells_usage, asked.body, secrets)
+    tells_usage = not asks_usage(inbound)
+    return TranslatedStream(exchange, prepared, front, tells_usage, inbound.body, secrets)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:

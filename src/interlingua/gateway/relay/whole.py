@@ -13,9 +13,9 @@ from interlingua.client.errors import CallError
 from interlingua.client.targets import LOCAL, Prepared, Target
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.relay.asked import JSON, Asked, Told, note_kept
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.headers import answer_headers
+from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_kept
 from interlingua.gateway.relay.patching import patched
 from interlingua.gateway.relay.peek_usage import peek_usage
 from interlingua.gateway.relay.promised_members import promised_members, with_promised_members
@@ -29,46 +29,46 @@ from interlingua.retell import retell
 _encode = msgspec.json.Encoder().encode
 
 
-async def relay(gateway: Gateway, exchange: Exchange, asked: Asked) -> Told:
+async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpAnswer:
     """The answer, in the client's dialect."""
-    raw: list[Told] = []
+    raw: list[HttpAnswer] = []
 
-    async def once(model: str, clock: Clock) -> Told:
-        target = asked.way.target(model)
+    async def once(model: str, clock: Clock) -> HttpAnswer:
+        target = inbound.way.target(model)
         raw.clear()
-        prepared = await prepare(gateway, exchange, asked, target)
-        opened = await send(gateway, asked, prepared, clock, False, raw)
+        prepared = await prepare(gateway, exchange, inbound, target)
+        opened = await send(gateway, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.asker.max_bytes)
         exchange.upstream_id = opened.request_id
-        return await answered(gateway, exchange, asked, opened, body)
+        return await answered(gateway, exchange, inbound, opened, body)
 
     try:
-        told, tries = await tries_of(gateway, exchange, asked, once)
+        answer, tries = await tries_of(gateway, exchange, inbound, once)
     except CallError as error:
-        return failed(exchange, asked, error, raw)
+        return failed(exchange, inbound, error, raw)
     exchange.attempts = len(tries)
-    exchange.status = told.status
+    exchange.status = answer.status
     if len(tries) > 1:
-        told.headers.append((ATTEMPTS, b"%d" % len(tries)))
-    return told
+        answer.headers.append((ATTEMPTS, b"%d" % len(tries)))
+    return answer
 
 
 async def answered(
     gateway: Gateway,
     exchange: Exchange,
-    asked: Asked,
+    inbound: Inbound,
     opened: Opened,
     body: bytes,
-) -> Told:
+) -> HttpAnswer:
     """A provider's answer as one for the client."""
     prepared, upstream = opened.prepared, opened.headers
-    target, front = prepared.target, asked.front
+    target, front = prepared.target, inbound.front
     back = prepared.back
-    same = target.dialect.name == front.dialect and not asked.ours and back is None
+    same = target.dialect.name == front.dialect and not inbound.ours and back is None
     peek = peek_usage(front.dialect, body) if same and not exchange.principal.keep_content else None
     if peek is not None:
         _note_usage(gateway, exchange, target, *peek)
-        return _passed_on(exchange, asked, prepared, body, upstream)
+        return _passed_on(exchange, inbound, prepared, body, upstream)
     response = opened.read(body)
     metadata = response.message.metadata
     if exchange.principal.metered:
@@ -81,12 +81,12 @@ async def answered(
     if exchange.principal.keep_content:
         exchange.response = response
     if same:
-        return _passed_on(exchange, asked, prepared, body, upstream)
+        return _passed_on(exchange, inbound, prepared, body, upstream)
     await gateway.memory.keep(response, exchange)
-    out = written(response, exchange, target, asked)
+    out = written(response, exchange, target, inbound)
     secrets = prepared.http.secrets
     headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
-    return Told(200, [JSON, *headers], out)
+    return HttpAnswer(200, [JSON, *headers], out)
 
 
 def _note_usage(
@@ -102,27 +102,31 @@ def _note_usage(
 
 
 def _passed_on(
-    exchange: Exchange, asked: Asked, prepared: Prepared, body: bytes, upstream: Mapping[str, str]
-) -> Told:
+    exchange: Exchange,
+    inbound: Inbound,
+    prepared: Prepared,
+    body: bytes,
+    upstream: Mapping[str, str],
+) -> HttpAnswer:
     """The provider's own bytes, but for the model's name."""
-    front, target = asked.front, prepared.target
+    front, target = inbound.front, prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
-        body = with_promised_members(front.dialect, asked.body, body)
-    if asked.envelope.model != target.name and asked.match.model is None:
-        body = patched(body, {"model": asked.envelope.model})
+        body = with_promised_members(front.dialect, inbound.body, body)
+    if inbound.envelope.model != target.name and inbound.match.model is None:
+        body = patched(body, {"model": inbound.envelope.model})
     secrets = prepared.http.secrets
     headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
-    return Told(200, [JSON, *headers], body)
+    return HttpAnswer(200, [JSON, *headers], body)
 
 
-def written(response: Response, exchange: Exchange, target: Target, asked: Asked) -> bytes:
-    front = asked.front
+def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
+    front = inbound.front
     response = echoed(response, exchange)
-    told = retell(response, front.dialect, source=target.dialect.name)
-    said = dialect_of(front.dialect).write_response(told.value, told.scribe)
+    retold = retell(response, front.dialect, source=target.dialect.name)
+    said = dialect_of(front.dialect).write_response(retold.value, retold.scribe)
     if said.report and exchange.report is not None:
         exchange.report.extend(said.report)
-    return _encode(promised_members(front.dialect, asked.body).whole(said.wire))
+    return _encode(promised_members(front.dialect, inbound.body).whole(said.wire))
 
 
 def given_id(exchange: Exchange) -> str | None:
@@ -144,7 +148,9 @@ def echoed(response: Response, exchange: Exchange) -> Response:
     return replace(response, message=replace(message, metadata=metadata))
 
 
-def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) -> Told:
+def failed(
+    exchange: Exchange, inbound: Inbound, error: CallError, raw: list[HttpAnswer]
+) -> HttpAnswer:
     """An error in the client's dialect; in the provider's own words where they are the same. But
     what a provider has against our key is no business of the client, whose own key is good."""
     exchange.error = error.kind
@@ -156,12 +162,12 @@ def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) 
     if exchange.attempts > 1:
         headers.append((ATTEMPTS, b"%d" % exchange.attempts))
     if target is not None:
-        headers += answer_headers(exchange, {}, asked.front, target.dialect.name)
-    same = target is not None and target.dialect.name == asked.front.dialect
+        headers += answer_headers(exchange, {}, inbound.front, target.dialect.name)
+    same = target is not None and target.dialect.name == inbound.front.dialect
     if raw and same and error.kind is not ErrorKind.AUTH and raw[0].status >= 400:
-        told = raw[0]
-        exchange.status = told.status
-        return Told(told.status, [*told.headers, *headers], told.body)
+        own = raw[0]
+        exchange.status = own.status
+        return HttpAnswer(own.status, [*own.headers, *headers], own.body)
     status = error.status if error.status and 400 <= error.status < 500 else STATUSES[error.kind]
     if error.kind is ErrorKind.AUTH:
         status = STATUSES[error.kind]
@@ -169,4 +175,4 @@ def failed(exchange: Exchange, asked: Asked, error: CallError, raw: list[Told]) 
     exchange.status = status
     headers = [(b"content-type", b"application/json"), *headers]
     headers += raw[0].headers[1:] if raw else ()
-    return Told(status, headers, error_body(asked.front, said))
+    return HttpAnswer(status, headers, error_body(inbound.front, said))
