@@ -18,7 +18,7 @@ from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.providers.errors import MissingSettingError
 
 KEY = "planted-secret-0123456789"
@@ -79,7 +79,9 @@ def asked_client(script: Script, environ: Mapping[str, str], *fallbacks: str) ->
 
 
 def asked_gateway(script: Script, environ: Mapping[str, str], *fallbacks: str) -> tuple[int, Any]:
-    settings = Settings(routes={"m": Route(GPT, fallbacks)}, retry=RetryPolicy(0), raises=True)
+    settings = Settings(
+        routes={"m": RouteSettings(GPT, fallbacks)}, retry=RetryPolicy(0), raises=True
+    )
     gateway = Gateway(settings, targets=Targets(environ=environ, profiles=()), transport=script)
     return asyncio.run(_through(App(gateway), BODY))
 

@@ -16,7 +16,7 @@ from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.state import Caps, Keys
 from interlingua.streams.framing import decoder, encoder
 
@@ -167,7 +167,7 @@ MODELS = {
     "gemini": "gemini:gemini-3-pro-preview",
     "openai-responses": "thinker",
 }
-ROUTES = {"thinker": Route("openai:gpt-5", dialect="openai-responses")}
+ROUTES = {"thinker": RouteSettings("openai:gpt-5", dialect="openai-responses")}
 
 
 class Answered:

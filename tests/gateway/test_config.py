@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from interlingua.gateway.config import DEFAULT_MODEL, ConfigError, Problem, load, read
 from interlingua.gateway.server.worker import Overrides
-from interlingua.gateway.settings import Limits, Listen, Route, Settings, Telemetry
+from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Telemetry
 from interlingua.gateway.table import check, table
 from interlingua.model.exchange import ErrorKind
 
@@ -61,8 +61,8 @@ def test_everything_that_a_file_may_say_is_read() -> None:
     assert settings.retry.max_retries == 0
     assert (settings.telemetry.spans, settings.telemetry.log) == (True, "json")
     assert settings.routes == {
-        "fast": Route("anthropic:claude-haiku-4-5", ("local",)),
-        "team/deep": Route("openai:gpt-4.1", (), "openai-responses"),
+        "fast": RouteSettings("anthropic:claude-haiku-4-5", ("local",)),
+        "team/deep": RouteSettings("openai:gpt-4.1", (), "openai-responses"),
     }
 
 
@@ -161,10 +161,10 @@ def test_no_bytes_do_anything_but_be_read_or_refused(data: bytes) -> None:
 def test_routes_that_lead_nowhere_are_found_without_asking_anybody(tmp_path: Path) -> None:
     settings = Settings(
         routes={
-            "good": Route("local"),
-            "nobody": Route("nobody:x"),
-            "later": Route("local", ("gibberish",)),
-            "deaf": Route("anthropic:claude-haiku-4-5", dialect="gemini"),
+            "good": RouteSettings("local"),
+            "nobody": RouteSettings("nobody:x"),
+            "later": RouteSettings("local", ("gibberish",)),
+            "deaf": RouteSettings("anthropic:claude-haiku-4-5", dialect="gemini"),
         },
         default_model="nothing at all",
         providers_file=tmp_path / "none.toml",

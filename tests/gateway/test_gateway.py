@@ -6,7 +6,7 @@ import pytest
 
 from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from interlingua.gateway.shared.state import Exchange, Principal, Refused
 
@@ -24,7 +24,7 @@ MEANT = {
 
 @pytest.fixture
 def gateway() -> Gateway:
-    settings = Settings(routes={"claude-opus-5": Route("openai:gpt-5")})
+    settings = Settings(routes={"claude-opus-5": RouteSettings("openai:gpt-5")})
     return Gateway(settings, targets=Targets(environ={}))
 
 

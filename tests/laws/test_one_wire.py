@@ -21,7 +21,7 @@ from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits, Reply, TransportError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import fronts
 from interlingua.gateway.shared.state import Exchange
 from interlingua.losses import Loss
@@ -207,7 +207,7 @@ def by_session(store: Store, at: Place, request: il.Request, stream: bool) -> Sa
 
 async def by_gateway(at: Place, path: str, wire: Any, stream: bool) -> Said:
     heard, told = Listening(), Telling()
-    routes = {"asked": Route(at.model, dialect=at.dialect or at.usual)}
+    routes = {"asked": RouteSettings(at.model, dialect=at.dialect or at.usual)}
     settings = Settings(routes=routes, retry=RetryPolicy(0), raises=True)
     gateway = Gateway(settings, targets=TARGETS, transport=heard, trace=told)
     body = json.dumps(wire).encode()

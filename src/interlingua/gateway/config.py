@@ -30,7 +30,7 @@ from interlingua import config
 from interlingua.client.retry import RetryPolicy
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError, found
-from interlingua.gateway.settings import Limits, Listen, Route, Settings, Tasks, Telemetry
+from interlingua.gateway.settings import Limits, Listen, RouteSettings, Settings, Tasks, Telemetry
 from interlingua.model.exchange import ErrorKind
 
 MOST_BYTES = 1 << 20
@@ -165,8 +165,8 @@ class _Reader:
         elif place == "listen.workers" and value > _MOST_WORKERS:
             self._add(place, f"expected at most {_MOST_WORKERS}, found {value}")
 
-    def _routes(self, table: Mapping[str, Any]) -> dict[str, Route]:
-        routes: dict[str, Route] = {}
+    def _routes(self, table: Mapping[str, Any]) -> dict[str, RouteSettings]:
+        routes: dict[str, RouteSettings] = {}
         for name, said in table.items():
             place = f"routes.{name}"
             if not _NAME.fullmatch(name):
@@ -181,7 +181,7 @@ class _Reader:
             if dialect is not None and dialect not in dialects():
                 self._add(f"{place}.dialect", f"no dialect is called {dialect!r}")
                 dialect = None
-            routes[name] = Route(
+            routes[name] = RouteSettings(
                 self._value(said, "model", str, "", f"{place}."),
                 tuple(self._value(said, "fallbacks", list[str], [], f"{place}.")),
                 dialect,

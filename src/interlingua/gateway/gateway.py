@@ -15,7 +15,7 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.memory.repeats import Repeats
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import RESPONSES
 from interlingua.gateway.shared.state import (
     ROUTE,
@@ -161,7 +161,7 @@ class Gateway:
         return known
 
     def _find(self, name: str, front: Front) -> Way:
-        route = self.settings.routes.get(name) or Route(self._meant(name, front))
+        route = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
         spoken = route.dialect or self._spoken(route.model, front)
         first = self.targets.find(route.model, spoken, usual=route.dialect is None)
         rest = [self.targets.find(model) for model in route.fallbacks]

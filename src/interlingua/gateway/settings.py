@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Route:
+class RouteSettings:
     """One name that clients may use for a model, and what is asked when it fails."""
 
     model: str
@@ -102,7 +102,7 @@ class Telemetry:
 class Settings:
     """`routes` are names of the gateway's own; any `<provider>:<name>` works without one."""
 
-    routes: Mapping[str, Route] = field(default_factory=dict)
+    routes: Mapping[str, RouteSettings] = field(default_factory=dict)
     default_model: str | None = None
     """What a request without a known model gets; None: an error."""
     limits: Limits = field(default_factory=Limits)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from interlingua.client.targets import Targets
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.config import Problem
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.providers.credentials import credentials
 from interlingua.providers.provider import Provider
 from interlingua.providers.registry import own_path, providers
@@ -34,7 +34,7 @@ def table(settings: Settings, targets: Targets | None = None) -> list[Row]:
     targets = targets or targets_of(settings)
     rows: list[Row] = []
     if settings.default_model:
-        route = settings.routes.get(settings.default_model, Route(settings.default_model))
+        route = settings.routes.get(settings.default_model, RouteSettings(settings.default_model))
         rows += _rows("(no model named)", route, targets)
     for name, route in settings.routes.items():
         rows += _rows(name, route, targets)
@@ -53,7 +53,7 @@ def check(settings: Settings) -> list[Problem]:
     problems: list[Problem] = []
     named = {f"routes.{name}": route for name, route in settings.routes.items()}
     if settings.default_model and settings.default_model not in settings.routes:
-        named["default_model"] = Route(settings.default_model)
+        named["default_model"] = RouteSettings(settings.default_model)
     for place, route in named.items():
         for model in (route.model, *route.fallbacks):
             try:
@@ -67,7 +67,7 @@ def check(settings: Settings) -> list[Problem]:
     return problems
 
 
-def _rows(name: str, route: Route, targets: Targets) -> list[Row]:
+def _rows(name: str, route: RouteSettings, targets: Targets) -> list[Row]:
     rows = []
     for place, model in enumerate((route.model, *route.fallbacks)):
         label = name if place == 0 else f"  then {place}"

@@ -21,7 +21,7 @@ import interlingua as il
 from interlingua.bus.event import NO_SESSION
 from interlingua.gateway.keys.issuing import Terms, add_team, add_user, issue
 from interlingua.gateway.relay.echo import Echo
-from interlingua.gateway.settings import Limits, Route
+from interlingua.gateway.settings import Limits, RouteSettings
 from tests.gateway.serving import (
     ANTHROPIC,
     OPENAI,
@@ -40,7 +40,7 @@ def test_a_client_hears_the_name_that_it_said(tmp_path: Path, name: str, stream:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         for model in (ANTHROPIC, OPENAI):
-            routes = {} if ":" in name else {name: Route(model)}
+            routes = {} if ":" in name else {name: RouteSettings(model)}
             settings = replace(settings_in(tmp_path), routes=routes)
             async with served(tmp_path, settings) as gateway:
                 for path in ("/v1/messages", "/v1/chat/completions"):

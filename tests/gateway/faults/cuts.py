@@ -21,7 +21,7 @@ from interlingua.client.transport import HttpRequest, Limits, TransportError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.replies import is_whole_stream
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.state import Exchange, NoTrace
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.streams.framing import decoder, encoder
@@ -154,7 +154,9 @@ class Sweep:
         self.provider, self.noted = Provider(), Noted()
         keys = dict.fromkeys(("openai", "anthropic", "gemini", "ollama"), key)
         places = dict.fromkeys(keys, "http://127.0.0.1:9")
-        routes = {f"back-{name}": Route(model, dialect=name) for name, model in BACKS.items()}
+        routes = {
+            f"back-{name}": RouteSettings(model, dialect=name) for name, model in BACKS.items()
+        }
         self.app = App(
             Gateway(
                 Settings(routes=routes, retry=RetryPolicy(0), raises=True),

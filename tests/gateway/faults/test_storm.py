@@ -9,7 +9,7 @@ from typing import Any
 
 from interlingua.client.budget import Budget
 from interlingua.gateway.sessions.metered import Metered
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.state import ANONYMOUS
 from tests.gateway.memory.repeats import main
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, served, settings_in
@@ -37,7 +37,7 @@ class Overloaded(Upstream):
 def test_c8_when_all_fails_the_provider_is_asked_little_more_and_clients_are_told_at_once(
     tmp_path: Path,
 ) -> None:
-    routes = {"safe": Route(ANTHROPIC, (OPENAI,))}
+    routes = {"safe": RouteSettings(ANTHROPIC, (OPENAI,))}
 
     async def inside(provider: Overloaded) -> None:
         provider.configure(tmp_path)

@@ -22,7 +22,7 @@ import pytest
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
 from interlingua.gateway.keys.issuing import Terms, issue
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_store
 from interlingua.store.reference import UserRow
@@ -567,7 +567,7 @@ def test_what_is_told_again_costs_nothing_and_is_no_call_in_the_trace(tmp_path: 
 
 
 def test_the_answer_of_a_fallback_is_told_again(tmp_path: Path) -> None:
-    routes = {"safe": Route(ANTHROPIC, (OPENAI,))}
+    routes = {"safe": RouteSettings(ANTHROPIC, (OPENAI,))}
 
     async def work(gateway: Served, provider: Provider) -> None:
         path, body = FRONTS["openai-chat"]("hello", False)

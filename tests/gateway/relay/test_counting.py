@@ -14,13 +14,13 @@ import pytest
 from google import genai
 
 from interlingua.gateway.relay.counting import count, request_of
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.fronts import ANTHROPIC as ANTHROPIC_FRONT
 from interlingua.gateway.shared.fronts import GEMINI, Match
 from interlingua.gateway.shared.state import Exchange, Refused
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
 
-ROUTES = {"fast": Route(ANTHROPIC)}
+ROUTES = {"fast": RouteSettings(ANTHROPIC)}
 
 
 def run(work: Any) -> None:

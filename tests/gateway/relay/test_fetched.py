@@ -18,7 +18,7 @@ from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway import config
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.state import NoKeys, Principal
 from tests.client.test_fetching import HERE, PIXEL, site
 from tests.gateway.loops import Answered, ScriptedProvider, post
@@ -65,7 +65,7 @@ async def through(
 
 
 def seeing(everywhere: bool, here: bool | None = None) -> Settings:
-    route = Route("ollama:llava", dialect="ollama", fetch_media=here)
+    route = RouteSettings("ollama:llava", dialect="ollama", fetch_media=here)
     return Settings(raises=True, fetch_media=everywhere, routes={"eye": route})
 
 

@@ -13,7 +13,7 @@ from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from tests.gateway.loops import ANSWERS, Answered, ScriptedProvider, post
 
 KEYS = {"openai": "k", "anthropic": "k", "gemini": "k"}
@@ -45,7 +45,7 @@ class Listening(ScriptedProvider):
 
 
 def through(
-    provider: ScriptedProvider, path: str, body: Any, routes: dict[str, Route] | None = None
+    provider: ScriptedProvider, path: str, body: Any, routes: dict[str, RouteSettings] | None = None
 ) -> Any:
     """The status and the answer of one request."""
     urls = {key: f"http://127.0.0.1:9/{key}" for key in KEYS}
@@ -111,7 +111,7 @@ def test_what_the_model_refuses_is_fitted_and_all_else_stays(
 
 def test_a_route_may_pass_everything_through() -> None:
     provider = Listening("anthropic", [SAID])
-    routes = {"raw": Route("anthropic:claude-opus-4-8", passthrough=True)}
+    routes = {"raw": RouteSettings("anthropic:claude-opus-4-8", passthrough=True)}
     through(provider, "/v1/messages", claude(model="raw", temperature=0.5), routes)
     assert provider.asked == [claude(temperature=0.5)]
 

@@ -17,7 +17,7 @@ from interlingua.client.transport import HttpRequest, Limits
 from interlingua.fitting.learned import Lesson, mended, named_in, rule_of, taught_by, without
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.models.reading import read_rules
 from tests.gateway.loops import Answered, post
 
@@ -100,7 +100,10 @@ def test_only_once_and_then_the_client_hears_the_refusal() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"repair": False}, {"routes": {"openai:new-1": Route("openai:new-1", passthrough=True)}}],
+    [
+        {"repair": False},
+        {"routes": {"openai:new-1": RouteSettings("openai:new-1", passthrough=True)}},
+    ],
 )
 def test_nothing_is_tried_where_nobody_wants_it(settings: dict[str, Any]) -> None:
     provider = Choosy("logit_bias")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.streams.framing import decoder
 from tests.gateway.relay.test_fitted import KEYS, Listening, through
 
@@ -111,7 +111,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"type": "openrouter:web_search", "parameters": {"max_uses": 8}},
     ),
 }
-ROUTES = {"router": Route("openrouter:z-ai/glm-4.6", dialect="openrouter")}
+ROUTES = {"router": RouteSettings("openrouter:z-ai/glm-4.6", dialect="openrouter")}
 """It takes Anthropic's own requests, too."""
 
 

@@ -13,7 +13,7 @@ from google import genai
 
 from interlingua.bus.event import NO_SESSION
 from interlingua.gateway.server.drain import last_words
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from tests.gateway.serving import (
     ANTHROPIC,
     OPENAI,
@@ -24,7 +24,7 @@ from tests.gateway.serving import (
     settings_in,
 )
 
-ROUTES = {"grok": Route("xai:grok-4", dialect="openai-responses")}
+ROUTES = {"grok": RouteSettings("xai:grok-4", dialect="openai-responses")}
 
 
 def run(home: Path, work: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import interlingua as il
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.model.metadata import KEY_ID
 from interlingua.store.request_rows import SESSIONS, Wanted
 from tests.cli.running import ok, told
@@ -116,7 +116,7 @@ def test_a_request_has_everything_about_it_and_nothing_that_was_said(tmp_path: P
 
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
-        routes = {"claude": Route(ANTHROPIC)}
+        routes = {"claude": RouteSettings(ANTHROPIC)}
         async with served(tmp_path, settings_in(tmp_path, routes=routes)) as gateway:
             body = asked(words, "claude", max_tokens=50, seed=7, stream=True)
             await gateway.ask("POST", "/v1/chat/completions", body)

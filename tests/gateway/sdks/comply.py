@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from tests.gateway.sdks.provider import BACKS, ROUTES, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
 
@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
 
 def verdicts(formats: Sequence[str], backs: Sequence[str]) -> Iterator[Verdict]:
     """Every check of these formats, with each of these behind the gateway."""
-    routes = {_NAME + name: Route(model, dialect=name) for name, model in BACKS.items()}
+    routes = {_NAME + name: RouteSettings(model, dialect=name) for name, model in BACKS.items()}
     with tempfile.TemporaryDirectory() as folder, Upstream() as upstream:
         told = settings(routes={**ROUTES, **routes}, store=str(Path(folder) / "gateway.db"))
         with standing(told, targets(upstream.url)) as here:

@@ -14,11 +14,11 @@ from interlingua.client.targets import Targets
 from interlingua.dialects.front import Filler
 from interlingua.dialects.kernel.wire import encode
 from interlingua.gateway.relay.promised_members import promised_members
-from interlingua.gateway.settings import Route, Settings
+from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.model.events import Event
 from tests.cassettes.cases import IDS, MODELS
 from tests.replay.exchanges import Exchange
-from tests.replay.routes import Route as Asked
+from tests.replay.routes import RouteSettings as Asked
 from tests.replay.server import ReplayServer
 
 BACKS = {
@@ -32,7 +32,7 @@ BACKS = {
     "cohere": "cohere:command-a-plus-05-2026",
 }
 """A model for each dialect that can be behind the gateway."""
-ROUTES = {f"back-{name}": Route(model, dialect=name) for name, model in BACKS.items()}
+ROUTES = {f"back-{name}": RouteSettings(model, dialect=name) for name, model in BACKS.items()}
 SIGNING = frozenset({"anthropic", "bedrock", "gemini", "openai-responses"})
 """Dialects whose models want to see again what they signed."""
 CITIES = ("Paris", "Tromsø")

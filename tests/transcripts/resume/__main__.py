@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from interlingua.gateway.settings import Route
+from interlingua.gateway.settings import RouteSettings
 from interlingua.transcripts import Transcript
 from interlingua.transcripts.placing import carry_out, plan
 from tests.gateway.sdks.provider import Upstream, settings, targets
@@ -26,7 +26,7 @@ from tests.transcripts.resume.listening import Listener, listening
 from tests.transcripts.resume.sessions import all_sessions
 from tests.transcripts.resume.tools import OTHERS, PROMPT, TOOLS, Place, Tool
 
-_BEHIND = Route("openai:gpt-5-mini", dialect="openai-chat")
+_BEHIND = RouteSettings("openai:gpt-5-mini", dialect="openai-chat")
 _MODELS = ("claude-sonnet-4-6", "claude-haiku-4-5", "gpt-5.5", "gemini-3.1-pro-preview")
 """Names that the tools have for their models, all of them the same one of another dialect."""
 _HEAD = ("texts", "calls", "results", "pictures", "thinking", "problems")
