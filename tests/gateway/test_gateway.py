@@ -33,11 +33,11 @@ def gateway() -> Gateway:
 def test_a_model_is_its_makers_whatever_the_client_speaks(
     gateway: Gateway, front: object, name: str
 ) -> None:
-    assert gateway.way(name, front).models == (MEANT[name],)  # type: ignore[arg-type]
+    assert gateway.route(name, front).models == (MEANT[name],)  # type: ignore[arg-type]
 
 
 def test_a_route_comes_before_everything(gateway: Gateway) -> None:
-    assert gateway.way("claude-opus-5", ANTHROPIC).models == ("openai:gpt-5",)
+    assert gateway.route("claude-opus-5", ANTHROPIC).models == ("openai:gpt-5",)
 
 
 @pytest.mark.parametrize("front", FRONTS[:4], ids=lambda front: front.dialect)
@@ -45,28 +45,28 @@ def test_a_name_that_nobody_has_is_refused_with_the_nearest(
     gateway: Gateway, front: object
 ) -> None:
     with pytest.raises(Refused, match="anthropic:claude-sonnet-4-6") as caught:
-        gateway.way("claude-sonet-4-6", front)  # type: ignore[arg-type]
+        gateway.route("claude-sonet-4-6", front)  # type: ignore[arg-type]
     assert (caught.value.status, caught.value.error.code) == (404, "model_not_found")
 
 
 def test_a_name_that_several_have_says_so(gateway: Gateway) -> None:
     with pytest.raises(Refused, match="several providers have"):
-        gateway.way("gpt-oss-120b", CHAT)
+        gateway.route("gpt-oss-120b", CHAT)
 
 
 @pytest.mark.parametrize("name", ["of-my-own", "of-my-own:7b", "mistral-small", "mistral:7b"])
 def test_names_of_ollamas_clients_are_ollamas(gateway: Gateway, name: str) -> None:
-    assert gateway.way(name, OLLAMA).models == (f"ollama:{name}",)
+    assert gateway.route(name, OLLAMA).models == (f"ollama:{name}",)
 
 
 def test_a_key_may_be_for_a_route_wherever_that_leads(gateway: Gateway) -> None:
     who = Principal("gk_1", allowed_models=frozenset({"route:claude-opus-5"}))
     asked = Exchange("r", CHAT, who, client_model="claude-opus-5")
-    way = gateway.way("claude-opus-5", CHAT)
-    assert gateway.allow(asked, way) is way
+    route = gateway.route("claude-opus-5", CHAT)
+    assert gateway.allow(asked, route) is route
     direct = Exchange("r", CHAT, who, client_model="gpt-5")
     with pytest.raises(Refused, match="may not use openai:gpt-5"):
-        gateway.allow(direct, gateway.way("gpt-5", CHAT))
+        gateway.allow(direct, gateway.route("gpt-5", CHAT))
     gone = Gateway(Settings(), targets=Targets(environ={}))
     with pytest.raises(Refused, match="may not use"):
-        gone.allow(asked, gone.way("claude-opus-5", CHAT))
+        gone.allow(asked, gone.route("claude-opus-5", CHAT))

@@ -41,12 +41,12 @@ LONGEST_NAME = 1000
 """Of a model: names go into headers, addresses and a table of names that were seen."""
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """Where a request may go: the first target, and those that are asked when it fails."""
 
     targets: tuple[Target, ...]
     models: tuple[str, ...]
-    spoken: str | None
+    common_dialect: str | None
     """The dialect that all of them speak, if it is one."""
     passthrough: bool = False
     """Whether a body in the target's own dialect goes on as it is, whatever the model takes."""
@@ -56,11 +56,11 @@ class Way(NamedTuple):
     @classmethod
     def to(
         cls, targets: Sequence[Target], passthrough: bool = False, fetch_media: bool | None = None
-    ) -> Way:
+    ) -> Route:
         dialects = {target.dialect.name for target in targets}
-        spoken = dialects.pop() if len(dialects) == 1 else None
+        common = dialects.pop() if len(dialects) == 1 else None
         models = tuple([target.model for target in targets])
-        return cls(tuple(targets), models, spoken, passthrough, fetch_media)
+        return cls(tuple(targets), models, common, passthrough, fetch_media)
 
     def target(self, model: str) -> Target:
         first = self.targets[0]
@@ -103,7 +103,7 @@ class Gateway:
         self.asker = self._asker()
         self.draining = False
         self._ids = Ulids()
-        self._ways: dict[tuple[str, str], Way] = {}
+        self._routes: dict[tuple[str, str], Route] = {}
 
     def new_id(self) -> str:
         return f"req_{self._ids.new()}"
@@ -117,12 +117,12 @@ class Gateway:
                 await close()
 
     async def inlined(
-        self, request: Request, way: Way, target: Target, exchange: Exchange
+        self, request: Request, route: Route, target: Target, exchange: Exchange
     ) -> Inlined:
         """The request with the data of its media in place of addresses, where its model wants that
         and it is switched on: for the key, else for the route, else for all. What was fetched for
         an exchange is kept until it ends, for its next try."""
-        said = (exchange.principal.fetch_media, way.fetch_media, self.settings.fetch_media)
+        said = (exchange.principal.fetch_media, route.fetch_media, self.settings.fetch_media)
         if not next((each for each in said if each is not None), False):
             return Inlined(request)
         if exchange.fetched is None:
@@ -131,7 +131,7 @@ class Gateway:
 
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""
-        self.settings, self.targets, self._ways = settings, targets, {}
+        self.settings, self.targets, self._routes = settings, targets, {}
         self.asker = self._asker()
 
     def _asker(self) -> Asker:
@@ -141,12 +141,12 @@ class Gateway:
             self.targets, self.transport, None, self.settings.limits.answer, lessons=lessons
         )
 
-    def way(self, name: str | None, front: Front) -> Way:
+    def route(self, name: str | None, front: Front) -> Route:
         """Who serves a name, whatever the client speaks: names mean the same at every front."""
         name = name or self.settings.default_model
         if not name:
             raise Refused(400, ErrorKind.INVALID_REQUEST, "the request names no model")
-        known = self._ways.get((name, front.dialect))
+        known = self._routes.get((name, front.dialect))
         if known is None:
             if len(name) > LONGEST_NAME or not name.isprintable():
                 text = f"model: expected a name of at most {LONGEST_NAME} printable characters"
@@ -156,16 +156,16 @@ class Gateway:
             except (InterlinguaError, ValueError) as error:
                 text = f"model {name[:200]!r}: {error}"
                 raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
-            if len(self._ways) < 10_000:
-                self._ways[name, front.dialect] = known
+            if len(self._routes) < 10_000:
+                self._routes[name, front.dialect] = known
         return known
 
-    def _find(self, name: str, front: Front) -> Way:
-        route = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
-        spoken = route.dialect or self._spoken(route.model, front)
-        first = self.targets.find(route.model, spoken, usual=route.dialect is None)
-        rest = [self.targets.find(model) for model in route.fallbacks]
-        return Way.to([first, *rest], route.passthrough, route.fetch_media)
+    def _find(self, name: str, front: Front) -> Route:
+        wanted = self.settings.routes.get(name) or RouteSettings(self._meant(name, front))
+        dialect = wanted.dialect or self._dialect(wanted.model, front)
+        first = self.targets.find(wanted.model, dialect, usual=wanted.dialect is None)
+        rest = [self.targets.find(model) for model in wanted.fallbacks]
+        return Route.to([first, *rest], wanted.passthrough, wanted.fetch_media)
 
     def _meant(self, name: str, front: Front) -> str:
         """The model that a name means. Only whoever runs an Ollama knows its models, so that its
@@ -182,7 +182,7 @@ class Gateway:
         is_tag = is_ollama and id == name and name.partition(":")[0] not in self.targets.providers
         return f"{front.provider}:{name}" if is_tag else id
 
-    def _spoken(self, model: str, front: Front) -> str | None:
+    def _dialect(self, model: str, front: Front) -> str | None:
         """The client's own dialect, where the provider speaks it: then nothing is translated. The
         bundled local model has but the beginnings of the Responses API, and we say it better; what
         is wrapped has to be taken apart anyway, so that only routes ask for it."""
@@ -199,16 +199,16 @@ class Gateway:
         name = exchange.client_model or self.settings.default_model
         return name in self.settings.routes and f"{ROUTE}{name}" in allowed
 
-    def allow(self, exchange: Exchange, way: Way) -> Way:
+    def allow(self, exchange: Exchange, route: Route) -> Route:
         """The targets that the key may use."""
         allowed = exchange.principal.allowed_models
         if allowed is None or self._by_route(exchange, allowed):
-            return way
-        open = tuple([target for target in way.targets if target.model in allowed])
-        if not open or open[0] is not way.targets[0]:
-            model = way.targets[0].model
+            return route
+        open = tuple([target for target in route.targets if target.model in allowed])
+        if not open or open[0] is not route.targets[0]:
+            model = route.targets[0].model
             text = f"this key may not use {model}"
             raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
-        if len(open) == len(way.targets):
-            return way
-        return Way.to(open, way.passthrough, way.fetch_media)
+        if len(open) == len(route.targets):
+            return route
+        return Route.to(open, route.passthrough, route.fetch_media)

@@ -228,7 +228,7 @@ def test_a_host_that_wants_the_model_elsewhere_gets_the_rest_untouched() -> None
     body = body_of("anthropic", "vertex:claude-sonnet-4-6", stream=False)
     exchange = Exchange("req_1", "anthropic")
     asked = parse_inbound(gateway, exchange, front, body, {})
-    http_ = untouched(gateway, exchange, asked, asked.way.targets[0]).http
+    http_ = untouched(gateway, exchange, asked, asked.route.targets[0]).http
     assert "/publishers/anthropic/models/claude-sonnet-4-6:rawPredict" in http_.url
     said, sent = json.loads(body), json.loads(http_.body)
     assert sent == {

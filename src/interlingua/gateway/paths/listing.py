@@ -130,7 +130,7 @@ def find(gateway: Gateway, listed: Sequence[Listed], name: str, front: Front) ->
     name = name.removeprefix("models/")
     meant = [name]
     with suppress(Refused):
-        meant += gateway.way(name, front).models[:1]
+        meant += gateway.route(name, front).models[:1]
     for each in listed:
         if each.name in meant:
             return each

@@ -155,14 +155,14 @@ class App:
 
     async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
         """Set aside what the request may cost at most, if that can be said."""
-        targets, dialect = inbound.way.targets, inbound.front.dialect
+        targets, dialect = inbound.route.targets, inbound.front.dialect
         most = Most(0, 0)
         if exchange.principal.metered:
             most = inbound.most or most
             if inbound.ours or inbound.most is None:
                 request = inbound.request or read_request(inbound.match, inbound.body)
                 body = b"" if inbound.ours else inbound.body
-                retold = inbound.ours or inbound.way.spoken != dialect
+                retold = inbound.ours or inbound.route.common_dialect != dialect
                 most = most_of(request, targets, dialect, body, retold)
         exchange.reservation = await self.gateway.caps.reserve(exchange, most, targets)
 
@@ -227,12 +227,12 @@ class App:
         target = exchange.target
         upstream = stream.opened.headers if stream is not None else {}
         secrets = stream.opened.secrets if stream is not None else ()
-        spoken = target.dialect.name if target is not None else ""
+        upstream_dialect = target.dialect.name if target is not None else ""
         headers = [
             (b"content-type", inbound.front.stream_type.encode()),
             (b"cache-control", b"no-cache"),
             (b"x-accel-buffering", b"no"),
-            *answer_headers(exchange, upstream, inbound.front, spoken, secrets),
+            *answer_headers(exchange, upstream, inbound.front, upstream_dialect, secrets),
         ]
         if exchange.attempts > 1:
             headers.append((ATTEMPTS, b"%d" % exchange.attempts))
@@ -257,23 +257,23 @@ class App:
         try:
             while out is not None:
                 if out:
-                    if stream.way.is_last or stream.way.over:
+                    if stream.outgoing.is_last or stream.outgoing.over:
                         await self._settle(exchange, stream)
                     await line.say(out)
-                if stream.way.over:
+                if stream.outgoing.over:
                     break
                 out = await more(self.gateway, exchange, stream)
             await self._settle(exchange, stream)
         finally:
             line.close()
-            stream.way.end()
+            stream.outgoing.end()
             stream.opened.reply.close()
         await line.end()
 
     async def _settle(self, exchange: Exchange, stream: Stream) -> None:
         exchange.is_last = True
         if exchange.reservation is not None:
-            stream.way.note()
+            stream.outgoing.note()
             await self.gateway.caps.settle(exchange)
 
 
@@ -281,7 +281,7 @@ def _unwanted(opening: asyncio.Future[Stream]) -> None:
     """A stream that came when its client had just left."""
     if not opening.cancelled() and opening.exception() is None:
         stream = opening.result()
-        stream.way.end()
+        stream.outgoing.end()
         stream.opened.reply.close()
 
 
@@ -291,12 +291,14 @@ def too_long(limit: int) -> Refused:
 
 
 def refusal(exchange: Exchange, front: Front, refused: Refused) -> HttpAnswer:
-    spoken = exchange.target.dialect.name if exchange.target else front.dialect
+    upstream_dialect = exchange.target.dialect.name if exchange.target else front.dialect
     headers = [(name.encode(), value.encode()) for name, value in refused.headers]
     error = refused.error if refused.error.raw else coded(front.dialect, refused.error)
     body = error_body(front, error)
     return HttpAnswer(
-        refused.status, [JSON, *answer_headers(exchange, {}, front, spoken), *headers], body
+        refused.status,
+        [JSON, *answer_headers(exchange, {}, front, upstream_dialect), *headers],
+        body,
     )
 
 

@@ -37,9 +37,9 @@ async def count(
     inbound = parse_inbound(gateway, exchange, match, body, headers)
     exchange.stream = False
     request = inbound.request or read_request(match, body)
-    target = inbound.way.targets[0]
+    target = inbound.route.targets[0]
     if exchange.principal.capped:
-        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, inbound.way.targets)
+        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, inbound.route.targets)
     try:
         tokens, source = await _count(gateway, exchange, inbound, request, target)
     except CallError as error:
@@ -73,7 +73,7 @@ async def _count(
 
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
-        given = await gateway.inlined(request, inbound.way, target, exchange)
+        given = await gateway.inlined(request, inbound.route, target, exchange)
         try:
             return await gateway.asker.count_of(given.request, target, clock)
         except WriteError as error:

@@ -15,8 +15,8 @@ DOWN = frozenset({"retry-after", "retry-after-ms", "openai-processing-ms"})
 """What a provider may tell the client. Ids come under a name of ours."""
 
 
-def forwarded(headers: Mapping[bytes, bytes], front: str, spoken: str) -> dict[str, str]:
-    if front != spoken:
+def forwarded(headers: Mapping[bytes, bytes], front: str, upstream_dialect: str) -> dict[str, str]:
+    if front != upstream_dialect:
         return {}
     return {
         name.decode("latin-1"): headers[name].decode("latin-1")
@@ -29,7 +29,7 @@ def answer_headers(
     exchange: Exchange,
     upstream: Mapping[str, str],
     front: Front,
-    spoken: str,
+    upstream_dialect: str,
     secrets: Iterable[str] = (),
 ) -> list[tuple[bytes, bytes]]:
     """Ours, and those of the provider that may come down, without a secret that it repeats."""

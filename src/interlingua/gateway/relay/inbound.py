@@ -10,7 +10,7 @@ import msgspec
 from interlingua.dialects.front import Front, Stored
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
-from interlingua.gateway.gateway import Gateway, Way
+from interlingua.gateway.gateway import Gateway, Route
 from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.relay.patching import ESCAPED, members_of
 from interlingua.gateway.shared.fronts import Match
@@ -70,7 +70,7 @@ class Inbound(NamedTuple):
     body: bytes
     headers: Mapping[bytes, bytes]
     envelope: Envelope
-    way: Way
+    route: Route
     request: Request | None
     """None where the body goes on as it is."""
     ours: bool = False
@@ -135,8 +135,8 @@ def parse_inbound(
     """Who is to answer, and what is asked, as far as that has to be known."""
     said = envelope_of(match, body)
     exchange.client_model, exchange.stream = said.model, bool(said.stream)
-    way = gateway.allow(exchange, gateway.way(said.model, match.front))
-    exchange.target = way.targets[0]
+    route = gateway.allow(exchange, gateway.route(said.model, match.front))
+    exchange.target = route.targets[0]
     request = most = None
     respelled = False
     dialect = match.front.dialect
@@ -146,9 +146,9 @@ def parse_inbound(
             whole, body = body, said_once(body)
             respelled = body is not whole
             request = read_request(match, body)
-    if request is None and way.spoken != dialect:
+    if request is None and route.common_dialect != dialect:
         request = read_request(match, body)
-    return Inbound(match, body, headers, said, way, request, most=most, respelled=respelled)
+    return Inbound(match, body, headers, said, route, request, most=most, respelled=respelled)
 
 
 def read_request(match: Match, body: bytes) -> Request:
@@ -164,7 +164,7 @@ async def with_history(gateway: Gateway, exchange: Exchange, inbound: Inbound) -
     stored = inbound.front.stored
     if stored is None or gateway.responses is None:
         return inbound
-    if keeps(inbound.way.targets[0], inbound.front.dialect):
+    if keeps(inbound.route.targets[0], inbound.front.dialect):
         return await _own_only(gateway, exchange, inbound, stored)
     goes_on = getattr(inbound.envelope, stored.previous) is not None
     if not exchange.principal.keep_content and not goes_on:

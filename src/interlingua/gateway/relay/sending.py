@@ -39,7 +39,7 @@ async def tries_of(
     once: Callable[[str, Clock], Awaitable[T]],
 ) -> tuple[T, tuple[Attempt, ...]]:
     """Retries and fallbacks, all of them before anything was delivered."""
-    call = Call(exchange.id, inbound.way.models, inbound.request or _NO_REQUEST, exchange.stream)
+    call = Call(exchange.id, inbound.route.models, inbound.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
     try:
         done, exchange.tries = await tried(
@@ -90,7 +90,7 @@ async def prepare(
 
 def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
     """Whether a body of the target's own dialect has something in it that a rule speaks of."""
-    if inbound.way.passthrough:
+    if inbound.route.passthrough:
         return False
     if target.host is not None and says_otherwise(target.host, inbound.body):
         return True
@@ -112,7 +112,7 @@ async def _fitted(
         return None
     if not target.images and shows_media(inbound.body):
         return None
-    given = await gateway.inlined(request, inbound.way, target, exchange)
+    given = await gateway.inlined(request, inbound.route, target, exchange)
     request = given.request.replace(model=target.name)
     fitted = fitted_only(request, target)
     own = target.host is not None and says_otherwise(target.host, inbound.body)
@@ -138,7 +138,7 @@ async def translated(
     request = await gateway.memory.put_back(request, exchange)
     source = inbound.front.dialect
     target = gateway.targets.for_request(target, request)
-    given = await gateway.inlined(request, inbound.way, target, exchange)
+    given = await gateway.inlined(request, inbound.route, target, exchange)
     try:
         prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
     except LossError as error:
@@ -204,4 +204,4 @@ async def send(
         down = [(b"content-type", kind), *headers_down(said.headers, said.secrets)]
         raw[:] = [HttpAnswer(said.status, down, body_down(said.body, said.secrets))]
 
-    return await gateway.asker.open(prepared, clock, stream, hear, not inbound.way.passthrough)
+    return await gateway.asker.open(prepared, clock, stream, hear, not inbound.route.passthrough)

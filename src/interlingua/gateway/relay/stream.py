@@ -50,7 +50,7 @@ class Stream(NamedTuple):
     """A stream whose first bytes are there."""
 
     opened: Opened
-    way: TranslatedStream | PassthroughStream
+    outgoing: TranslatedStream | PassthroughStream
     first: bytes
 
 
@@ -77,8 +77,8 @@ class TranslatedStream:
         self._exchange = exchange
         self._tells_usage = tells_usage
         self._filler = promised_members(front.dialect, request_body) if front.fills_frames else None
-        spoken, back = prepared.target.dialect.name, prepared.back
-        self._converter = StreamConverter(spoken, front.dialect, None, self._watch, back)
+        upstream_dialect, back = prepared.target.dialect.name, prepared.back
+        self._converter = StreamConverter(upstream_dialect, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
         kind = type(event)
@@ -251,17 +251,17 @@ async def begun(
     nobody has seen anything of it."""
 
     async def once(model: str, clock: Clock) -> Stream:
-        target = inbound.way.target(model)
+        target = inbound.route.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, inbound, target)
         opened = await send(gateway, inbound, prepared, clock, True, raw)
         exchange.upstream_id = opened.request_id
-        way = way_of(exchange, inbound, prepared, opened.secrets)
+        outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
         try:
-            first = await _first(opened, way)
-            if way.error is not None:
-                exchange.error = way.error.kind
-            await remember(gateway, exchange, way)
+            first = await _first(opened, outgoing)
+            if outgoing.error is not None:
+                exchange.error = outgoing.error.kind
+            await remember(gateway, exchange, outgoing)
         except (TransportError, ReadError) as error:
             opened.reply.close()
             failed = opened.failure(error)
@@ -269,7 +269,7 @@ async def begun(
             opened.reply.close()
             raise
         else:
-            return Stream(opened, way, first)
+            return Stream(opened, outgoing, first)
         raise failed
 
     stream, tries = await tries_of(gateway, exchange, inbound, once)
@@ -278,20 +278,20 @@ async def begun(
     return stream
 
 
-async def _first(opened: Opened, way: TranslatedStream | PassthroughStream) -> bytes:
+async def _first(opened: Opened, outgoing: TranslatedStream | PassthroughStream) -> bytes:
     """The first bytes for the client. An error that comes before all else is no stream."""
     first = b""
     while not first:
         chunk = await opened.reply.chunk()
-        first = way.feed(chunk) if chunk else way.close()
-        if way.error is not None and not way.began:
-            raise opened.refusal(way.error)
+        first = outgoing.feed(chunk) if chunk else outgoing.close()
+        if outgoing.error is not None and not outgoing.began:
+            raise opened.refusal(outgoing.error)
         if not chunk:
             break
     return first
 
 
-def way_of(
+def outgoing_of(
     exchange: Exchange, inbound: Inbound, prepared: Prepared, secrets: tuple[str, ...] = ()
 ) -> TranslatedStream | PassthroughStream:
     front, target, back = inbound.front, prepared.target, prepared.back
@@ -310,39 +310,39 @@ def way_of(
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
     """The next bytes for the client, perhaps none yet; None at the end. What has to be remembered
     is, before the client can know that the answer is whole."""
-    way = stream.way
+    outgoing = stream.outgoing
     try:
         chunk = await stream.opened.reply.chunk()
-        out = way.feed(chunk) if chunk else way.close()
+        out = outgoing.feed(chunk) if chunk else outgoing.close()
     except (TransportError, ReadError) as error:
-        if way.is_whole:  # the client has it all; how the connection ended does not matter
-            return way.close() or None
+        if outgoing.is_whole:  # the client has it all; how the connection ended does not matter
+            return outgoing.close() or None
         failure = stream.opened.failure(error)
-        out = way.fail(failure)
-        if not way.is_whole:  # it may have been, but for a word that is not needed
+        out = outgoing.fail(failure)
+        if not outgoing.is_whole:  # it may have been, but for a word that is not needed
             exchange.error = failure.kind
-        await remember(gateway, exchange, way)  # the end may have come before the break
+        await remember(gateway, exchange, outgoing)  # the end may have come before the break
         return out or None
-    await remember(gateway, exchange, way)
-    if way.error is not None:
-        exchange.error = way.error.kind
+    await remember(gateway, exchange, outgoing)
+    if outgoing.error is not None:
+        exchange.error = outgoing.error.kind
     if not chunk and not out:
         return None
     return out
 
 
 async def remember(
-    gateway: Gateway, exchange: Exchange, way: TranslatedStream | PassthroughStream
+    gateway: Gateway, exchange: Exchange, outgoing: TranslatedStream | PassthroughStream
 ) -> None:
     """Keep an answer that is whole, before the client can know that it is."""
-    if isinstance(way, PassthroughStream):
-        response = way.take_response()
+    if isinstance(outgoing, PassthroughStream):
+        response = outgoing.take_response()
         if response is not None:
             note_kept(gateway, exchange, response)
         return
-    if way.complete is None:
+    if outgoing.complete is None:
         return
-    complete, way.complete = way.complete, None
+    complete, outgoing.complete = outgoing.complete, None
     await gateway.memory.keep(complete, exchange)
     if exchange.said is not None and gateway.responses is not None:
         await gateway.responses.keep(exchange.said, echoed(complete, exchange), exchange)

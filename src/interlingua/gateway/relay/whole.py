@@ -34,7 +34,7 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
     raw: list[HttpAnswer] = []
 
     async def once(model: str, clock: Clock) -> HttpAnswer:
-        target = inbound.way.target(model)
+        target = inbound.route.target(model)
         raw.clear()
         prepared = await prepare(gateway, exchange, inbound, target)
         opened = await send(gateway, inbound, prepared, clock, False, raw)
