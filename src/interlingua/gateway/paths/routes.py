@@ -20,7 +20,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.memory import responses as responses_store
 from interlingua.gateway.page import conversion, exporting
 from interlingua.gateway.page.files import routes as page_files
-from interlingua.gateway.paths import told as own
+from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.errors import api_error
 from interlingua.gateway.paths.listing import front_of, whose
 from interlingua.gateway.requests import api as requests_api

@@ -16,7 +16,7 @@ from interlingua.gateway.shared.bodies import flag, number, text_of
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.patient import Patient
 from interlingua.gateway.shared.state import Principal, Refused
-from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
 from interlingua.gateway.tasks.folders import folder_of
 from interlingua.gateway.tasks.overview import all_tasks
@@ -88,7 +88,7 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     else:
         rows = await all_tasks(service.store, owner)
     rows = [await service.tasks.seen(row) for row in rows]
-    return answer({"tasks": [told.task(row, _port(request)) for row in rows]})
+    return answer({"tasks": [output.task(row, _port(request)) for row in rows]})
 
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
@@ -98,7 +98,7 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
 
 async def status(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request, principal)
-    shown = told.task(row, None)
+    shown = output.task(row, None)
     return answer({name: shown[name] for name in ("status", "web_search", "interrupted")})
 
 
@@ -145,7 +145,7 @@ async def unqueue(service: Service, request: Request, principal: Principal) -> R
     if taken is None:
         raise ApiError(404, "message_not_found", "no such message waits for this task")
     service.tasks.changed(row.id)
-    return answer(told.queued([taken])[0])
+    return answer(output.queued([taken])[0])
 
 
 async def queues(service: Service, request: Request, principal: Principal) -> Response:
@@ -153,8 +153,8 @@ async def queues(service: Service, request: Request, principal: Principal) -> Re
     id = request.query_params.get("task")
     if id is not None:
         row = await _row_of(service, id, principal)
-        return answer(told.queued(await service.store.task_queue(row.id)))
-    return answer(told.queued(await service.store.owned_queues(owner_of(principal))))
+        return answer(output.queued(await service.store.task_queue(row.id)))
+    return answer(output.queued(await service.store.owned_queues(owner_of(principal))))
 
 
 async def cancel(service: Service, request: Request, principal: Principal) -> Response:
@@ -163,7 +163,7 @@ async def cancel(service: Service, request: Request, principal: Principal) -> Re
     if pending is None:
         error = {"code": IDLE, "message": "no run of this task is under way"}
         return answer({"error": error}, 404)
-    return answer({"pending_messages": told.queued(pending)})
+    return answer({"pending_messages": output.queued(pending)})
 
 
 async def resume(service: Service, request: Request, principal: Principal) -> Response:
@@ -182,7 +182,7 @@ async def resume(service: Service, request: Request, principal: Principal) -> Re
 async def confirmations(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request, principal)
     asked = await service.store.confirmations(row.id)
-    return answer({"confirmations": [told.confirmation(each) for each in asked]})
+    return answer({"confirmations": [output.confirmation(each) for each in asked]})
 
 
 async def confirm(service: Service, request: Request, principal: Principal) -> Response:
@@ -199,7 +199,7 @@ async def confirm(service: Service, request: Request, principal: Principal) -> R
         raise ApiError(409, "already_decided", text, {"status": asked.status})
     service.tasks.asking.heard(row.id, said.id)
     service.tasks.changed(row.id)
-    return answer(told.confirmation(asked))
+    return answer(output.confirmation(asked))
 
 
 # Events
@@ -212,7 +212,7 @@ async def events_of_task(service: Service, request: Request, principal: Principa
     if _wants_json(request):
         limit = number(request.query_params, "limit", PAGE, 1, MOST)
         rows = await service.store.task_events(row.id, after, limit)
-        part = b",".join([told.event(each) for each in rows])
+        part = b",".join([output.event(each) for each in rows])
         more = b"true" if (rows[-1].seq if rows else after) < row.event_count else b"false"
         body = b'{"events":[%b],"has_more":%b}' % (part, more)
         return Response(body, headers={"cache-control": "no-store"}, media_type=JSON)
@@ -294,7 +294,7 @@ async def _detail(service: Service, request: Request, row: TaskRow) -> dict[str,
     """The task under its name, and for who does not look there, beside it."""
     queue = await service.store.task_queue(row.id)
     asked = await service.store.confirmations(row.id) if row.waiting else []
-    shown = told.detail(row, _port(request), queue, asked)
+    shown = output.detail(row, _port(request), queue, asked)
     return {**shown, "task": shown}
 
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.live import Listening, Live
 from interlingua.model.metadata import MessageStatus
 from interlingua.store.base import AsyncStore
@@ -128,13 +128,15 @@ class Feed:
         return out
 
     async def _snapshots(self) -> None:
-        queue = told.queued(await self._store.task_queue(self.id))
-        self.queue = told.frame(told.QUEUE, queue)
+        queue = output.queued(await self._store.task_queue(self.id))
+        self.queue = output.frame(output.QUEUE, queue)
         asked = await self._store.confirmations(self.id)
-        self.questions = told.frame(told.CONFIRMATIONS, [told.confirmation(row) for row in asked])
+        self.questions = output.frame(
+            output.CONFIRMATIONS, [output.confirmation(row) for row in asked]
+        )
 
     def _keep(self, row: TaskEventRow) -> None:
-        data = told.event_frame(row)
+        data = output.event_frame(row)
         if is_of_queue(row):
             data += self.queue
         self._kept.append(Kept(row.seq, data))
@@ -318,7 +320,7 @@ class _Reader:
         if not page:
             raise NotFoundError("the store", "event", str(self._after + 1))
         self._after = page[-1].seq
-        out = [told.event_frame(row) for row in page]
+        out = [output.event_frame(row) for row in page]
         if any(is_of_queue(row) for row in page):
             out.append(self._feed.queue)
         return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks import output
 from interlingua.model import events as ev
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.message import Message
@@ -118,4 +118,4 @@ class Listening:
         }
         if block.call is not None:
             said["tool_call"] = block.call
-        return told.frame(told.DELTA, {**said, "offset": offset, "text": text})
+        return output.frame(output.DELTA, {**said, "offset": offset, "text": text})

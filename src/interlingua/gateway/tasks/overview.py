@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from interlingua.gateway.tasks import told
+from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.feeds import BEAT, POLL
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -105,8 +105,8 @@ class Overview:
         try:
             rows = await all_tasks(self._store, owner)
             reader.note(rows)
-            tasks = [told.task(row, port) for row in rows]
-            yield told.frame(told.ALL_TASKS, {"tasks": tasks})
+            tasks = [output.task(row, port) for row in rows]
+            yield output.frame(output.ALL_TASKS, {"tasks": tasks})
             async for piece in self._changes(reader, port):
                 yield piece
         finally:
@@ -122,9 +122,9 @@ class Overview:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BEAT):
                     await reader.woken.wait()
-                rows = [told.task(row, port) for row in reader.taken()]
+                rows = [output.task(row, port) for row in reader.taken()]
                 if rows:
-                    yield b"".join([told.frame(told.ONE_TASK, {"task": row}) for row in rows])
+                    yield b"".join([output.frame(output.ONE_TASK, {"task": row}) for row in rows])
                 continue
             yield b": ping\n\n"
 
