@@ -18,7 +18,7 @@ from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.model.events import Event
 from tests.cassettes.cases import IDS, MODELS
 from tests.replay.exchanges import Exchange
-from tests.replay.routes import RouteSettings as Asked
+from tests.replay.routes import Route as Asked
 from tests.replay.server import ReplayServer
 
 BACKS = {
