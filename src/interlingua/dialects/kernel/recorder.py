@@ -189,6 +189,10 @@ class Quiet(LossRecorder):
         pass
 
 
+def quiet(dialect: str) -> Quiet:
+    return Quiet(dialect, None, Report(dialect))
+
+
 _ORDINARY_TIERS = ("auto", "default", "standard", "standard_only", "unspecified")
 DONE_ANYWAY: dict[type, dict[str, tuple[Any, ...]]] = {
     Options: {

@@ -1,15 +1,18 @@
 """What writers of streams share: the choice between the way home and the way of others, blocks that
-wait for their turn, and what stands beside an error."""
+wait for their turn, how pieces are spelled, and what stands beside an error."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
 
 from interlingua.dialects.kernel import stream_home
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_home import Steps, Way
+from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import compaction_as_text
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock
@@ -18,7 +21,6 @@ from interlingua.model.events import (
     BlockEnd,
     BlockStart,
     Event,
-    FrameMark,
     MessageComplete,
     MessageStart,
     Other,
@@ -39,6 +41,7 @@ from interlingua.streams.frames import Frame
 FAILED = Message(Role.ASSISTANT, metadata=MessageMetadata(stop_reason=StopReason.ERROR))
 """What stands beside an error where there is no message."""
 NO_TURN = "the stream broke off before its turn came"
+_QUIET = quiet("stream")
 
 
 def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message, LossRecorder]:
@@ -52,17 +55,19 @@ def beside_error(event: StreamError, name: str, report: Report) -> tuple[Message
     return blank, recorder
 
 
-class StreamWriter(ABC):
+class StreamWriter:
     """A stream's writer. Its first event tells whether it is a stream of this dialect that goes
-    home; the marks of others say nothing here. A dialect says how it writes events of others
-    (`_abroad`); the way home is the same for all of them."""
+    home; the marks of others say nothing here. A dialect says its name, and what writes events of
+    others; the way home is the same for all of them."""
 
-    def __init__(self, name: str) -> None:
-        self.report = Report(name)
+    name: ClassVar[str]
+    way: ClassVar[type[Abroad]]
+
+    def __init__(self) -> None:
+        self.report = Report(self.name)
         self.source: str | None = None
         """The dialect of whose stream it is told; the marks of events say it, where they have any.
         """
-        self._name = name
         self._way: Way | None = None
         self.steps: Steps = {}
         """What is done with each kind of event, once the first one has come."""
@@ -79,23 +84,23 @@ class StreamWriter(ABC):
         mark = event.frame
         if mark is not None and mark.rest:
             self.source = next(iter(mark.rest))
-        if stream_home.is_marked(mark, self._name):
-            heard = Report(self._name)
-            others = self._abroad(heard, mark)
+        if stream_home.is_marked(mark, self.name):
+            heard = Report(self.name)
+            others = self._abroad(heard)
             steps = with_summaries(others.steps, self._keeps)
-            self._way = stream_home.Home(self._name, others, steps, heard, self.report)
+            self._way = stream_home.Home(self.name, others, steps, heard, self.report)
             self.steps = self._way.steps
         else:
-            self._way = self._abroad(self.report, mark)
+            self._way = self._abroad(self.report)
             self.steps = with_summaries(self._way.steps, self._keeps)
 
     def _keeps(self, block: CompactionBlock) -> bool:
         """Whether the wire has a place for compacted history of this kind."""
         return False
 
-    @abstractmethod
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Way:
-        """A writer of events that came from elsewhere; `mark` is that of the first one."""
+    def _abroad(self, report: Report) -> Way:
+        """A writer of events that came from elsewhere."""
+        return self.way(self.name, report)
 
 
 def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> Steps:
@@ -131,14 +136,13 @@ def with_summaries(steps: Steps, keeps: Callable[[CompactionBlock], bool]) -> St
     return {**steps, BlockStart: begin, BlockDelta: go_on, BlockEnd: finish}
 
 
-_QUIET = Quiet("stream", None, Report("stream"))
-
-
 class Abroad(ABC):
     """Writes a stream that came from elsewhere. Usage and reasons are said at the end."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, name: str, report: Report) -> None:
+        self._name = name
         self._report = report
+        self._failed = False
         self.steps: Steps = {
             **dict.fromkeys((BlockStart, BlockDelta, BlockEnd), self._block),
             **dict.fromkeys((ToolUseStart, ToolUseEnd), self._block),
@@ -172,52 +176,17 @@ class Abroad(ABC):
     def _fail(self, event: StreamError) -> list[Frame]: ...
 
 
-class InTurn(Abroad):
-    """The same where one block is open at a time; what others say meanwhile waits."""
+# -- blocks, one after the other ------------------------------------------------------------------
 
-    def __init__(self, report: Report) -> None:
-        super().__init__(report)
-        self._failed = False
-        self._begin_anew()
+PIECE = "\ufffc\u0000a piece\u0000\ufffc"
+"""Stands in the JSON of a frame where a piece will be."""
+encode_text = msgspec.json.Encoder().encode
+_CUT = encode_text(PIECE).decode()
 
-    def _begin_anew(self) -> None:
-        self._waiting: dict[int, list[Event]] = {}
-        self._seen: set[int] = set()
 
-    def _block(self, event: Any) -> list[Frame]:
-        """Whatever concerns a block."""
-        if event.choice or self._failed:
-            return []
-        frames = self._start(MessageStart())
-        self._seen.add(event.index)
-        turn = self._turn()
-        if turn is not None and turn != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return frames
-        return [*frames, *self._tell(event), *self._go_on()]
-
-    def _go_on(self) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        while self._turn() is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
-
-    def _with_turns(self, partial: Message, unsaid: Collection[int]) -> list[tuple[Block, bool]]:
-        """The blocks of a message that broke off, and whether each had its turn."""
-        turns = [index not in unsaid for index in sorted(self._seen)]
-        if len(turns) != len(partial.content):
-            turns = [True] * len(partial.content)
-        return list(zip(partial.content, turns, strict=True))
-
-    @abstractmethod
-    def _turn(self) -> int | None:
-        """The index of the open block."""
-
-    @abstractmethod
-    def _tell(self, event: Any) -> list[Frame]:
-        """What an event of the open block says, or of one that opens."""
+def spell(name: str | None, wire: Wire) -> Frame:
+    """A frame of this name."""
+    return Frame(name, encode(wire).decode())
 
 
 def before_pieces(block: Any) -> Any:
@@ -229,9 +198,9 @@ _UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
 
 
 class OpenBlock:
-    """A block on its way: how its pieces begin, and how much was said of it."""
+    """A block on its way: how its pieces are spelled, and how much was said of it."""
 
-    __slots__ = ("before", "head", "index", "kind", "length", "start")
+    __slots__ = ("before", "cuts", "index", "kind", "length", "name", "start")
 
     def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
         self.index = index
@@ -239,28 +208,53 @@ class OpenBlock:
         """Of blocks that are told in pieces: which pieces."""
         self.before = before
         """Stands before the first piece."""
-        self.head: str | None = None
-        """How a piece begins, once there was one."""
+        self.name: str | None = None
+        self.cuts: list[str] | None = None
+        """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
+        name of the frame."""
         self.length = 0
         self.start: ToolUseStart | None = None
         """Of a call: what began it."""
+
+    def spell_as(self, name: str | None, wire: Wire) -> None:
+        """Pieces are frames of this name and this JSON, in which `PIECE` stands for them."""
+        self.name, self.cuts = name, encode(wire).decode().split(_CUT)
 
 
 S = TypeVar("S", bound=OpenBlock)
 
 
-class InPieces(InTurn, Generic[S]):
-    """The same for wires that say a block by its start, its pieces and its end. Pieces go out at
-    once."""
+class Voice(ABC, Generic[S]):
+    """Says blocks by their starts, pieces and ends, one after the other: what others say while one
+    is open waits. Pieces go out at once."""
+
+    def __init__(self) -> None:
+        self._begin_anew()
 
     def _begin_anew(self) -> None:
-        super()._begin_anew()
+        self._waiting: dict[int, list[Event]] = {}
+        self._seen: set[int] = set()
         self._current: S | None = None
 
-    def _turn(self) -> int | None:
-        return None if self._current is None else self._current.index
+    def hear(self, event: Any) -> list[Frame]:
+        """Whatever concerns a block."""
+        current = self._current
+        self._seen.add(event.index)
+        if current is not None and current.index != event.index:
+            self._waiting.setdefault(event.index, []).append(event)
+            return []
+        return [*self._tell(event), *self._go_on()]
+
+    def _go_on(self) -> list[Frame]:
+        """With the blocks that have waited, as far as one of them is still open."""
+        frames: list[Frame] = []
+        while self._current is None and self._waiting:
+            for event in self._waiting.pop(min(self._waiting)):
+                frames += self._tell(event)
+        return frames
 
     def _tell(self, event: Any) -> list[Frame]:
+        """What an event of the open block says, or of one that opens."""
         said = self._current
         match event:
             case BlockStart():
@@ -274,9 +268,9 @@ class InPieces(InTurn, Generic[S]):
             case TextDelta(text="") | ThinkingDelta(text="") if said is None:
                 return []
             case TextDelta() if said is None:
-                return [*self._open(event.index, TextBlock("")), *self._piece(event)]
+                return [*self._open(event.index, TextBlock("")), *self._tell(event)]
             case ThinkingDelta() if said is None:
-                return [*self._open(event.index, ThinkingBlock("")), *self._piece(event)]
+                return [*self._open(event.index, ThinkingBlock("")), *self._tell(event)]
             case BlockDelta(field="text", value=str(text)) if said is not None:
                 return self._say(said, text)
             case BlockDelta() if said is not None:
@@ -286,22 +280,17 @@ class InPieces(InTurn, Generic[S]):
             case _:
                 return []
 
-    def _piece(self, event: Any) -> list[Frame]:
-        block, text = self._current, event.text
-        if block is None or block.index != event.index or block.head is None or event.choice:
-            return self._block(event)
-        if not text:
-            return []
-        block.length += len(text)
-        return [self._frame(block.head, text)]
-
     def _say(self, said: S, text: str) -> list[Frame]:
-        if said.head is None or not text:
+        if said.cuts is None or not text:
             return []
         said.length += len(text)
-        return [self._frame(said.head, text)]
+        return [self._frame(said, text)]
 
-    def _close_all(self) -> list[Frame]:
+    def _frame(self, said: S, text: str) -> Frame:
+        """A piece: the frame that there are most of, so it is made the fastest way."""
+        return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
+
+    def close_all(self) -> list[Frame]:
         """The end of what is open, and of all that waits."""
         frames: list[Frame] = []
         while self._current is not None:
@@ -318,10 +307,6 @@ class InPieces(InTurn, Generic[S]):
         return []
 
     @abstractmethod
-    def _frame(self, head: str, text: str) -> Frame:
-        """A piece: the frame that there are most of, so it is made the fastest way."""
-
-    @abstractmethod
     def _open(self, index: int, block: Any) -> list[Frame]: ...
 
     @abstractmethod
@@ -334,12 +319,60 @@ class InPieces(InTurn, Generic[S]):
     def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]: ...
 
 
-class PieceWriter(InPieces[OpenBlock]):
-    """The same for wires whose errors stand alone: how a stream ends that fails."""
+class InPieces(Abroad, Voice[S]):
+    """The same for wires that tell one answer, from its start to its end. Others may follow it."""
 
     def __init__(self, name: str, report: Report) -> None:
-        self._name = name
-        super().__init__(report)
+        super().__init__(name, report)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._started = False
+
+    def _block(self, event: Any) -> list[Frame]:
+        if event.choice or self._failed:
+            return []
+        return [*self._start(MessageStart()), *self.hear(event)]
+
+    def _piece(self, event: Any) -> list[Frame]:
+        block, text = self._current, event.text
+        if block is None or block.index != event.index or block.cuts is None or event.choice:
+            return self._block(event)
+        if not text:
+            return []
+        block.length += len(text)
+        return [self._frame(block, text)]
+
+    def _start(self, event: MessageStart) -> list[Frame]:
+        if event.choice or self._started or self._failed:
+            return []
+        self._begin_anew()
+        self._started = True
+        return self._begin(event.model, event.response_id)
+
+    def _complete(self, event: MessageComplete) -> list[Frame]:
+        if self._failed:
+            return []
+        response, told = event.response, event.response.message.metadata
+        frames = self._start(MessageStart(told.response_model, told.response_id))
+        frames += self.close_all()
+        frames += self._finish(response, LossRecorder(self._name, response, self._report))
+        self._begin_anew()
+        return frames
+
+    @abstractmethod
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        """An answer begins."""
+
+    @abstractmethod
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
+        """All of its blocks were said; this is the rest of it, and its end. Losses are counted
+        here."""
+
+
+class PieceWriter(InPieces[OpenBlock]):
+    """The same for wires whose errors stand alone: how a stream ends that fails."""
 
     def _fail(self, event: StreamError) -> list[Frame]:
         """What was said before the end is no loss; what still waited is, and so is a call that was
@@ -349,7 +382,7 @@ class PieceWriter(InPieces[OpenBlock]):
         blank, recorder = beside_error(event, self._name, self._report)
         if event.partial is not None:
             told = []
-            for block, had_turn in self._with_turns(event.partial, self._untold()):
+            for block, had_turn in self._with_turns(event.partial):
                 if had_turn:
                     told.append(block)
                 else:
@@ -357,6 +390,14 @@ class PieceWriter(InPieces[OpenBlock]):
             self._account(event.partial.replace(content=tuple(told)), recorder)
         self._failed, self._current = True, None
         return [self._failure(Response(blank, error=event.error), recorder)]
+
+    def _with_turns(self, partial: Message) -> list[tuple[Block, bool]]:
+        """The blocks of a message that broke off, and whether each had its turn."""
+        unsaid = self._untold()
+        turns = [index not in unsaid for index in sorted(self._seen)]
+        if len(turns) != len(partial.content):
+            turns = [True] * len(partial.content)
+        return list(zip(partial.content, turns, strict=True))
 
     def _untold(self) -> set[int]:
         """The blocks of which nothing was said."""

@@ -15,4 +15,4 @@ class StreamReader(chat.StreamReader):
 class StreamWriter(chat.StreamWriter):
     """Events in, frames out."""
 
-    tables = ANSWERED
+    tables, name = ANSWERED, ANSWERED.name

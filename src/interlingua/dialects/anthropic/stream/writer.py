@@ -17,11 +17,16 @@ from interlingua.dialects.anthropic.tables import (
 from interlingua.dialects.anthropic.text import ANSWER, WRITERS, write_citation, write_parts
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import mine_of
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces
+from interlingua.dialects.kernel.stream_writer import (
+    PIECE,
+    OpenBlock,
+    PieceWriter,
+    before_pieces,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     Citation,
@@ -32,9 +37,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockDelta,
-    FrameMark,
-    MessageComplete,
-    MessageStart,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -58,21 +60,7 @@ _BESIDE = frozenset({"context_management", "input_transformations"})
 _LATER = frozenset({"text", "thinking", "citations", "signature", "input"})
 """What a block may say after its start."""
 _TOO_LATE = "a block says it at its start, when it was not known"
-_QUIET = Quiet(NAME, None, Report(NAME))
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of the Messages API."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _keeps(self, block: CompactionBlock) -> bool:
-        return True
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(NAME, report)
+_QUIET = quiet(NAME)
 
 
 class Abroad(PieceWriter):
@@ -81,38 +69,25 @@ class Abroad(PieceWriter):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._started = False
         self._opened: list[Wire] = []
         self._cited = 0
         """The citations that were said of the open block."""
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
-        if event.choice or self._started or self._failed:
-            return []
-        self._begin_anew()
-        self._started = True
-        told = MessageMetadata(response_model=event.model, response_id=event.response_id)
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        told = MessageMetadata(response_model=model, response_id=id)
         wire = write_response(Response(Message(Role.ASSISTANT, metadata=told)), _QUIET)
         return [_spell({"type": "message_start", "message": wire})]
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        told = response.message.metadata
-        frames = self._start(MessageStart(told.response_model, told.response_id))
-        frames += self._close_all()
-        recorder = LossRecorder(NAME, response, self._report)
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
         wire = write_response(response, recorder)
         self._report_late(response.message, wire, recorder)
         changes = {key: item for key, item in wire.items() if key not in _STARTED}
         beside = {key: changes.pop(key) for key in _BESIDE & changes.keys()}
         change: Wire = {"type": "message_delta", "delta": changes, **beside}
         change["usage"] = wire.get("usage") or {"output_tokens": 0}
-        self._begin_anew()
-        return [*frames, _spell(change), _spell({"type": "message_stop"})]
+        return [_spell(change), _spell({"type": "message_stop"})]
 
     def _report_late(self, message: Message, wire: Wire, recorder: LossRecorder) -> None:
         """What a block has to say at its start, and was not known by then."""
@@ -133,7 +108,7 @@ class Abroad(PieceWriter):
                 recorder.lost(block, f"raw.{NAME}.{key}", _TOO_LATE)
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
-        return Frame("error", encode(write_response(response, recorder)).decode())
+        return spell("error", write_response(response, recorder))
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_parts(partial.content, ANSWER, recorder)
@@ -169,18 +144,13 @@ class Abroad(PieceWriter):
         self._opened.append(part)
         if said.kind is not None:
             delta, key = _PIECES[said.kind]
-            said.head = (
-                f'{{"type":"content_block_delta","index":{index},'
-                f'"delta":{{"type":"{delta}","{key}":'
-            )
+            piece = {"type": BLOCK_DELTA, "index": index, "delta": {"type": delta, key: PIECE}}
+            said.spell_as(BLOCK_DELTA, piece)
         return _spell({"type": BLOCK_START, "index": index, "content_block": part})
-
-    def _frame(self, head: str, text: str) -> Frame:
-        return tuple.__new__(Frame, (BLOCK_DELTA, f"{head}{_encode_text(text).decode()}}}}}"))
 
     def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came."""
-        if event.field != "citations" or said.head is None:
+        if event.field != "citations" or said.cuts is None:
             return []
         # One that was stored with its event is plain JSON.
         citation = write_citation(msgspec.convert(event.value, Citation), _QUIET, answering=True)
@@ -236,4 +206,13 @@ def _part_of(block: Block) -> Wire | None:
 
 
 def _spell(wire: Wire) -> Frame:
-    return Frame(wire["type"], encode(wire).decode())
+    return spell(wire["type"], wire)
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the Messages API."""
+
+    name, way = NAME, Abroad
+
+    def _keeps(self, block: CompactionBlock) -> bool:
+        return True

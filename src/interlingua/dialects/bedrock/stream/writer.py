@@ -26,9 +26,14 @@ from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter, before_pieces
+from interlingua.dialects.kernel.stream_writer import (
+    PIECE,
+    OpenBlock,
+    PieceWriter,
+    before_pieces,
+    spell,
+)
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     Citation,
@@ -41,9 +46,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockDelta,
-    FrameMark,
-    MessageComplete,
-    MessageStart,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -52,9 +54,11 @@ from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
 _TEXT, _THINKING, _INPUT = 0, 1, 2
-_HEADS = ('"text":', '"reasoningContent":{"text":', '"toolUse":{"input":')
-_TAILS = ("}}", "}}}", "}}}")
-"""What stands around a piece in its frame."""
+_PIECES: tuple[Wire, ...] = (
+    {"text": PIECE},
+    {"reasoningContent": {"text": PIECE}},
+    {"toolUse": {"input": PIECE}},
+)
 _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
 """Blocks that are told in pieces. All others come whole."""
 _TOLD = frozenset({"text", "citationsContent", "reasoningContent"})
@@ -65,17 +69,6 @@ _FILLED = {"toolUse": "input", "toolResult": "content", "image": "source"}
 _STOPPED = ("stopReason", "additionalModelResponseFields")
 """What the end of a message says; all else is said after it."""
 _NOT_STREAMED = "a stream has no place for it"
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of Converse."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(NAME, report)
 
 
 class Abroad(PieceWriter):
@@ -84,7 +77,6 @@ class Abroad(PieceWriter):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._started = False
         self._count = 0
         self._open_as(0)
         self._current = None
@@ -93,37 +85,25 @@ class Abroad(PieceWriter):
         block = self._current = OpenBlock(index, kind)
         self._begun, self._citations = False, 0
         if kind is not None:
-            block.head = f'{{"contentBlockIndex":{self._count},"delta":{{{_HEADS[kind]}'
-            self._tail = _TAILS[kind]
+            block.spell_as(DELTA, {"contentBlockIndex": self._count, "delta": _PIECES[kind]})
         return block
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
-        if event.choice or self._started or self._failed:
-            return []
-        self._begin_anew()
-        self._started = True
-        return [_spell(BEGIN, {"role": "assistant"})]
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        return [spell(BEGIN, {"role": "assistant"})]
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        frames = self._start(MessageStart())
-        frames += self._close_all()
-        recorder = LossRecorder(NAME, response, self._report)
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
         wire = write_response(response, recorder)
         _report_unstreamed(response.message, recorder)
         _report_around(response, recorder)
         end = {"stopReason": "end_turn", **{key: wire[key] for key in _STOPPED if key in wire}}
         after = {"usage": NO_USAGE, "metrics": DEFAULT_METRICS}
         after |= {key: item for key, item in wire.items() if key not in ("output", *_STOPPED)}
-        self._begin_anew()
-        return [*frames, _spell(END, end), _spell(METADATA, after)]
+        return [spell(END, end), spell(METADATA, after)]
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
-        return _spell(*write_exception(response, recorder))
+        return spell(*write_exception(response, recorder))
 
     def _untold(self) -> set[int]:
         block = self._current
@@ -138,12 +118,9 @@ class Abroad(PieceWriter):
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _frame(self, head: str, text: str) -> Frame:
-        return tuple.__new__(Frame, (DELTA, f"{head}{_encode_text(text).decode()}{self._tail}"))
-
     def _delta_frame(self, delta: Wire) -> Frame:
         self._begun = True
-        return _spell(DELTA, {"contentBlockIndex": self._count, "delta": delta})
+        return spell(DELTA, {"contentBlockIndex": self._count, "delta": delta})
 
     def _opening(self, part: Wire) -> Frame:
         self._begun = True
@@ -151,7 +128,7 @@ class Abroad(PieceWriter):
             key: {name: item for name, item in inner.items() if name != _FILLED.get(key)}
             for key, inner in part.items()
         }
-        return _spell(START, {"contentBlockIndex": self._count, "start": told})
+        return spell(START, {"contentBlockIndex": self._count, "start": told})
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         """Text and reasoning begin with their first piece."""
@@ -222,11 +199,7 @@ class Abroad(PieceWriter):
         if not (said.length or self._begun):
             return []
         self._count += 1
-        return [_spell(STOP, {"contentBlockIndex": self._count - 1})]
-
-
-def _spell(name: str, wire: Wire) -> Frame:
-    return Frame(name, encode(wire).decode())
+        return [spell(STOP, {"contentBlockIndex": self._count - 1})]
 
 
 def _part_of(block: Block) -> Wire | None:
@@ -296,3 +269,9 @@ def _report_around(response: Response, recorder: LossRecorder) -> None:
     for key in kept(NAME, response.message.metadata.provider_raw):
         field = f"metadata.provider_raw.{NAME}.{key}"
         recorder.lost(response.message, field, _NOT_STREAMED, severity="info")
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of Converse."""
+
+    name, way = NAME, Abroad

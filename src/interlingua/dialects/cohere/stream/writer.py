@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua import arguments
 from interlingua.dialects.cohere.citations import write_citation
 from interlingua.dialects.cohere.messages import write_parts
@@ -17,15 +15,10 @@ from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.kept import NOTHING
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
-from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.losses import Report
+from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
-    BlockDelta,
-    FrameMark,
-    MessageComplete,
-    MessageStart,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -37,8 +30,6 @@ _TEXT, _THINKING, _INPUT, _HELD = range(4)
 _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
 """Blocks that are told in pieces. All others come whole."""
 _KEYS = ("text", "thinking")
-_EVENTS = ("content-delta", "content-delta", "tool-call-delta")
-_TAILS = ("}}}}", "}}}}", "}}}}}")
 _BEGUN: Wire = {
     "role": "assistant",
     "content": [],
@@ -49,17 +40,6 @@ _BEGUN: Wire = {
 """The message of the first frame."""
 _SAID_BEFORE = frozenset({"id", "message", "logprobs"})
 """What the end of a message does not say again."""
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of the chat."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(NAME, report)
 
 
 class Abroad(PieceWriter):
@@ -68,7 +48,6 @@ class Abroad(PieceWriter):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._started = False
         self._items = 0
         """How many items of content there are."""
         self._calls = 0
@@ -80,26 +59,15 @@ class Abroad(PieceWriter):
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
-        if event.choice or self._started or self._failed:
-            return []
-        self._begin_anew()
-        self._started = True
-        id = DEFAULT_ID if event.response_id is None else event.response_id
-        return [_spell({"type": "message-start", "id": id, "delta": {"message": _BEGUN}})]
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        known = DEFAULT_ID if id is None else id
+        return [_spell({"type": "message-start", "id": known, "delta": {"message": _BEGUN}})]
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        frames = self._start(MessageStart(None, response.message.metadata.response_id))
-        while self._current is not None:
-            frames += [*self._close(self._current), *self._go_on()]
-        frames += self._say_held()
-        wire = write_response(response, LossRecorder(NAME, response, self._report))
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
+        frames = self._say_held()
+        wire = write_response(response, recorder)
         frames += self._say_rest(wire["message"])
         delta = {key: item for key, item in wire.items() if key not in _SAID_BEFORE}
-        self._begin_anew()
         return [*frames, _spell({"type": "message-end", "delta": delta}), Frame(None, DONE)]
 
     def _say_rest(self, message: Wire) -> list[Frame]:
@@ -152,28 +120,19 @@ class Abroad(PieceWriter):
         if said.kind == _HELD:
             said.before += text
             return []
-        frames = [] if said.head is not None else [self._opening(said)]
-        return [*frames, self._frame(said.head or "", text)]
+        frames = [] if said.cuts is not None else [self._opening(said)]
+        return [*frames, self._frame(said, text)]
 
     def _opening(self, said: OpenBlock) -> Frame:
         """The start of an item that is told in pieces."""
         key = _KEYS[said.kind or _TEXT]
-        said.head = _head(f'"content-delta","index":{self._items}', f'"content":{{"{key}":')
+        _spell_as(said, "content-delta", self._items, {"content": {key: PIECE}})
         return self._item({"type": key, key: ""})
 
     def _item(self, part: Wire) -> Frame:
         self._items += 1
         said = {"message": {"content": part}}
         return _spell({"type": "content-start", "index": self._items - 1, "delta": said})
-
-    def _frame(self, head: str, text: str) -> Frame:
-        kind = self._current.kind if self._current is not None and self._current.kind else _TEXT
-        data = f"{head}{_encode_text(text).decode()}{_TAILS[kind]}"
-        return tuple.__new__(Frame, (_EVENTS[kind], data))
-
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
-        is_text = event.field == "text" and type(event.value) is str
-        return self._say(said, event.value) if is_text else []
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces, and the end."""
@@ -187,7 +146,7 @@ class Abroad(PieceWriter):
             self._held.append(block.replace(text=said.before))
             self._current = None
             return frames
-        if said.head is None:
+        if said.cuts is None:
             self._current = None
             return [*frames, *self._whole(block)]
         if type(block) is TextBlock:
@@ -213,7 +172,7 @@ class Abroad(PieceWriter):
 
     def _close(self, said: OpenBlock) -> list[Frame]:
         self._current = None
-        if said.head is None:
+        if said.cuts is None:
             return []
         if said.kind != _INPUT:
             return [self._item_end()]
@@ -254,9 +213,8 @@ class Abroad(PieceWriter):
         (call,) = parts.tool_calls or [{}]
         call["function"] = {**call["function"], "arguments": ""}
         index, self._calls = self._calls, self._calls + 1
-        said.head = _head(
-            f'"tool-call-delta","index":{index}', '"tool_calls":{"function":{"arguments":'
-        )
+        piece = {"tool_calls": {"function": {"arguments": PIECE}}}
+        _spell_as(said, "tool-call-delta", index, piece)
         delta = {"message": {"tool_calls": call}}
         return _spell({"type": "tool-call-start", "index": index, "delta": delta})
 
@@ -265,7 +223,7 @@ class Abroad(PieceWriter):
             self._current = None
             return []
         frames: list[Frame] = []
-        if said.head is None:
+        if said.cuts is None:
             said.kind = _INPUT
             frames = [self._call(said)]
         if not said.length:
@@ -273,9 +231,15 @@ class Abroad(PieceWriter):
         return [*frames, *self._close(said)]
 
 
-def _head(kind: str, inner: str) -> str:
-    return f'{{"type":{kind},"delta":{{"message":{{{inner}'
+def _spell_as(said: OpenBlock, kind: str, index: int, message: Wire) -> None:
+    said.spell_as(kind, {"type": kind, "index": index, "delta": {"message": message}})
 
 
 def _spell(wire: Wire) -> Frame:
-    return Frame(wire["type"], encode(wire).decode())
+    return spell(wire["type"], wire)
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the chat."""
+
+    name, way = NAME, Abroad

@@ -17,7 +17,7 @@ from interlingua.dialects.gemini.tables import MODEL, NAME
 from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import beside_error
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -27,7 +27,6 @@ from interlingua.model.events import (
     BlockDelta,
     BlockEnd,
     BlockStart,
-    FrameMark,
     MessageComplete,
     MessageStart,
     StreamError,
@@ -41,7 +40,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
-_QUIET = Quiet(NAME, None, Report(NAME))
+_QUIET = quiet(NAME)
 _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
 _END = "STOP"
@@ -52,16 +51,6 @@ _BLANK = "a text that says nothing is no block of a stream"
 _NO_TURN = "the stream broke off before it was whole, or its turn came"
 
 
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of `streamGenerateContent`."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> _Abroad:
-        return _Abroad(report)
-
-
 def _spell_frame(wire: object) -> Frame:
     return Frame(None, encode(wire).decode())
 
@@ -70,10 +59,9 @@ class _Abroad(stream_writer.Abroad):
     """Events in, frames out. Each answer has a voice, and says one block after the other; usage,
     citations and reasons to stop are said at the end, and losses are counted there."""
 
-    def __init__(self, report: Report) -> None:
-        super().__init__(report)
+    def __init__(self, name: str, report: Report) -> None:
+        super().__init__(name, report)
         self._begin_anew()
-        self._failed = False
         self.steps[ToolUseInputDelta] = self._nothing
 
     def _begin_anew(self) -> None:
@@ -321,3 +309,9 @@ class _Voice:
 def _kind_of(part: Wire) -> Wire:
     """An empty piece of the kind of text that a part is."""
     return {key: item for key, item in {**part, "text": ""}.items() if key in ("text", "thought")}
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of `streamGenerateContent`."""
+
+    name, way = NAME, _Abroad

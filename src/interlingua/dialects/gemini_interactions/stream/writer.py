@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.gemini_interactions.citations import write_citation
 from interlingua.dialects.gemini_interactions.errors import write_error
 from interlingua.dialects.gemini_interactions.messages import Steps, write_answer
@@ -26,11 +24,10 @@ from interlingua.dialects.gemini_interactions.tables import (
 )
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import mine_of
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
+from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.losses import Report
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -38,10 +35,6 @@ from interlingua.model.blocks import (
     ThinkingBlock,
 )
 from interlingua.model.events import (
-    BlockDelta,
-    FrameMark,
-    MessageComplete,
-    MessageStart,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -50,10 +43,10 @@ from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
 _TEXT, _THINKING, _INPUT = 0, 1, 2
-_HEADS = (
-    '"delta":{"type":"text","text":',
-    '"delta":{"type":"thought_summary","content":{"type":"text","text":',
-    '"delta":{"type":"arguments_delta","arguments":',
+_PIECES: tuple[Wire, ...] = (
+    {"type": "text", "text": PIECE},
+    {"type": "thought_summary", "content": {"type": "text", "text": PIECE}},
+    {"type": "arguments_delta", "arguments": PIECE},
 )
 _KINDS: dict[type[Block], int] = {
     TextBlock: _TEXT,
@@ -64,18 +57,7 @@ _KINDS: dict[type[Block], int] = {
 _BARE = frozenset({"type", "text", "annotations", "summary", "signature", "content"})
 """What a step may say after its start."""
 _TOO_LATE = "a step says it at its start, when it was not known"
-_QUIET = Quiet(NAME, None, Report(NAME))
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of the Interactions API."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(NAME, report)
+_QUIET = quiet(NAME)
 
 
 class Abroad(PieceWriter):
@@ -84,7 +66,6 @@ class Abroad(PieceWriter):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._started = False
         self._steps = 0
         self._cited = 0
         """The citations that were said of the open text."""
@@ -93,32 +74,18 @@ class Abroad(PieceWriter):
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
-        if event.choice or self._started or self._failed:
-            return []
-        self._begin_anew()
-        self._started = True
-        told: Wire = {"id": event.response_id or DEFAULT_ID, "status": "in_progress"}
-        told["object"] = OBJECT
-        if event.model is not None:
-            told["model"] = event.model
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        told: Wire = {"id": id or DEFAULT_ID, "status": "in_progress", "object": OBJECT}
+        if model is not None:
+            told["model"] = model
         return [_spell({"event_type": CREATED, "interaction": told})]
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        told = response.message.metadata
-        frames = self._start(MessageStart(told.response_model, told.response_id))
-        while self._current is not None:
-            frames += [*self._close(self._current), *self._go_on()]
-        recorder = LossRecorder(NAME, response, self._report)
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
         wire = write_response(response, recorder)
         self._report_late(response.message, recorder)
         wire = {key: item for key, item in wire.items() if key != "steps"}
         last = {"event_type": COMPLETE, "interaction": {"id": DEFAULT_ID, **wire}}
-        self._begin_anew()
-        return [*frames, _spell(last), Frame("done", DONE)]
+        return [_spell(last), Frame("done", DONE)]
 
     def _report_late(self, message: Message, recorder: LossRecorder) -> None:
         places = {index: number for number, index in enumerate(sorted(self._seen))}
@@ -163,36 +130,21 @@ class Abroad(PieceWriter):
         index, self._cited = self._steps, 0
         self._steps += 1
         if said.kind is not None:
-            said.head = f'{{"event_type":"{DELTA}","index":{index},{_HEADS[said.kind]}'
+            piece = {"event_type": DELTA, "index": index, "delta": _PIECES[said.kind]}
+            said.spell_as(DELTA, piece)
         return _spell({"event_type": START, "index": index, "step": step})
-
-    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
-        if said.head is None or not text:
-            return []
-        said.length += len(text)
-        return [self._frame(said.head, text)]
-
-    def _frame(self, head: str, text: str) -> Frame:
-        tail = "}}}" if head.endswith(_HEADS[_THINKING]) else "}}"
-        return tuple.__new__(Frame, (DELTA, f"{head}{_encode_text(text).decode()}{tail}"))
-
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
-        """A signature is said at the end of its step, and so are citations, whose places are
-        counted in a text that is whole by then."""
-        if event.field == "text" and type(event.value) is str:
-            return self._say(said, event.value)
-        return []
 
     def _beside(self, delta: Wire) -> Frame:
         return _spell({"event_type": DELTA, "index": self._steps - 1, "delta": delta})
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
-        """What was not said in pieces, and the end."""
+        """What was not said in pieces, and the end: a signature, and citations, whose places are
+        counted in a text that is whole by then."""
         if said.kind is None:
             return self._whole(said, block)
         frames = self._say(said, block.text[said.length :])
-        if not said.length and said.kind == _TEXT and not frames and said.head is not None:
-            frames.append(self._frame(said.head, ""))  # without a piece there is no text
+        if not said.length and said.kind == _TEXT and not frames and said.cuts is not None:
+            frames.append(self._frame(said, ""))  # without a piece there is no text
         if type(block) is TextBlock:
             cited = [write_citation(each, block.text, _QUIET) for each in block.citations]
             if annotations := [each for each in cited if each is not None]:
@@ -244,4 +196,10 @@ def _step_of(block: Block) -> Wire | None:
 
 
 def _spell(wire: Wire) -> Frame:
-    return Frame(wire["event_type"], encode(wire).decode())
+    return spell(wire["event_type"], wire)
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the Interactions API."""
+
+    name, way = NAME, Abroad

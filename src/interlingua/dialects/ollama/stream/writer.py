@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.fields import QUIET
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import OpenBlock, PieceWriter
-from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.ollama.messages import says_nothing, usual_wire, write_parts
 from interlingua.dialects.ollama.response import write_response
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
-from interlingua.losses import Report
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
 from interlingua.model.events import (
-    FrameMark,
-    MessageComplete,
-    MessageStart,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -31,63 +25,43 @@ from interlingua.streams.frames import Frame
 _TEXT, _THINKING = 0, 1
 _KINDS: dict[type[Block], int] = {TextBlock: _TEXT, RefusalBlock: _TEXT, ThinkingBlock: _THINKING}
 """Blocks that are told in pieces. All others come whole."""
+_PIECES: tuple[Wire, ...] = (
+    {"role": "assistant", "content": PIECE},
+    {"role": "assistant", "content": "", "thinking": PIECE},
+)
 _PARTS = frozenset({"content", "thinking", "images", "tool_calls"})
-_TAIL = '},"done":false}'
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of the chat."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(NAME, report)
 
 
 class Abroad(PieceWriter):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
-    def _begin_anew(self, model: str | None = None) -> None:
+    def _begin_anew(self) -> None:
         super()._begin_anew()
-        model = DEFAULT_MODEL if model is None else model
-        self._line: Wire = {"model": model, "created_at": DEFAULT_TIME}
-        start = encode(self._line).decode()[:-1] + ',"message":{"role":"assistant",'
-        self._heads = f'{start}"content":', f'{start}"content":"","thinking":'
-        self._started = False
+        self._line: Wire = {}
         self._last: int | None = None
         self._silent = True
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
         """The first line is one that says something, or the last."""
-        if not (event.choice or self._started or self._failed):
-            self._begin_anew(event.model)
-            self._started = True
+        model = DEFAULT_MODEL if model is None else model
+        self._line = {"model": model, "created_at": DEFAULT_TIME}
         return []
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        model = response.message.metadata.response_model
-        self._start(MessageStart(model))
-        frames = self._close_all()
-        wire = write_response(response, LossRecorder(NAME, response, self._report))
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
+        wire = write_response(response, recorder)
         message = wire.get("message") or {"role": "assistant"}
         if not self._silent:
             message = {key: item for key, item in message.items() if key not in _PARTS}
         last = {**self._line, **wire, "message": {"content": "", **message}, "done": True}
-        if model is None:
+        if response.message.metadata.response_model is None:
             last["model"] = self._line["model"]
-        self._begin_anew()
-        return [*frames, _spell(last)]
+        return [spell(None, last)]
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
-        return _spell(write_response(response, recorder))
+        return spell(None, write_response(response, recorder))
 
     def _account(self, partial: Message, recorder: LossRecorder) -> None:
         write_parts(partial.content, partial.role, recorder, is_answer=True)
@@ -113,13 +87,14 @@ class Abroad(PieceWriter):
         if said.kind is None or not text:
             return []
         said.length += len(text)
-        if said.head is not None:
-            return [self._frame(said.head, text)]
-        said.head, self._last, self._silent = self._heads[said.kind], said.kind, False
-        return [self._frame(said.head, said.before + text)]
+        if said.cuts is not None:
+            return [self._frame(said, text)]
+        said.spell_as(None, self._line_of(_PIECES[said.kind]))
+        self._last, self._silent = said.kind, False
+        return [self._frame(said, said.before + text)]
 
-    def _frame(self, head: str, text: str) -> Frame:
-        return tuple.__new__(Frame, (None, f"{head}{_encode_text(text).decode()}{_TAIL}"))
+    def _line_of(self, message: Wire) -> Wire:
+        return {**self._line, "message": message, "done": False}
 
     def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
         """What was not said in pieces."""
@@ -140,8 +115,10 @@ class Abroad(PieceWriter):
         if says_nothing(parts):
             return []
         self._last, self._silent = None, False
-        return [_spell({**self._line, "message": usual_wire(parts), "done": False})]
+        return [spell(None, self._line_of(usual_wire(parts)))]
 
 
-def _spell(wire: Wire) -> Frame:
-    return Frame(None, encode(wire).decode())
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the chat."""
+
+    name, way = NAME, Abroad

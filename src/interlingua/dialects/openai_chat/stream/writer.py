@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import form_of, kept
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED
 from interlingua.dialects.kernel.wire import Wire, encode
@@ -40,7 +40,6 @@ from interlingua.model.events import (
     BlockEnd,
     BlockStart,
     Event,
-    FrameMark,
     MessageComplete,
     MessageStart,
     StreamError,
@@ -89,18 +88,17 @@ class StreamWriter(stream_writer.StreamWriter):
 
     tables: Tables = ANSWER_TABLES
 
-    def __init__(self) -> None:
-        super().__init__(self.tables.name)
+    name = tables.name
 
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(self.tables, report, self.source or self.tables.name)
+    def _abroad(self, report: Report) -> Abroad:
+        return Abroad(self.tables, report, self.source or self.name)
 
 
 class Abroad(stream_writer.Abroad):
     """Events in, frames out. `by` is the protocol of whoever made what they say."""
 
     def __init__(self, t: Tables, report: Report, by: str) -> None:
-        super().__init__(report)
+        super().__init__(t.name, report)
         self._t = t
         self._by = by
         self._head: Wire = {}
@@ -236,7 +234,7 @@ class ChoiceWriter:
         """By index, calls that are said whole, once those before them are."""
         self._t = t
         self._by = by
-        self._quiet = Quiet(t.name, None, Report(t.name))
+        self._quiet = quiet(t.name)
         self._turn: dict[str, _Block] = {}
         """The block that each channel is telling."""
         self._waiting: dict[str, dict[int, list[Event]]] = {}

@@ -12,10 +12,16 @@ import msgspec
 from interlingua.arguments import recover
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import form_of
-from interlingua.dialects.kernel.recorder import LossRecorder, Quiet
+from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED as FAILED_MESSAGE
-from interlingua.dialects.kernel.stream_writer import InPieces, OpenBlock, before_pieces
+from interlingua.dialects.kernel.stream_writer import (
+    PIECE,
+    InPieces,
+    OpenBlock,
+    before_pieces,
+    encode_text,
+)
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
@@ -62,8 +68,6 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import (
     BlockDelta,
-    FrameMark,
-    MessageComplete,
     MessageStart,
     StreamError,
     ToolUseEnd,
@@ -75,8 +79,6 @@ from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReaso
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
-_QUIET = Quiet(NAME, None, Report(NAME))
-"""Keeps no account: the losses of a stream are counted once, when all of it is known."""
 _BEGUN = MessageMetadata(stop_reason=StopReason.PAUSE, status=MessageStatus.PARTIAL)
 _LATER = frozenset({"encrypted_content", "content", "summary"})
 """What an item does not say when it begins."""
@@ -85,26 +87,13 @@ _LISTS = {"message": "content", "reasoning": "summary"}
 _PAIRED = ("function_call", "custom_tool_call")
 _VENDORS = frozenset({*CALLS, "mcp_call"})
 _TOO_LATE = "a stream says it at its start, when it was not known"
-_encode_text = msgspec.json.Encoder().encode
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of the Responses API."""
-
-    def __init__(self) -> None:
-        super().__init__(NAME)
-
-    def _keeps(self, block: CompactionBlock) -> bool:
-        return block.data is not None and not block.text
-
-    def _abroad(self, report: Report, mark: FrameMark | None) -> Abroad:
-        return Abroad(report)
+_QUIET = quiet(NAME)
 
 
 class OpenPart(OpenBlock):
     """A block on its way: how it is told in pieces, if it is, and what was said of it."""
 
-    __slots__ = ("block", "notes", "number", "piece", "pieces", "tail")
+    __slots__ = ("block", "notes", "number", "piece", "pieces")
 
     def __init__(self, index: int, block: Any = None) -> None:
         super().__init__(index)
@@ -112,7 +101,6 @@ class OpenPart(OpenBlock):
         self.piece: Piece | None = None
         self.pieces: list[str] = []
         self.number = self.notes = 0
-        self.tail = "}"
 
     def text(self) -> str:
         return "".join(self.pieces)
@@ -157,8 +145,8 @@ class Abroad(InPieces[OpenPart]):
     """Events in, frames out. One block is open at a time; what others say meanwhile waits. Usage
     and stop reason are said at the end, and losses are counted there."""
 
-    def __init__(self, report: Report) -> None:
-        super().__init__(report)
+    def __init__(self, name: str, report: Report) -> None:
+        super().__init__(name, report)
         self._number = 0
         self._is_resumed = False
 
@@ -173,11 +161,11 @@ class Abroad(InPieces[OpenPart]):
         self._number = max(self._number, count)
         self._is_resumed = True
 
-    def _begin_anew(self, id: str | None = None) -> None:
+    def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._begun: Wire | None = None
+        self._begun: Wire = {}
         self._item: OpenItem | None = None
-        self._writer = ItemWriter(_QUIET, whole=True, seed=id)
+        self._writer = ItemWriter(_QUIET, whole=True)
         self._calls: dict[Any, Wire] = {}
         """Calls as they were said, by what their results call them."""
 
@@ -188,38 +176,27 @@ class Abroad(InPieces[OpenPart]):
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
-        if event.choice or self._begun is not None or self._failed:
-            return []
-        self._begin_anew(event.response_id)
-        told = _BEGUN.replace(response_model=event.model, response_id=event.response_id)
+    def _begin(self, model: str | None, id: str | None) -> list[Frame]:
+        self._writer.seed = id
+        told = _BEGUN.replace(response_model=model, response_id=id)
         self._begun = write_response(Response(Message(Role.ASSISTANT, metadata=told)), _QUIET)
         kinds = (CREATED, IN_PROGRESS)
         return [self._spell({"type": kind, "response": self._begun}) for kind in kinds]
 
-    def _start_of(self, response: Response) -> list[Frame]:
-        told = response.message.metadata
-        return self._start(MessageStart(told.response_model, told.response_id))
-
-    def _complete(self, event: MessageComplete) -> list[Frame]:
-        if self._failed:
-            return []
-        response = event.response
-        frames = [*self._start_of(response), *self._close_all(), *self._close_item()]
-        recorder = LossRecorder(NAME, response, self._report)
+    def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
+        frames = self._close_item()
         wire = self._as_begun(write_response(response, recorder), response, recorder)
         if output := self._agreed(wire.get("output") or []):
             wire["output"] = output
         status = wire.get("status")
         kind = ENDINGS.get(status, COMPLETED) if type(status) is str else COMPLETED
         frames.append(self._spell({"type": kind, "response": wire}))
-        self._begin_anew()
         self._number = 0
         return frames
 
     def _as_begun(self, wire: Wire, response: Response, recorder: LossRecorder) -> Wire:
         """A response keeps the id that it began with."""
-        if self._begun is not None and wire.get("id") != self._begun["id"]:
+        if self._begun and wire.get("id") != self._begun["id"]:
             if response.message.metadata.response_id is not None:
                 recorder.lost(response.message, "metadata.response_id", _TOO_LATE)
             wire["id"] = self._begun["id"]
@@ -250,7 +227,8 @@ class Abroad(InPieces[OpenPart]):
         if is_failure(wire):
             frames = [self._spell(_error_frame(event.error, wire))]
         else:
-            frames = self._start_of(response)
+            told = response.message.metadata
+            frames = self._start(MessageStart(told.response_model, told.response_id))
             wire = self._as_begun(wire, response, recorder)
             frames.append(self._spell({"type": FAILED, "response": wire}))
         self._failed, self._current = True, None
@@ -344,24 +322,20 @@ class Abroad(InPieces[OpenPart]):
         return self._spell({"type": kind, **item.place(piece, said.number), "part": part})
 
     def _prepare(self, said: OpenPart, item: OpenItem, piece: Piece) -> None:
-        place = "" if piece.key is None else f'"{piece.key}":{said.number},'
-        said.head = (
-            f'{{"type":"{piece.delta}","item_id":{_encode_text(item.id).decode()},'
-            f'"output_index":{item.at},{place}"delta":'
-        )
-        if piece is TEXT:
-            said.tail = ',"logprobs":[]}'
+        tokens: Wire = {"logprobs": []} if piece is TEXT else {}
+        wire = {"type": piece.delta, **item.place(piece, said.number), "delta": PIECE, **tokens}
+        said.spell_as(piece.delta, wire)
 
-    def _frame(self, head: str, text: str) -> Frame:
-        said: Any = self._current
+    def _frame(self, said: Any, text: str) -> Frame:
         pieces = said.pieces
         pieces.append(text)
         if len(pieces) > MANY:
             thin(pieces)
         number = self._number
         self._number = number + 1
-        data = f'{head}{_encode_text(text).decode()},"sequence_number":{number}{said.tail}'
-        return tuple.__new__(Frame, (said.piece.delta, data))
+        before, after = said.cuts
+        data = f'{before}{encode_text(text).decode()},"sequence_number":{number}{after}'
+        return tuple.__new__(Frame, (said.name, data))
 
     def _say(self, said: OpenPart, text: str) -> list[Frame]:
         opened = self._open_late(said) if text else []
@@ -370,7 +344,7 @@ class Abroad(InPieces[OpenPart]):
     def _open_late(self, said: OpenPart) -> list[Frame]:
         """Thinking opens its part when there is something to say."""
         item, piece = self._item, said.piece
-        is_open = said.head is not None or type(said.block) is not ThinkingBlock
+        is_open = said.cuts is not None or type(said.block) is not ThinkingBlock
         return [] if is_open or not item or not piece else [self._open_part(said, item, piece)]
 
     def _delta(self, said: OpenPart, event: BlockDelta) -> list[Frame]:
@@ -403,7 +377,7 @@ class Abroad(InPieces[OpenPart]):
         frames = self._say(said, block.text[said.length :])
         self._current = None
         item.blocks.append(block)
-        if said.head is None:
+        if said.cuts is None:
             return frames
         part = _part_of(block, said.piece) or {}
         if said.piece is TEXT:
@@ -540,3 +514,12 @@ def _write_items(writer: ItemWriter, blocks: tuple[Block, ...]) -> list[Wire]:
         index += writer.block(blocks, index)
     writer.parts = None
     return writer.items[before:]
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of the Responses API."""
+
+    name, way = NAME, Abroad
+
+    def _keeps(self, block: CompactionBlock) -> bool:
+        return block.data is not None and not block.text
