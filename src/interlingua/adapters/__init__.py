@@ -7,6 +7,6 @@ becomes of the events of a stream, `assemble.py` what a session knows about an a
 from interlingua.adapters.adapter import Adapter
 from interlingua.adapters.assemble import RequestContext
 from interlingua.adapters.ids import IdMap
-from interlingua.adapters.stream import Incoming
+from interlingua.adapters.stream import AdapterStream
 
-__all__ = ["Adapter", "IdMap", "Incoming", "RequestContext"]
+__all__ = ["Adapter", "AdapterStream", "IdMap", "RequestContext"]

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from interlingua.adapters.assemble import RequestContext, assemble
 from interlingua.adapters.ids import IdMap
-from interlingua.adapters.stream import Incoming
+from interlingua.adapters.stream import AdapterStream
 from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.dialects.registry import dialects
@@ -147,9 +147,9 @@ class Adapter:
         name = self.dialect.name
         return assemble(message, self.model, name, context, self.prices, response.error)
 
-    def incoming(self, context: RequestContext = _NO_CONTEXT) -> Incoming:
+    def incoming(self, context: RequestContext = _NO_CONTEXT) -> AdapterStream:
         """Takes a stream apart as it comes in, without sockets or clocks."""
-        return Incoming(self.dialect, self.model, self.ids, context, self.prices)
+        return AdapterStream(self.dialect, self.model, self.ids, context, self.prices)
 
     @overload
     def stream_response(
@@ -191,13 +191,15 @@ def _offered(tool: ToolDefinition) -> ToolDefinition:
     return tool.replace(side_effects=None, requires_workspace=True)
 
 
-def _events(chunks: Iterable[bytes], incoming: Incoming) -> Iterator[Event]:
+def _events(chunks: Iterable[bytes], incoming: AdapterStream) -> Iterator[Event]:
     for chunk in chunks:
         yield from incoming.feed(chunk)
     yield from incoming.close()
 
 
-async def _events_later(chunks: AsyncIterable[bytes], incoming: Incoming) -> AsyncIterator[Event]:
+async def _events_later(
+    chunks: AsyncIterable[bytes], incoming: AdapterStream
+) -> AsyncIterator[Event]:
     async for chunk in chunks:
         for event in incoming.feed(chunk):
             yield event

@@ -31,7 +31,7 @@ from interlingua.streams.framing import decoder
 _CANCELLED = ProviderError(ErrorKind.CANCELLED, "cancelled")
 
 
-class Incoming:
+class AdapterStream:
     """One stream. `context` may be replaced while it runs, as when its latency is known."""
 
     def __init__(

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from interlingua.adapters.assemble import RequestContext
-from interlingua.adapters.stream import Incoming
+from interlingua.adapters.stream import AdapterStream
 from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFailed, LlmCallStarted
 from interlingua.dialects.record import Written
 from interlingua.errors import LossError
@@ -125,7 +125,7 @@ class CallCore:
         self._clock = clock
         self._began = clock()
         self._at = datetime.now(UTC)
-        self._incoming: Incoming | None = None
+        self._incoming: AdapterStream | None = None
         self._last: Event | None = None
         """The end of the stream, to be stored again should the store have failed."""
         self._saved_at: float | None = None
@@ -211,7 +211,7 @@ class CallCore:
             return []
         return (yield from self._kept(self._incoming_now().close()))
 
-    def _incoming_now(self) -> Incoming:
+    def _incoming_now(self) -> AdapterStream:
         if self._incoming is None:
             self._incoming = self.adapter.incoming(self._context())
         self._incoming.context = self._context()
