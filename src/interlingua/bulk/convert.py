@@ -39,7 +39,7 @@ class Job(msgspec.Struct, frozen=True):
     model: str | None = None
 
 
-class Bad(msgspec.Struct, frozen=True):
+class BadRow(msgspec.Struct, frozen=True):
     """A row that cannot be read; `line` counts from 1, in its part and then in its file."""
 
     line: int
@@ -53,7 +53,7 @@ class Done(msgspec.Struct, frozen=True):
     rows: int
     lines: int
     """Blank ones too."""
-    bad: list[Bad] = []
+    bad: list[BadRow] = []
     losses: dict[str, int] = {}
     """By kind."""
     tally: Tally = {}
@@ -65,12 +65,12 @@ class _Count:
 
     def __init__(self) -> None:
         self.rows = self.lines = 0
-        self.bad: list[Bad] = []
+        self.bad: list[BadRow] = []
         self.losses: Counter[str] = Counter()
         self.tally: Tally = {}
 
     def flaw(self, problem: str, row: Any) -> None:
-        self.bad.append(Bad(self.lines, problem, row))
+        self.bad.append(BadRow(self.lines, problem, row))
 
     def lost(self, losses: list[Loss]) -> None:
         self.losses.update([loss.kind for loss in losses])
