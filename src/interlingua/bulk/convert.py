@@ -47,7 +47,7 @@ class BadRow(msgspec.Struct, frozen=True):
     row: Any = None
 
 
-class Done(msgspec.Struct, frozen=True):
+class PartResult(msgspec.Struct, frozen=True):
     """What became of a part."""
 
     rows: int
@@ -76,11 +76,11 @@ class _Count:
         self.losses.update([loss.kind for loss in losses])
         tally.add(self.tally, losses)
 
-    def done(self) -> Done:
-        return Done(self.rows, self.lines, self.bad, dict(self.losses), self.tally)
+    def done(self) -> PartResult:
+        return PartResult(self.rows, self.lines, self.bad, dict(self.losses), self.tally)
 
 
-def convert_part(part: Part, job: Job, path: Path) -> Done:
+def convert_part(part: Part, job: Job, path: Path) -> PartResult:
     """Convert a part into a file. The file is there whole, or not at all."""
     count = _Count()
     made = path.with_name(f".{path.name}.making")

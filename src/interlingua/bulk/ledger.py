@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from interlingua.bulk.convert import Done, Job
+from interlingua.bulk.convert import Job, PartResult
 from interlingua.bulk.errors import BulkError
 
 FOLDER = "_interlingua"
@@ -75,10 +75,10 @@ class Ledger:
     def has(self, name: str) -> bool:
         return (self._own / f"{name}.json").exists()
 
-    def done(self, name: str) -> Done:
-        return msgspec.json.decode((self._own / f"{name}.json").read_bytes(), type=Done)
+    def done(self, name: str) -> PartResult:
+        return msgspec.json.decode((self._own / f"{name}.json").read_bytes(), type=PartResult)
 
-    def keep(self, name: str, done: Done) -> None:
+    def keep(self, name: str, done: PartResult) -> None:
         _place(self._own / f"{name}.json", msgspec.json.encode(done))
 
     def finished(self) -> bytes | None:

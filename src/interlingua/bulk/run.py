@@ -17,7 +17,7 @@ import msgspec
 
 from interlingua import packed
 from interlingua.bulk import tally
-from interlingua.bulk.convert import Done, Job, convert_part
+from interlingua.bulk.convert import Job, PartResult, convert_part
 from interlingua.bulk.files import PARQUET, PART, Part, found, parts_of, stem_of, suffix_of
 from interlingua.bulk.ledger import FOLDER, Ledger, plan_of
 from interlingua.bulk.tally import Tally
@@ -257,7 +257,7 @@ class _Aside:
         self._file = self._made.open("wb")
         return self
 
-    def take(self, path: Path, done: Done) -> None:
+    def take(self, path: Path, done: PartResult) -> None:
         """The lines of a part are numbered from the beginning of its file."""
         if path != self._in:
             self._in, self._before = path, 0
