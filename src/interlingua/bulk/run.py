@@ -221,7 +221,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
     losses: Counter[str] = Counter()
     told: Tally = {}
     rows = 0
-    with _Aside(target.bad) as aside:
+    with _BadRowsFile(target.bad) as aside:
         for named, done in ((each, ledger.done(each.name)) for each in parts):
             rows += done.rows
             aside.take(named.part.path, done)
@@ -242,7 +242,7 @@ def _gather(parts: Sequence[_Named], ledger: Ledger, target: _Target, job: Job) 
     )
 
 
-class _Aside:
+class _BadRowsFile:
     """The file of bad rows; made only if there is one."""
 
     def __init__(self, path: Path) -> None:
@@ -252,7 +252,7 @@ class _Aside:
         self._before = 0
         self.count = 0
 
-    def __enter__(self) -> _Aside:
+    def __enter__(self) -> _BadRowsFile:
         self._made.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._made.open("wb")
         return self
