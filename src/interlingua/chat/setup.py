@@ -122,7 +122,7 @@ class Setup:
         return box.base_url is None and not named
 
 
-class Spoken(dict[str, str]):
+class DialectByModel(dict[str, str]):
     """Model to the dialect that was asked for; models of providers that the user's file has or has
     changed are spoken to as that file says."""
 

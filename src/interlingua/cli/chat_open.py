@@ -14,7 +14,7 @@ import msgspec
 
 from interlingua import config
 from interlingua.chat.chat import Chat
-from interlingua.chat.setup import Setup, Spoken
+from interlingua.chat.setup import DialectByModel, Setup
 from interlingua.cli.stores import find_session, opened
 from interlingua.errors import InterlinguaError, ReadError, found
 from interlingua.model.exchange import Options
@@ -87,7 +87,7 @@ class Talk:
             max_output_tokens=wanted.max_tokens,
             temperature=wanted.temperature,
         )
-        self.spoken = Spoken(setup.providers)
+        self.spoken = DialectByModel(setup.providers)
         self.tools: ToolRegistry | None = None
         self.servers: McpServers | None = None
         self.dispatcher: Dispatcher | None = None

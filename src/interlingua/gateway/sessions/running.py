@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from interlingua import config
 from interlingua.chat.chat import Chat
-from interlingua.chat.setup import OwnRegistry, Spoken
+from interlingua.chat.setup import DialectByModel, OwnRegistry
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
@@ -107,7 +107,7 @@ class Turns:
         self.model_lookup = self.gateway.targets.model_lookup
         can = self.model_lookup.capabilities
         self.router = Router(self.registry, can, rules=self.rules, global_default=chosen)
-        self.spoken = Spoken(providers)
+        self.spoken = DialectByModel(providers)
 
     def model_id(self, name: str) -> str:
         """The model that a name of the gateway stands for."""
