@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import interlingua as il
-from interlingua.cli.chat_open import Wanted, opened_talk
+from interlingua.cli.chat_open import ChatOptions, opened_talk
 from interlingua.model.metadata import MessageStatus
 from interlingua.sessions.session import Call
 
@@ -23,7 +23,7 @@ def test_a_chat_waits_for_the_turn_of_another_program_and_leaves_its_answer_alon
     said: list[str] = []
 
     async def chat(id: str, call: Call) -> list[il.Message]:
-        async with opened_talk(Wanted(resume=id, address=address)) as talk:
+        async with opened_talk(ChatOptions(resume=id, address=address)) as talk:
             assert [m.metadata.status for m in await talk.session.messages()][-1] == "partial"
             waiting = asyncio.create_task(talk.wait(said.append))
             while not said:

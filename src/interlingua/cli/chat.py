@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from interlingua.cli.chat_once import Question
-    from interlingua.cli.chat_open import Wanted
+    from interlingua.cli.chat_open import ChatOptions
 
 MOST_PIPED = 20 * 1024 * 1024
 STOPPED = 130
@@ -75,10 +75,10 @@ def command(
         raise click.UsageError("there is no question: give one, or pipe one in")
 
     from interlingua.cli.chat_once import Question
-    from interlingua.cli.chat_open import Wanted
+    from interlingua.cli.chat_open import ChatOptions
 
     which = "last" if last else resume
-    wanted = Wanted(
+    wanted = ChatOptions(
         model=model,
         dialect=dialect,
         system=system,
@@ -95,7 +95,12 @@ def command(
 
 
 def _run(
-    question: Question, wanted: Wanted, alone: bool, as_json: bool, dry_run: bool, thinking: bool
+    question: Question,
+    wanted: ChatOptions,
+    alone: bool,
+    as_json: bool,
+    dry_run: bool,
+    thinking: bool,
 ) -> int:
     import asyncio
 

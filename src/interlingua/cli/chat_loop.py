@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interlingua.chat.attach import attached
 from interlingua.cli.chat_ask import asked_about
 from interlingua.cli.chat_commands import COMMANDS, Commands, LeaveError
-from interlingua.cli.chat_open import Talk, Wanted, opened_talk, short
+from interlingua.cli.chat_open import ChatOptions, Talk, opened_talk, short
 from interlingua.cli.chat_prompt import Prompt
 from interlingua.cli.chat_screen import Screen, clean, one_line
 from interlingua.cli.chat_turn import shown_turn, silent_keys
@@ -28,7 +28,7 @@ SHOWN_AGAIN = 400
 """Characters of the last messages that are shown when a session is resumed."""
 
 
-async def talk_on(wanted: Wanted, thinking: bool) -> int:
+async def talk_on(wanted: ChatOptions, thinking: bool) -> int:
     """Talk until the user leaves; gives the exit code."""
     room: list[Room] = []
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from interlingua.chat.attach import attached
-from interlingua.cli.chat_open import Talk, Wanted, opened_talk, short
+from interlingua.cli.chat_open import ChatOptions, Talk, opened_talk, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.chat_turn import shown_turn
 from interlingua.cli.terminal import on_terminal, put, put_json, say
@@ -39,7 +39,7 @@ class Question(NamedTuple):
         return self.words or self.piped[:200] or ", ".join(self.files)
 
 
-async def ask_once(question: Question, wanted: Wanted, as_json: bool, thinking: bool) -> int:
+async def ask_once(question: Question, wanted: ChatOptions, as_json: bool, thinking: bool) -> int:
     """Ask, show the answer, and give the exit code."""
     message = question.message()
     screen = Screen(answer=not as_json, thinking=thinking)
@@ -127,7 +127,7 @@ def _consent(question: Confirmation) -> bool:
         return False
 
 
-async def show_request(question: Question, wanted: Wanted, as_json: bool) -> int:
+async def show_request(question: Question, wanted: ChatOptions, as_json: bool) -> int:
     """Print the request that the question would make. Nothing is sent and nothing is stored."""
     from interlingua.chat.dry import dry
 

@@ -46,7 +46,7 @@ def short(id: str) -> str:
     return id[:SHORT]
 
 
-class Wanted(NamedTuple):
+class ChatOptions(NamedTuple):
     """What the command line asks for."""
 
     model: str | None = None
@@ -68,7 +68,7 @@ class Talk:
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: ChatOptions,
         setup: Setup,
         store: AsyncStore,
         where: str,
@@ -217,7 +217,7 @@ def servers_path() -> Path:
 
 
 @asynccontextmanager
-async def opened_talk(wanted: Wanted, confirm: Confirm | None = None) -> AsyncIterator[Talk]:
+async def opened_talk(wanted: ChatOptions, confirm: Confirm | None = None) -> AsyncIterator[Talk]:
     """Open everything; on leaving, what was opened is closed, and the rest is stored."""
     from interlingua.prices.own import own_table
 
@@ -246,7 +246,7 @@ async def opened_talk(wanted: Wanted, confirm: Confirm | None = None) -> AsyncIt
             await talk.forget_if_empty()
 
 
-def _found(wanted: Wanted) -> SessionRow:
+def _found(wanted: ChatOptions) -> SessionRow:
     assert wanted.resume is not None
     with opened(wanted.address) as store:
         return find_session(store, wanted.resume)
@@ -261,7 +261,7 @@ async def _passing_store(stack: AsyncExitStack) -> AsyncStore:
     return await stack.enter_async_context(await open_async_store(Path(folder, "passing.db")))
 
 
-async def _copied(wanted: Wanted, row: SessionRow, target: AsyncStore) -> None:
+async def _copied(wanted: ChatOptions, row: SessionRow, target: AsyncStore) -> None:
     async with await open_async_store(wanted.address) as source:
         messages = await source.messages(row.id)
         calls = await source.tool_calls(row.id)
