@@ -11,7 +11,7 @@ from pathlib import Path
 from interlingua.cli import stored
 from interlingua.cli.chat_open import Talk, short
 from interlingua.cli.chat_screen import Screen
-from interlingua.cli.stored import Wanted
+from interlingua.cli.stored import ExportOptions
 from interlingua.cli.terminal import put
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
@@ -70,7 +70,7 @@ def _written(talk: Talk, target: str) -> tuple[bytes, Report]:
     report = Report(target)
     with _same_store(talk) as store:
         row = store.session(talk.session.id)
-        wanted = Wanted(target, talk.model)
+        wanted = ExportOptions(target, talk.model)
         return b"".join(stored.pieces(store, row, wanted, report)), report
 
 

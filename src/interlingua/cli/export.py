@@ -17,7 +17,7 @@ from interlingua.cli import abroad, stored
 from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
 from interlingua.cli.sessions import TARGETS
-from interlingua.cli.stored import Wanted
+from interlingua.cli.stored import ExportOptions
 from interlingua.cli.stores import all_sessions, find_session, opened, store_option
 from interlingua.cli.terminal import complain, counted, progress, put
 from interlingua.losses import Loss, Report
@@ -51,13 +51,13 @@ def command(
 ) -> None:
     from interlingua.cli.hiding import Hiding
 
-    wanted = Wanted(target, model, trace, Hiding(patterns) if redact else None)
+    wanted = ExportOptions(target, model, trace, Hiding(patterns) if redact else None)
     sys.exit(export_sessions(ids, wanted, output, report, strict, address))
 
 
 def export_sessions(
     ids: tuple[str, ...],
-    wanted: Wanted,
+    wanted: ExportOptions,
     output: str | None,
     report: str | None,
     strict: bool,
@@ -122,7 +122,7 @@ def _writer(path: str | None) -> Iterator[Callable[[bytes], object] | None]:
 def _abroad(
     store: Store,
     id: str,
-    wanted: Wanted,
+    wanted: ExportOptions,
     place: Path | None,
     single: bool,
     write: Callable[[bytes], object],
@@ -135,7 +135,9 @@ def _abroad(
     return report.losses
 
 
-def _export(store: Store, id: str, wanted: Wanted, write: Callable[[bytes], object]) -> list[Loss]:
+def _export(
+    store: Store, id: str, wanted: ExportOptions, write: Callable[[bytes], object]
+) -> list[Loss]:
     report = Report(wanted.target)
     for piece in stored.pieces(store, store.session(id), wanted, report):
         write(piece)

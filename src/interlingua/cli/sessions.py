@@ -200,9 +200,9 @@ def export(
 ) -> None:
     from interlingua.cli.export import export_sessions
     from interlingua.cli.hiding import Hiding
-    from interlingua.cli.stored import Wanted
+    from interlingua.cli.stored import ExportOptions
 
-    wanted = Wanted(target, model, hide=Hiding(patterns) if redact else None)
+    wanted = ExportOptions(target, model, hide=Hiding(patterns) if redact else None)
     sys.exit(export_sessions((id,), wanted, None, report, strict, address))
 
 

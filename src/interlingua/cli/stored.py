@@ -43,7 +43,7 @@ def targets() -> list[str]:
     return [JSONL, MARKDOWN, HTML, *formats.names()]
 
 
-class Wanted(NamedTuple):
+class ExportOptions(NamedTuple):
     """How sessions are to be written: the format, which model goes on, with events or not, and
     what takes secrets out."""
 
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
     hide: Hiding | None = None
 
 
-def pieces(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Iterator[bytes]:
+def pieces(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) -> Iterator[bytes]:
     """One session as bytes that end with a line; losses go to the report."""
     target, hide = wanted.target, wanted.hide
     row = row if hide is None else hide.row(row)
@@ -90,7 +90,7 @@ def _all_messages(store: Store, row: SessionRow, report: Report) -> Iterator[Mes
         report.add("dropped", "$.messages", missing, "error")
 
 
-def _lines(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Iterator[bytes]:
+def _lines(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) -> Iterator[bytes]:
     hide = wanted.hide
     messages = _messages(store, row, report, hide)
     yield from session_lines(msgspec.to_builtins(row), _provider_ids(store, row), messages)
@@ -104,7 +104,7 @@ def _lines(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Ite
             yield msgspec.json.encode({"event": event}) + b"\n"
 
 
-def _page(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> bytes:
+def _page(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) -> bytes:
     """The page's transcript as a file of its own."""
     hide = wanted.hide
     messages = tuple(_messages(store, row, report, hide))
@@ -141,7 +141,7 @@ def _canonical(
     yield b"]\n"
 
 
-def _as_request(store: Store, row: SessionRow, wanted: Wanted, report: Report) -> Written:
+def _as_request(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) -> Written:
     """The request that would continue this session."""
     messages = messages_abroad(store, row, report, wanted.hide)
     model = wanted.model or _model(row, messages)
