@@ -11,7 +11,7 @@ from interlingua.cli.main import shown
 from interlingua.losses import Report
 
 
-class Wish(NamedTuple):
+class ConvertOptions(NamedTuple):
     """What was asked for."""
 
     source: str

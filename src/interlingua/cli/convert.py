@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interlingua.cli import formats
-from interlingua.cli.conversion import Wish, tell
+from interlingua.cli.conversion import ConvertOptions, tell
 from interlingua.cli.documents import Body, known, named, shape_of
 from interlingua.cli.inputs import Input, Shape, opened
 from interlingua.cli.main import shown
@@ -83,7 +83,7 @@ def command(
     restart: bool,
     **options: Any,
 ) -> None:
-    wish = Wish(**options)
+    wish = ConvertOptions(**options)
     formats.required(wish.source, "--from")
     formats.required(wish.target, "--to")
     files = files or ("-",)
@@ -100,7 +100,7 @@ def command(
 ONE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 
 
-def _are_rows(files: tuple[str, ...], output: str | None, wish: Wish) -> bool:
+def _are_rows(files: tuple[str, ...], output: str | None, wish: ConvertOptions) -> bool:
     """Whether these are files of rows; all else is one conversation, lines of them, or a stream."""
     if wish.kind == "stream" and len(files) == 1:
         return False
@@ -111,7 +111,7 @@ def _are_rows(files: tuple[str, ...], output: str | None, wish: Wish) -> bool:
     return not told and all(name.endswith(ROWS) for name in names) and _has_rows(files[0], wish)
 
 
-def _has_rows(file: str, wish: Wish) -> bool:
+def _has_rows(file: str, wish: ConvertOptions) -> bool:
     """Whether each line is a conversation, and the file no stream and no session of an agent."""
     from interlingua.cli.convert_lines import is_one
 
@@ -131,7 +131,7 @@ def _is_many(name: str) -> bool:
     return name.endswith(os.sep) or any(mark in name for mark in "*?[")
 
 
-def convert(given: Input, put: Put, wish: Wish) -> int:
+def convert(given: Input, put: Put, wish: ConvertOptions) -> int:
     if wish.kind == "stream":
         return _stream(given, put, wish)
     if wish.source not in (formats.AUTO, *formats.names()):
@@ -139,7 +139,7 @@ def convert(given: Input, put: Put, wish: Wish) -> int:
     return WAYS[shape_of(given, wish.lines or wish.envelope)](given, put, wish)
 
 
-def _one(given: Input, put: Put, wish: Wish) -> int:
+def _one(given: Input, put: Put, wish: ConvertOptions) -> int:
     body = Body(given.read())
     with named(given, body):
         try:
@@ -167,7 +167,9 @@ def _tell_url(done: Written) -> None:
         click.echo(shown(f"the model is no part of the body: {done.model}"), err=True)
 
 
-def _another_way(given: Input, wish: Wish) -> Callable[[Input, Put, Wish], int] | None:
+def _another_way(
+    given: Input, wish: ConvertOptions
+) -> Callable[[Input, Put, ConvertOptions], int] | None:
     """For JSON that is no request and no response: whether it is a list of them, a row of a batch,
     or the session of some agent."""
     from interlingua.cli.convert_lines import are_conversations
@@ -179,7 +181,7 @@ def _another_way(given: Input, wish: Wish) -> Callable[[Input, Put, Wish], int] 
     return None if name is None else sessions(name)
 
 
-def _transcripts(given: Input, put: Put, wish: Wish) -> int:
+def _transcripts(given: Input, put: Put, wish: ConvertOptions) -> int:
     from interlingua.batches import NAMES
     from interlingua.cli.convert_transcripts import sessions
 
@@ -189,19 +191,19 @@ def _transcripts(given: Input, put: Put, wish: Wish) -> int:
     return sessions(wish.source)(given, put, wish)
 
 
-def _stream(given: Input, put: Put, wish: Wish) -> int:
+def _stream(given: Input, put: Put, wish: ConvertOptions) -> int:
     from interlingua.cli.convert_stream import convert
 
     return convert(given, put, wish)
 
 
-def _lines(given: Input, put: Put, wish: Wish) -> int:
+def _lines(given: Input, put: Put, wish: ConvertOptions) -> int:
     from interlingua.cli.convert_lines import convert
 
     return convert(given, put, wish)
 
 
-WAYS: dict[Shape, Callable[[Input, Put, Wish], int]] = {
+WAYS: dict[Shape, Callable[[Input, Put, ConvertOptions], int]] = {
     "json": _one,
     "lines": _lines,
     "stream": _stream,

@@ -13,7 +13,7 @@ from interlingua.bulk.convert import Job
 from interlingua.bulk.files import PARQUET, found, suffix_of
 from interlingua.bulk.run import Summary, convert_files
 from interlingua.cli import formats
-from interlingua.cli.conversion import Wish
+from interlingua.cli.conversion import ConvertOptions
 from interlingua.cli.convert_lines import progress
 from interlingua.cli.main import shown
 
@@ -21,7 +21,7 @@ from interlingua.cli.main import shown
 def convert(
     files: tuple[str, ...],
     output: str | None,
-    wish: Wish,
+    wish: ConvertOptions,
     kind_of_parts: str | None,
     bad: str | None,
     restart: bool,

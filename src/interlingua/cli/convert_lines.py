@@ -15,7 +15,7 @@ import msgspec
 from interlingua.batches import row_of
 from interlingua.bulk import tally
 from interlingua.cli import formats
-from interlingua.cli.conversion import Wish
+from interlingua.cli.conversion import ConvertOptions
 from interlingua.cli.inputs import BOM, Input
 from interlingua.cli.lines import Done, Job, convert_lines
 from interlingua.cli.main import shown
@@ -25,7 +25,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.formats import is_bare
 
 
-def convert(given: Input, put: Put, wish: Wish) -> int:
+def convert(given: Input, put: Put, wish: ConvertOptions) -> int:
     if wish.source == formats.AUTO and (way := _another_way(given)) is not None:
         return way(given, put, wish)
     kind = wish.kind
@@ -44,7 +44,7 @@ def convert(given: Input, put: Put, wish: Wish) -> int:
     return _run(given, put, wish, job, given.file(), given.path)
 
 
-def _another_way(given: Input) -> Callable[[Input, Put, Wish], int] | None:
+def _another_way(given: Input) -> Callable[[Input, Put, ConvertOptions], int] | None:
     """The way for lines that are the session of some agent, and not each a conversation."""
     if given.shape() != "lines" or is_one(given.first_line()):
         return None
@@ -82,7 +82,12 @@ def _on_one_line(given: Input) -> bytes:
 
 
 def _run(
-    given: Input, put: Put, wish: Wish, job: Job, file: IO[bytes], path: Path | None = None
+    given: Input,
+    put: Put,
+    wish: ConvertOptions,
+    job: Job,
+    file: IO[bytes],
+    path: Path | None = None,
 ) -> int:
     total = path.stat().st_size if path is not None else None
     failed = losses = count = 0

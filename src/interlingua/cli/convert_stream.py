@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from interlingua.cli import formats
-from interlingua.cli.conversion import Wish, tell
+from interlingua.cli.conversion import ConvertOptions, tell
 from interlingua.cli.inputs import Input
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put
@@ -17,7 +17,7 @@ from interlingua.say import named, renamed
 from interlingua.streams.convert import StreamConverter
 
 
-def convert(given: Input, put: Put, wish: Wish) -> int:
+def convert(given: Input, put: Put, wish: ConvertOptions) -> int:
     """A recorded stream, said piece by piece as it arrives."""
     if wish.kind not in (None, "stream"):
         raise click.UsageError(f"{given.name} is a stream, and no {wish.kind}: --kind stream")

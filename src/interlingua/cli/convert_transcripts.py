@@ -15,7 +15,7 @@ import click
 from interlingua import transcripts
 from interlingua.batches import NAMES as BATCHES
 from interlingua.cli import formats
-from interlingua.cli.conversion import Wish, tell
+from interlingua.cli.conversion import ConvertOptions, tell
 from interlingua.cli.inputs import Input
 from interlingua.cli.outputs import Put
 from interlingua.dialects.record import Written
@@ -37,12 +37,12 @@ def format_in(given: Input) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def sessions(format: str) -> Callable[[Input, Put, Wish], int]:
+def sessions(format: str) -> Callable[[Input, Put, ConvertOptions], int]:
     """The way to convert sessions of this format."""
     return partial(_convert, format)
 
 
-def _convert(format: str, given: Input, put: Put, wish: Wish) -> int:
+def _convert(format: str, given: Input, put: Put, wish: ConvertOptions) -> int:
     click.echo(f"read as {format} transcript", err=True)
     profile = profile_here(wish.model, wish.target)
     losses = Report(wish.target)
