@@ -17,7 +17,7 @@ from interlingua.bulk import tally
 from interlingua.cli import formats
 from interlingua.cli.conversion import ConvertOptions
 from interlingua.cli.inputs import BOM, Input
-from interlingua.cli.lines import Done, Job, convert_lines
+from interlingua.cli.lines import BatchResult, Job, convert_lines
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put
 from interlingua.dialects.kernel.wire import parse
@@ -110,14 +110,14 @@ def _run(
 
 
 @contextmanager
-def _reported(file: str | None) -> Iterator[Callable[[Done], None]]:
+def _reported(file: str | None) -> Iterator[Callable[[BatchResult], None]]:
     """Takes what was done; writes a line for each line that lost something or cannot be read."""
     if file is None:
         yield lambda done: None
         return
     with Path(file).open("wb") as out:
 
-        def report(done: Done) -> None:
+        def report(done: BatchResult) -> None:
             told = [(line, {"line": line, "losses": msgspec.Raw(lost)}) for line, lost in done.lost]
             told += [(line, {"line": line, "error": problem}) for line, problem in done.failed]
             for _, each in sorted(told, key=lambda pair: pair[0]):

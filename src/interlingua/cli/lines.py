@@ -69,7 +69,7 @@ class Batch(NamedTuple):
             return BytesIO(file.read(self.size))
 
 
-class Done(NamedTuple):
+class BatchResult(NamedTuple):
     """A converted batch. Its lines are numbered from 0 in a worker, and from 1 in the whole file
     once it is back."""
 
@@ -88,7 +88,7 @@ class Done(NamedTuple):
 
 def convert_lines(
     file: IO[bytes], job: Job, jobs: int | None = None, path: str | None = None
-) -> Iterator[Done]:
+) -> Iterator[BatchResult]:
     """The converted batches in the order of the lines. With a `path` the workers read the file
     themselves."""
     workers = jobs or os.cpu_count() or 1
@@ -117,13 +117,13 @@ def _few_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _in_one(todo: Iterator[Batch], job: Job) -> Iterator[Done]:
+def _in_one(todo: Iterator[Batch], job: Job) -> Iterator[BatchResult]:
     return (convert_batch(batch, job) for batch in todo)
 
 
-def _in_many(todo: Iterator[Batch], job: Job, workers: int) -> Iterator[Done]:
+def _in_many(todo: Iterator[Batch], job: Job, workers: int) -> Iterator[BatchResult]:
     """Workers put their output where this process can see it, since a pipe is slow."""
-    under_way: deque[tuple[Future[Done], int | None]] = deque()
+    under_way: deque[tuple[Future[BatchResult], int | None]] = deque()
     desks = [_desk() for _ in range(workers * AHEAD)]
     _prepare(job)
     with ProcessPoolExecutor(workers) as pool:
@@ -159,7 +159,7 @@ def _desk() -> int | None:
     return os.memfd_create("lines")
 
 
-def _fetched(done: Done, desk: int | None) -> Done:
+def _fetched(done: BatchResult, desk: int | None) -> BatchResult:
     """What lies on the desk, looked at where it is: no copy is made."""
     if desk is None or not os.fstat(desk).st_size:
         return done
@@ -185,7 +185,7 @@ def stretches(file: IO[bytes], path: str) -> Iterator[Batch]:
         start = end
 
 
-def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
+def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> BatchResult:
     """All lines of a batch; blank lines give nothing. The output goes to the desk, if any."""
     failed: list[tuple[int, str]] = []
     lost: list[tuple[int, bytes]] = []
@@ -215,7 +215,7 @@ def convert_batch(batch: Batch, job: Job, desk: int | None = None) -> Done:
             ends += 1
         out.truncate()  # the desk was used before
         output = out.getvalue() if isinstance(out, BytesIO) else b""
-    return Done(output, count, batch.size, failed, losses, ends, tally, lost)
+    return BatchResult(output, count, batch.size, failed, losses, ends, tally, lost)
 
 
 def _problem(line: bytes, error: InterlinguaError) -> str:
