@@ -51,7 +51,7 @@ def command(
     sys.exit(1 if failed else 0)
 
 
-class Found(NamedTuple):
+class InspectedConversation(NamedTuple):
     """A conversation, and what it was read from."""
 
     source: str
@@ -62,7 +62,7 @@ class Found(NamedTuple):
 
 def _all(
     given: Input, source: str, kind: str | None, lines: bool
-) -> Iterator[Found | InterlinguaError]:
+) -> Iterator[InspectedConversation | InterlinguaError]:
     """What is in a file; what cannot be read of one among many lines is an error in its place."""
     shape = "stream" if kind == "stream" else shape_of(given, lines)
     if shape == "stream":
@@ -72,22 +72,26 @@ def _all(
         try:
             with named(given, body):
                 name, which = known(given, body, source, kind)
-                yield Found(name, which, formats.read(body.data, name, which), body.line)
+                yield InspectedConversation(
+                    name, which, formats.read(body.data, name, which), body.line
+                )
         except InterlinguaError as error:
             if body.line is None:
                 raise
             yield error
 
 
-def _folded(given: Input, source: str) -> Found:
+def _folded(given: Input, source: str) -> InspectedConversation:
     from interlingua.cli.recorded import events_of, frames_of, recording
     from interlingua.streams.fold import fold
 
     recorded = recording(given, source)
-    return Found(recorded.source, "stream", fold(events_of(recorded.source, frames_of(recorded))))
+    return InspectedConversation(
+        recorded.source, "stream", fold(events_of(recorded.source, frames_of(recorded)))
+    )
 
 
-def _tell(found: Found, full: bool) -> None:
+def _tell(found: InspectedConversation, full: bool) -> None:
     value = found.value
     place = "" if found.line is None else f"line {found.line}: "
     click.echo(f"{place}{found.source} {found.what}{_head(value)}")
