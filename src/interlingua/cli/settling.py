@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STEP = timedelta(microseconds=1)
 
 
-class Settled(NamedTuple):
+class ImportedTranscript(NamedTuple):
     """The sessions that were made, the active branch first; how many messages are not copies; and
     the problems of messages that were kept as they are."""
 
@@ -49,7 +49,7 @@ class _Way(NamedTuple):
         return next((at for at, (a, b) in pairs if not _same(a, b)), min(len(self.ids), len(other)))
 
 
-def settle(store: Store, transcript: Transcript) -> Settled:
+def settle(store: Store, transcript: Transcript) -> ImportedTranscript:
     """Put a session with its branches and helpers into a store; all of it, or nothing."""
     work = _Settling(store)
     try:
@@ -59,7 +59,7 @@ def settle(store: Store, transcript: Transcript) -> Settled:
             with suppress(StoreError):
                 store.delete_session(id)
         raise
-    return Settled(work.made, work.messages, work.problems)
+    return ImportedTranscript(work.made, work.messages, work.problems)
 
 
 class _Settling:
