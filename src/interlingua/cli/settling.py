@@ -51,7 +51,7 @@ class _Way(NamedTuple):
 
 def settle(store: Store, transcript: Transcript) -> ImportedTranscript:
     """Put a session with its branches and helpers into a store; all of it, or nothing."""
-    work = _Settling(store)
+    work = _TranscriptImport(store)
     try:
         work.all(transcript)
     except BaseException:
@@ -62,7 +62,7 @@ def settle(store: Store, transcript: Transcript) -> ImportedTranscript:
     return ImportedTranscript(work.made, work.messages, work.problems)
 
 
-class _Settling:
+class _TranscriptImport:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.made: list[str] = []
