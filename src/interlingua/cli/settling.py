@@ -36,7 +36,7 @@ class ImportedTranscript(NamedTuple):
     problems: list[str]
 
 
-class _Way(NamedTuple):
+class _StoredBranch(NamedTuple):
     """A branch that is in the store: its messages, and their ids there."""
 
     session: str
@@ -71,7 +71,7 @@ class _TranscriptImport:
         self._ulids = Ulids()
 
     def all(
-        self, transcript: Transcript, parent: _Way | None = None, at: str | None = None
+        self, transcript: Transcript, parent: _StoredBranch | None = None, at: str | None = None
     ) -> None:
         """A session, as a helper of `parent` where one is given, called by the message `at`."""
         main = self._settle(transcript, transcript.messages, parent, at)
@@ -83,7 +83,7 @@ class _TranscriptImport:
             self.all(helper.transcript, main, _caller(main, helper))
 
     def _branch(
-        self, transcript: Transcript, messages: Sequence[Message], ways: list[_Way]
+        self, transcript: Transcript, messages: Sequence[Message], ways: list[_StoredBranch]
     ) -> None:
         nearest = max(ways, key=lambda way: way.shared(messages))
         count = nearest.shared(messages)
@@ -95,10 +95,10 @@ class _TranscriptImport:
         self,
         transcript: Transcript,
         messages: Sequence[Message],
-        parent: _Way | None,
+        parent: _StoredBranch | None,
         at: str | None,
         copied: int | None = None,
-    ) -> _Way:
+    ) -> _StoredBranch:
         """`copied`: of a branch, how many messages it has from its parent."""
         timed, begun = _timed(transcript, messages, copied or 0)
         helper = parent is not None and copied is None
@@ -116,7 +116,7 @@ class _TranscriptImport:
         self.store.add_session(row)
         self.made.append(row.id)
         self.messages += len(timed) - (copied or 0)
-        return _Way(row.id, messages, list(self._append(row.id, timed)))
+        return _StoredBranch(row.id, messages, list(self._append(row.id, timed)))
 
     def _append(self, id: str, messages: Sequence[Message]) -> Iterator[str | None]:
         names = Names(self._ulids, {})
@@ -151,7 +151,7 @@ def _timed(
     return timed, begun
 
 
-def _caller(way: _Way, helper: SubAgent) -> str | None:
+def _caller(way: _StoredBranch, helper: SubAgent) -> str | None:
     """The message in the store that called a helper."""
     for message, id in zip(way.messages, way.ids, strict=True):
         if any(call.id == helper.tool_use_id for call in message.tool_calls):
