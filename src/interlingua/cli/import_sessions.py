@@ -50,7 +50,7 @@ class Counts(msgspec.Struct):
             yield f"left out: the options of {counted(self.requests_with_options, 'request')}"
 
 
-class Arrivals:
+class SessionImporter:
     """Takes what is found in files, one after another, and puts it into a store."""
 
     def __init__(self, store: Store, new_ids: bool = False, provider: str | None = None) -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from interlingua import transcripts
 from interlingua.cli import formats, reading
-from interlingua.cli.import_sessions import Arrivals
+from interlingua.cli.import_sessions import SessionImporter
 from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import complain, counted, progress, put_json
 from interlingua.errors import InterlinguaError
@@ -59,7 +59,7 @@ def command(
     total = sum(path.stat().st_size for path in files if str(path) != reading.STDIN)
     failed = 0
     with opened(address, make=True) as store, progress("importing", total) as done:
-        arrivals = Arrivals(store, new_ids, provider)
+        arrivals = SessionImporter(store, new_ids, provider)
         for path in files:
             format = _transcript_format(path, source)
             if format is not None:
@@ -100,7 +100,7 @@ def _transcript_format(path: Path, source: str) -> str | None:
     return None if found in ROWS else found
 
 
-def _import_transcripts(path: Path, format: str, arrivals: Arrivals) -> int:
+def _import_transcripts(path: Path, format: str, arrivals: SessionImporter) -> int:
     """All sessions of a file; gives how many things in it cannot be read."""
     with _on_disk(path) as file:
         try:
