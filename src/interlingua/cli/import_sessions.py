@@ -59,7 +59,7 @@ class SessionImporter:
         self.provider = provider
         self.counts = Counts()
         self._ulids = Ulids()
-        self._open: _Arrival | None = None
+        self._open: _OpenSession | None = None
 
     def take(self, found: Found | None) -> str | None:
         """Take one thing; gives what is wrong with it, or with the session that it ends."""
@@ -109,7 +109,7 @@ class SessionImporter:
 
     # Exported sessions
 
-    def _begin(self, line: SessionLine) -> _Arrival:
+    def _begin(self, line: SessionLine) -> _OpenSession:
         row, names = line.session, line.provider_ids
         if self.new_ids:
             copy = self.store.create_session(
@@ -118,13 +118,13 @@ class SessionImporter:
                 active_model=row.active_model,
                 routing_policy=row.routing_policy,
             )
-            return _Arrival(copy.id, row.id, names, Names(self._ulids, names))
+            return _OpenSession(copy.id, row.id, names, Names(self._ulids, names))
         try:
             there = self.store.session(row.id)
         except NotFoundError:
             self.store.add_session(msgspec.structs.replace(row, updated_at=datetime.now(UTC)))
-            return _Arrival(row.id, row.id, names)
-        self._open = _Arrival(row.id, row.id, names, skip=True)
+            return _OpenSession(row.id, row.id, names)
+        self._open = _OpenSession(row.id, row.id, names, skip=True)
         if there.message_count != row.message_count:
             problem = f"session {row.id!r} is there with {there.message_count} messages"
             problem += f" in place of {row.message_count}; --new-ids imports a copy"
@@ -143,11 +143,11 @@ class SessionImporter:
         if len(arrival.waiting) >= PAGE:
             self._write(arrival)
 
-    def _without_a_line(self, message: Message) -> _Arrival:
+    def _without_a_line(self, message: Message) -> _OpenSession:
         """Messages alone: those that follow each other with the same session's id are one."""
         row = self.store.create_session(str(Path.cwd()), name=shown_name([message]))
         names = Names(self._ulids, {})
-        return _Arrival(row.id, message.session_id, {}, names)
+        return _OpenSession(row.id, message.session_id, {}, names)
 
     def _event(self, event: EventRow) -> None:
         arrival = self._open
@@ -166,7 +166,7 @@ class SessionImporter:
             self.counts.sessions += 1
             self.counts.messages += arrival.written
 
-    def _write(self, arrival: _Arrival) -> None:
+    def _write(self, arrival: _OpenSession) -> None:
         messages, arrival.waiting = arrival.waiting, []
         provider_ids = arrival.provider_ids
         if arrival.names is not None:
@@ -221,7 +221,7 @@ class SessionImporter:
         return PROVIDERS.get(source, source) if source in dialects() else None
 
 
-class _Arrival:
+class _OpenSession:
     """A session that is being written. `skip`: nothing of it is wanted; `names`: under new ids."""
 
     def __init__(
