@@ -44,7 +44,7 @@ Heard = Callable[[ErrorReply], None]
 """Is told of a refusal in the provider's own words."""
 
 
-class Opened:
+class OpenReply:
     """A reply of success whose body is still to come."""
 
     __slots__ = ("bound", "prepared", "reply")
@@ -186,7 +186,7 @@ class Asker:
         stream: bool,
         heard: Heard | None = None,
         repairs: bool = True,
-    ) -> Opened:
+    ) -> OpenReply:
         """Send a request; a reply of success, else the error that it tells, which `heard` is told
         of as it came. Without `repairs` the request goes as it is, whatever was learned."""
         lessons = self.lessons if repairs else None
@@ -212,13 +212,13 @@ class Asker:
 
     async def _open(
         self, prepared: Prepared, clock: Clock, stream: bool, heard: Heard | None
-    ) -> Opened:
+    ) -> OpenReply:
         limits, bound = self._limits(prepared.target, clock, stream)
         secrets = prepared.http.secrets
         try:
             reply = await self.transport.send(prepared.http, limits)
             if 200 <= reply.status < 300:
-                return Opened(reply, prepared, bound)
+                return OpenReply(reply, prepared, bound)
             body = await _error_body(reply)
             if heard is not None:
                 heard(ErrorReply(reply.status, reply.headers, body, secrets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from interlingua.client.attempt import Opened
+from interlingua.client.attempt import OpenReply
 from interlingua.client.errors import CallError, NetworkError, TooLargeError
 from interlingua.client.targets import Target
 from interlingua.client.transport import TooLarge, TransportError
@@ -23,7 +23,7 @@ STREAMS = 4
 class StreamDecoder:
     """One reply on its way from bytes to events."""
 
-    def __init__(self, opened: Opened, marks: bool, limit: int) -> None:
+    def __init__(self, opened: OpenReply, marks: bool, limit: int) -> None:
         self._opened = opened
         self.reply = reply = opened.reply
         self.prepared = prepared = opened.prepared

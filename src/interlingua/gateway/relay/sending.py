@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from interlingua.client.answer import Attempt
-from interlingua.client.attempt import ErrorReply, Opened
+from interlingua.client.attempt import ErrorReply, OpenReply
 from interlingua.client.attempts import Clock, tried
 from interlingua.client.errors import CallError
 from interlingua.client.middleware import Call
@@ -195,7 +195,7 @@ async def send(
     clock: Clock,
     stream: bool,
     raw: list[HttpAnswer],
-) -> Opened:
+) -> OpenReply:
     """A reply of success; else the error that it tells. What the provider said itself is kept in
     `raw`, for clients that speak its dialect."""
 

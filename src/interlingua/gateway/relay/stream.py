@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from interlingua.client.attempt import Opened
+from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
@@ -49,7 +49,7 @@ from interlingua.streams.framing import encoder
 class Stream(NamedTuple):
     """A stream whose first bytes are there."""
 
-    opened: Opened
+    opened: OpenReply
     outgoing: TranslatedStream | PassthroughStream
     first: bytes
 
@@ -278,7 +278,7 @@ async def begun(
     return stream
 
 
-async def _first(opened: Opened, outgoing: TranslatedStream | PassthroughStream) -> bytes:
+async def _first(opened: OpenReply, outgoing: TranslatedStream | PassthroughStream) -> bytes:
     """The first bytes for the client. An error that comes before all else is no stream."""
     first = b""
     while not first:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from interlingua.client.attempt import Opened
+from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.targets import LOCAL, Prepared, Target
@@ -57,7 +57,7 @@ async def answered(
     gateway: Gateway,
     exchange: Exchange,
     inbound: Inbound,
-    opened: Opened,
+    opened: OpenReply,
     body: bytes,
 ) -> HttpAnswer:
     """A provider's answer as one for the client."""
