@@ -54,7 +54,7 @@ _TYPES: dict[type, tuple[str, ...]] = {
 B = TypeVar("B")
 
 
-class Unfetched(Exception):  # noqa: N818 - it is told, and raised no further
+class FetchFailure(Exception):  # noqa: N818 - it is told, and raised no further
     """Why media could not be had, in words that are safe to show."""
 
 
@@ -115,7 +115,7 @@ class Room:
 
     def require(self, size: int) -> None:
         if size > self._left:
-            raise Unfetched(f"more than {self._size} bytes in one request")
+            raise FetchFailure(f"more than {self._size} bytes in one request")
 
     def take(self, size: int) -> None:
         self.require(size)
@@ -170,22 +170,22 @@ class MediaFetcher:
             room.take(len(each.data))
         new = [key for key in asked if key not in had]
         came = await asyncio.gather(*[self._try(*each, room, seconds) for each in new])
-        got: dict[_Key, Fetched | Unfetched] = {**had, **dict(zip(new, came, strict=True))}
+        got: dict[_Key, Fetched | FetchFailure] = {**had, **dict(zip(new, came, strict=True))}
         if kept is not None:
             kept |= {key: each for key, each in got.items() if isinstance(each, Fetched)}
         return _told(request, profile, got, self._most)
 
     async def _try(
         self, kind: type, url: str, room: Room, seconds: float | None
-    ) -> Fetched | Unfetched:
+    ) -> Fetched | FetchFailure:
         try:
             async with asyncio.timeout(seconds), self._slots:
                 return await self._fetch(kind, url, room)
         except TimeoutError:
-            return Unfetched(f"not there within {seconds:g} seconds")
+            return FetchFailure(f"not there within {seconds:g} seconds")
         except TransportError as error:
-            return Unfetched(NOT_PUBLIC if NOT_PUBLIC in error.problem else error.problem)
-        except Unfetched as error:
+            return FetchFailure(NOT_PUBLIC if NOT_PUBLIC in error.problem else error.problem)
+        except FetchFailure as error:
             return error
 
     async def _fetch(self, kind: type, url: str, room: Room) -> Fetched:
@@ -198,7 +198,7 @@ class MediaFetcher:
                 url = _next(url, reply)
             finally:
                 reply.close()
-        raise Unfetched(f"more than {REDIRECTS} redirects")
+        raise FetchFailure(f"more than {REDIRECTS} redirects")
 
 
 _NO_LIMITS = Limits(None, None, None, None)
@@ -208,7 +208,7 @@ _NO_LIMITS = Limits(None, None, None, None)
 def _checked(url: str) -> str:
     """A URL as it may be asked for."""
     if len(url) > _LONGEST_URL or _UNSAFE.search(url):
-        raise Unfetched("not a valid URL")
+        raise FetchFailure("not a valid URL")
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -218,36 +218,36 @@ def _checked(url: str) -> str:
 
         clean = URL(url)
     except ValueError:
-        raise Unfetched("not a valid URL") from None
+        raise FetchFailure("not a valid URL") from None
     if clean.scheme not in ("http", "https"):
-        raise Unfetched("only http and https are fetched")
+        raise FetchFailure("only http and https are fetched")
     if not host or not clean.host:
-        raise Unfetched("not a valid URL")
+        raise FetchFailure("not a valid URL")
     if "@" in parts.netloc or clean.user is not None or clean.password is not None:
-        raise Unfetched("the URL has credentials in it")
+        raise FetchFailure("the URL has credentials in it")
     return str(clean.with_fragment(None))
 
 
 def _next(url: str, reply: Reply) -> str:
     place = reply.headers.get("location")
     if not place:
-        raise Unfetched(f"answered with status {reply.status}")
+        raise FetchFailure(f"answered with status {reply.status}")
     try:
         new = urljoin(url, place)
     except ValueError:
-        raise Unfetched("a redirect to no valid URL") from None
+        raise FetchFailure("a redirect to no valid URL") from None
     if url[:6].lower() == "https:" and new[:6].lower() != "https:":
-        raise Unfetched("a redirect away from https")
+        raise FetchFailure("a redirect away from https")
     return new
 
 
 async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
     if reply.status != 200:
-        raise Unfetched(f"answered with status {reply.status}")
+        raise FetchFailure(f"answered with status {reply.status}")
     said = reply.headers.get("content-type", "")
     media_type = said.partition(";")[0].strip().lower()
     if not media_type.startswith(_TYPES[kind]):
-        raise Unfetched(f"its content type {media_type[:80]!r} is not that of {TYPE_OF[kind]}")
+        raise FetchFailure(f"its content type {media_type[:80]!r} is not that of {TYPE_OF[kind]}")
     length = reply.headers.get("content-length", "")
     if length.isdecimal():
         room.require(int(length[:20]))
@@ -256,7 +256,7 @@ async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
         room.take(len(piece))
         pieces.append(piece)
     if not pieces:
-        raise Unfetched("there is nothing in it")
+        raise FetchFailure("there is nothing in it")
     return Fetched(media_type, b"".join(pieces))
 
 
@@ -282,11 +282,13 @@ def _key(block: Any) -> _Key:
 class _Retelling:
     """Blocks with data in place of addresses, and the notes of them."""
 
-    def __init__(self, profile: Profile, came: dict[_Key, Fetched | Unfetched], most: int) -> None:
+    def __init__(
+        self, profile: Profile, came: dict[_Key, Fetched | FetchFailure], most: int
+    ) -> None:
         self.notes: list[Note] = []
         self._profile = profile
         self._came = came
-        self._too_many = Unfetched(f"more than {most} in one request")
+        self._too_many = FetchFailure(f"more than {most} in one request")
 
     def blocks(self, blocks: Sequence[B], path: str, id: str | None) -> tuple[B, ...]:
         return tuple([self._block(each, f"{path}[{n}]", id) for n, each in enumerate(blocks)])
@@ -299,15 +301,15 @@ class _Retelling:
         if not wants_data(self._profile, block):
             return block
         new = _with_data(block, self._came.get(_key(block), self._too_many))
-        problem = str(new) if isinstance(new, Unfetched) else None
+        problem = str(new) if isinstance(new, FetchFailure) else None
         self.notes.append(Note(path, id, TYPE_OF[type(block)], problem))
-        if isinstance(new, Unfetched):
+        if isinstance(new, FetchFailure):
             return left_out(words_for(block), "it could not be fetched")
         return new
 
 
 def _told(
-    request: Request, profile: Profile, came: dict[_Key, Fetched | Unfetched], most: int
+    request: Request, profile: Profile, came: dict[_Key, Fetched | FetchFailure], most: int
 ) -> Inlined:
     telling = _Retelling(profile, came, most)
     messages = []
@@ -318,13 +320,13 @@ def _told(
     return Inlined(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
 
 
-def _with_data(block: Any, got: Fetched | Unfetched) -> Any:
-    if isinstance(got, Unfetched):
+def _with_data(block: Any, got: Fetched | FetchFailure) -> Any:
+    if isinstance(got, FetchFailure):
         return got
     source = Source.from_bytes(got.data)
     if got.media_type.startswith("text/"):
         try:
             source = Source("text", got.data.decode("utf-8-sig"))
         except UnicodeDecodeError:
-            return Unfetched("its text is not in UTF-8")
+            return FetchFailure("its text is not in UTF-8")
     return block.replace(source=source, media_type=got.media_type)
