@@ -58,13 +58,13 @@ class FetchFailure(Exception):  # noqa: N818 - it is told, and raised no further
     """Why media could not be had, in words that are safe to show."""
 
 
-class Fetched(NamedTuple):
+class FetchedMedia(NamedTuple):
     media_type: str
     data: bytes
 
 
 _Key = tuple[type, str]
-Kept = dict[_Key, Fetched]
+Kept = dict[_Key, FetchedMedia]
 """What was fetched already, by the kind of its block and its address."""
 
 
@@ -170,14 +170,14 @@ class MediaFetcher:
             room.take(len(each.data))
         new = [key for key in asked if key not in had]
         came = await asyncio.gather(*[self._try(*each, room, seconds) for each in new])
-        got: dict[_Key, Fetched | FetchFailure] = {**had, **dict(zip(new, came, strict=True))}
+        got: dict[_Key, FetchedMedia | FetchFailure] = {**had, **dict(zip(new, came, strict=True))}
         if kept is not None:
-            kept |= {key: each for key, each in got.items() if isinstance(each, Fetched)}
+            kept |= {key: each for key, each in got.items() if isinstance(each, FetchedMedia)}
         return _told(request, profile, got, self._most)
 
     async def _try(
         self, kind: type, url: str, room: Room, seconds: float | None
-    ) -> Fetched | FetchFailure:
+    ) -> FetchedMedia | FetchFailure:
         try:
             async with asyncio.timeout(seconds), self._slots:
                 return await self._fetch(kind, url, room)
@@ -188,7 +188,7 @@ class MediaFetcher:
         except FetchFailure as error:
             return error
 
-    async def _fetch(self, kind: type, url: str, room: Room) -> Fetched:
+    async def _fetch(self, kind: type, url: str, room: Room) -> FetchedMedia:
         for _ in range(REDIRECTS + 1):
             asked = HttpRequest(_checked(url), _HEADERS, b"", method="GET")
             reply = await self._transport.send(asked, _NO_LIMITS)
@@ -241,7 +241,7 @@ def _next(url: str, reply: Reply) -> str:
     return new
 
 
-async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
+async def _read(reply: Reply, kind: type, room: Room) -> FetchedMedia:
     if reply.status != 200:
         raise FetchFailure(f"answered with status {reply.status}")
     said = reply.headers.get("content-type", "")
@@ -257,7 +257,7 @@ async def _read(reply: Reply, kind: type, room: Room) -> Fetched:
         pieces.append(piece)
     if not pieces:
         raise FetchFailure("there is nothing in it")
-    return Fetched(media_type, b"".join(pieces))
+    return FetchedMedia(media_type, b"".join(pieces))
 
 
 # -- in a request ---------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class _Retelling:
     """Blocks with data in place of addresses, and the notes of them."""
 
     def __init__(
-        self, profile: Profile, came: dict[_Key, Fetched | FetchFailure], most: int
+        self, profile: Profile, came: dict[_Key, FetchedMedia | FetchFailure], most: int
     ) -> None:
         self.notes: list[Note] = []
         self._profile = profile
@@ -309,7 +309,7 @@ class _Retelling:
 
 
 def _told(
-    request: Request, profile: Profile, came: dict[_Key, Fetched | FetchFailure], most: int
+    request: Request, profile: Profile, came: dict[_Key, FetchedMedia | FetchFailure], most: int
 ) -> Inlined:
     telling = _Retelling(profile, came, most)
     messages = []
@@ -320,7 +320,7 @@ def _told(
     return Inlined(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
 
 
-def _with_data(block: Any, got: Fetched | FetchFailure) -> Any:
+def _with_data(block: Any, got: FetchedMedia | FetchFailure) -> Any:
     if isinstance(got, FetchFailure):
         return got
     source = Source.from_bytes(got.data)
