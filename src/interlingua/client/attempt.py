@@ -13,7 +13,7 @@ from interlingua.client.answer import Answer
 from interlingua.client.attempts import Clock
 from interlingua.client.bound import told
 from interlingua.client.errors import CallError, TooLargeError
-from interlingua.client.fetching import Kept, MediaFetcher
+from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.middleware import Call, Layers
 from interlingua.client.provenance import with_provenance
@@ -134,7 +134,7 @@ class Asker:
         self.max_bytes = max_bytes
         self._timeout = timeout
         self._fetcher = fetcher
-        self._fetched: dict[str, Kept] = {}
+        self._fetched: dict[str, MediaCache] = {}
         """What was fetched for calls under way, so that another try does not fetch it again."""
         self.lessons = lessons
 

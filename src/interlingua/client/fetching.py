@@ -64,7 +64,7 @@ class FetchedMedia(NamedTuple):
 
 
 _Key = tuple[type, str]
-Kept = dict[_Key, FetchedMedia]
+MediaCache = dict[_Key, FetchedMedia]
 """What was fetched already, by the kind of its block and its address."""
 
 
@@ -152,7 +152,7 @@ class MediaFetcher:
         request: Request,
         profile: Profile | None,
         left: float | None = None,
-        kept: Kept | None = None,
+        kept: MediaCache | None = None,
     ) -> Inlined:
         """The request with its media's data in place of addresses, where the model wants that.
         `left` are the seconds that there are for all of it; `kept` is what was fetched for an

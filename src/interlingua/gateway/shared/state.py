@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from msgspec import UNSET, UnsetType
 
 from interlingua.client.answer import Attempt
-from interlingua.client.fetching import Kept
+from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Target
 from interlingua.gateway.shared.sizes import Most
 from interlingua.losses import Report
@@ -78,7 +78,7 @@ class Exchange:
     attempts: int = 0
     tries: tuple[Attempt, ...] = ()
     """What came of each attempt."""
-    fetched: Kept | None = None
+    fetched: MediaCache | None = None
     """Media that was fetched for it, until there is an answer."""
     action: str = "generate"
     session_id: str | None = None
