@@ -14,7 +14,7 @@ from aiohttp import web
 
 import interlingua as il
 from interlingua.client.attempts import Clock
-from interlingua.client.fetching import Inlined, MediaFetcher
+from interlingua.client.fetching import InlinedRequest, MediaFetcher
 from interlingua.client.public import is_public
 from interlingua.losses import Report
 from interlingua.model.blocks import (
@@ -79,7 +79,7 @@ def image(url: str) -> ImageBlock:
     return ImageBlock(Source("url", url))
 
 
-async def inlined(*blocks: Any, **how: Any) -> Inlined:
+async def inlined(*blocks: Any, **how: Any) -> InlinedRequest:
     fetcher = MediaFetcher(**{"also_at": [HERE], **how})
     try:
         return await fetcher.inlined(Request((Message(Role.USER, blocks),)), NOVA)

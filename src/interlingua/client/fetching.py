@@ -77,7 +77,7 @@ class Note(NamedTuple):
     problem: str | None
 
 
-class Inlined(NamedTuple):
+class InlinedRequest(NamedTuple):
     """A request to be fitted; what it took is told to the report of that."""
 
     request: Request
@@ -153,15 +153,15 @@ class MediaFetcher:
         profile: Profile | None,
         left: float | None = None,
         kept: MediaCache | None = None,
-    ) -> Inlined:
+    ) -> InlinedRequest:
         """The request with its media's data in place of addresses, where the model wants that.
         `left` are the seconds that there are for all of it; `kept` is what was fetched for an
         earlier try of the same call, and is added to."""
         if profile is None:
-            return Inlined(request)
+            return InlinedRequest(request)
         wanted = _wanted(request.messages, profile)
         if not wanted:
-            return Inlined(request)
+            return InlinedRequest(request)
         room = Room(self._max_bytes)
         seconds = least(self._seconds, left)
         asked = list(wanted)[: self._most]
@@ -310,14 +310,14 @@ class _Retelling:
 
 def _told(
     request: Request, profile: Profile, came: dict[_Key, FetchedMedia | FetchFailure], most: int
-) -> Inlined:
+) -> InlinedRequest:
     telling = _Retelling(profile, came, most)
     messages = []
     for number, message in enumerate(request.messages):
         content = telling.blocks(message.content, f"$.messages[{number}].content", message.id)
         same = all(new is old for new, old in zip(content, message.content, strict=True))
         messages.append(message if same else message.replace(content=content))
-    return Inlined(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
+    return InlinedRequest(request.replace(messages=tuple(messages)), tuple(telling.notes), profile)
 
 
 def _with_data(block: Any, got: FetchedMedia | FetchFailure) -> Any:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from interlingua.client.attempt import Asker
 from interlingua.client.budget import SHARED, Budget
-from interlingua.client.fetching import Inlined, MediaFetcher
+from interlingua.client.fetching import InlinedRequest, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
@@ -118,13 +118,13 @@ class Gateway:
 
     async def inlined(
         self, request: Request, route: Route, target: Target, exchange: Exchange
-    ) -> Inlined:
+    ) -> InlinedRequest:
         """The request with the data of its media in place of addresses, where its model wants that
         and it is switched on: for the key, else for the route, else for all. What was fetched for
         an exchange is kept until it ends, for its next try."""
         said = (exchange.principal.fetch_media, route.fetch_media, self.settings.fetch_media)
         if not next((each for each in said if each is not None), False):
-            return Inlined(request)
+            return InlinedRequest(request)
         if exchange.fetched is None:
             exchange.fetched = {}
         return await self.fetcher.inlined(request, target.profile, kept=exchange.fetched)
