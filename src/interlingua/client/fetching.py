@@ -107,7 +107,7 @@ def _became(note: Note) -> str:
     return f"it could not be fetched: {note.problem}"
 
 
-class Room:
+class ByteAllowance:
     """Bytes that one request may still fetch."""
 
     def __init__(self, size: int) -> None:
@@ -162,7 +162,7 @@ class MediaFetcher:
         wanted = _wanted(request.messages, profile)
         if not wanted:
             return InlinedRequest(request)
-        room = Room(self._max_bytes)
+        room = ByteAllowance(self._max_bytes)
         seconds = least(self._seconds, left)
         asked = list(wanted)[: self._most]
         had = {} if kept is None else {key: kept[key] for key in asked if key in kept}
@@ -176,7 +176,7 @@ class MediaFetcher:
         return _told(request, profile, got, self._most)
 
     async def _try(
-        self, kind: type, url: str, room: Room, seconds: float | None
+        self, kind: type, url: str, room: ByteAllowance, seconds: float | None
     ) -> FetchedMedia | FetchFailure:
         try:
             async with asyncio.timeout(seconds), self._slots:
@@ -188,7 +188,7 @@ class MediaFetcher:
         except FetchFailure as error:
             return error
 
-    async def _fetch(self, kind: type, url: str, room: Room) -> FetchedMedia:
+    async def _fetch(self, kind: type, url: str, room: ByteAllowance) -> FetchedMedia:
         for _ in range(REDIRECTS + 1):
             asked = HttpRequest(_checked(url), _HEADERS, b"", method="GET")
             reply = await self._transport.send(asked, _NO_LIMITS)
@@ -241,7 +241,7 @@ def _next(url: str, reply: Reply) -> str:
     return new
 
 
-async def _read(reply: Reply, kind: type, room: Room) -> FetchedMedia:
+async def _read(reply: Reply, kind: type, room: ByteAllowance) -> FetchedMedia:
     if reply.status != 200:
         raise FetchFailure(f"answered with status {reply.status}")
     said = reply.headers.get("content-type", "")
