@@ -76,7 +76,7 @@ async def run(
         Dispatcher(_functions(tools), confirm=confirm) if dispatcher is None else dispatcher
     )
     names = {tool.name for tool in request.tools}
-    crew = None if isinstance(dispatcher, Dispatcher) else _Crew(dispatcher, names, registry)
+    crew = None if isinstance(dispatcher, Dispatcher) else _ToolRunner(dispatcher, names, registry)
     steps: list[Step] = []
     usage: Usage | None = None
     while True:
@@ -110,7 +110,7 @@ _NOBODY = (
 )
 
 
-class _Crew:
+class _ToolRunner:
     """Runs tools."""
 
     def __init__(
