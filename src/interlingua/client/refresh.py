@@ -54,7 +54,7 @@ async def told_rules(
         raise RefreshError(provider.key, problem)
     own = transport or HttpTransport()
     try:
-        asked = _Asked(provider, os.environ if environ is None else environ, own)
+        asked = _ListReader(provider, os.environ if environ is None else environ, own)
         entries = await asked.entries()
     finally:
         if transport is None:
@@ -62,7 +62,7 @@ async def told_rules(
     return rules_told(provider.key, entries, datetime.now(UTC).date().isoformat())
 
 
-class _Asked:
+class _ListReader:
     """One provider, and the way to it."""
 
     def __init__(
