@@ -45,7 +45,7 @@ class Family(msgspec.Struct, frozen=True):
     coefficients: dict[str, float]
 
 
-class Learned(msgspec.Struct, frozen=True):
+class LearnedWeights(msgspec.Struct, frozen=True):
     """Everything that was learned: piece weights, families, and what single models add."""
 
     split: str
@@ -158,9 +158,9 @@ def vector(counted: Counted, weights: Mapping[str, float]) -> list[float]:
 
 
 @cache
-def load() -> Learned:
+def load() -> LearnedWeights:
     file = resources.files(__package__).joinpath("data", "coefficients.json")
-    return msgspec.json.decode(file.read_bytes(), type=Learned)
+    return msgspec.json.decode(file.read_bytes(), type=LearnedWeights)
 
 
 @lru_cache(maxsize=512)
