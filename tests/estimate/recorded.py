@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import interlingua as il
 from interlingua.estimate.estimator import thinks
-from interlingua.estimate.features import Counted, count
+from interlingua.estimate.features import RequestFeatures, count
 from tests.laws.corpus import Record, records
 from tests.laws.streams import frames_of, read
 
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     """`<provider>:<name>`"""
     source: str
     tokens: int
-    counted: Counted
+    counted: RequestFeatures
     request: il.Request
 
 

@@ -10,7 +10,14 @@ from importlib import resources
 
 import msgspec
 
-from interlingua.estimate.features import NUMBERS, TEXTS, Counted, Pieces, count, count_block
+from interlingua.estimate.features import (
+    NUMBERS,
+    TEXTS,
+    Pieces,
+    RequestFeatures,
+    count,
+    count_block,
+)
 from interlingua.estimate.media import MediaRules, media_of, media_tokens
 from interlingua.model.blocks import (
     Block,
@@ -116,7 +123,7 @@ class Estimator:
         return tokens + said * self._coefficients["messages"]
 
     def _weigh(self, block: Block) -> float:
-        counted, coefficients = Counted(thinks=0), self._coefficients
+        counted, coefficients = RequestFeatures(thinks=0), self._coefficients
         count_block(counted, block)
         tokens = media_of(block, self._media)
         for name in _IN_BLOCKS[type(block)]:
@@ -145,13 +152,13 @@ _INSTRUCT = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 def weigh(
-    counted: Counted, weights: Mapping[str, float], coefficients: Mapping[str, float]
+    counted: RequestFeatures, weights: Mapping[str, float], coefficients: Mapping[str, float]
 ) -> float:
     values = vector(counted, weights)
     return sum(value * coefficients[name] for name, value in zip(COLUMNS, values, strict=True))
 
 
-def vector(counted: Counted, weights: Mapping[str, float]) -> list[float]:
+def vector(counted: RequestFeatures, weights: Mapping[str, float]) -> list[float]:
     """The counts in the order of COLUMNS, texts as weighed pieces."""
     texts = [getattr(counted, name).weigh(weights) for name in TEXTS]
     return [*texts, *(float(getattr(counted, name)) for name in NUMBERS), 1.0]

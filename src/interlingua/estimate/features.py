@@ -88,7 +88,7 @@ class Pieces(msgspec.Struct):
         return sum([float(getattr(self, name)) * weight for name, weight in weights.items()])
 
 
-class Counted(msgspec.Struct):
+class RequestFeatures(msgspec.Struct):
     """A request, counted. Text is kept apart by where it stands, since providers write tools and
     calls into the prompt in forms of their own."""
 
@@ -136,10 +136,10 @@ def count(
     tools: Iterable[ToolDefinition] = (),
     options: Options | None = None,
     thinks: bool = True,
-) -> Counted:
+) -> RequestFeatures:
     """Everything of a request that is text or structure; media is not text. `thinks` says whether
     the model does so when nothing is said about it."""
-    counted = Counted(thinks=int(thinks))
+    counted = RequestFeatures(thinks=int(thinks))
     for message in messages:
         if message.changes is not None and not message.content:
             continue  # it says nothing
@@ -162,7 +162,7 @@ def count(
     return counted
 
 
-def count_block(counted: Counted, block: Block) -> None:
+def count_block(counted: RequestFeatures, block: Block) -> None:
     """What one block adds."""
     match block:
         case TextBlock():
@@ -192,7 +192,7 @@ def count_block(counted: Counted, block: Block) -> None:
             pass
 
 
-def _count_tool(counted: Counted, tool: ToolDefinition) -> None:
+def _count_tool(counted: RequestFeatures, tool: ToolDefinition) -> None:
     counted.tools += 1
     counted.any_tools = 1
     counted.described.add(tool.name)
@@ -203,7 +203,7 @@ def _count_tool(counted: Counted, tool: ToolDefinition) -> None:
         _count_schema(counted, tool.input_schema)
 
 
-def _count_schema(counted: Counted, schema: Any) -> None:
+def _count_schema(counted: RequestFeatures, schema: Any) -> None:
     """Names, descriptions and choices: what is left of a schema where a provider rewrites it."""
     if isinstance(schema, list):
         for item in schema:
