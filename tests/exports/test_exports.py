@@ -12,7 +12,7 @@ import pytest
 
 import interlingua as il
 from interlingua.exports import html
-from interlingua.exports.session import KINDS, Exported, ExportFormat, cleaned
+from interlingua.exports.session import KINDS, ExportFormat, SessionExport, cleaned
 from interlingua.exports.summary import answers_of, summed
 from interlingua.model.message import Message
 from interlingua.prices.table import bundled
@@ -24,10 +24,10 @@ COUNT = 1000
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
-def session(messages: list[Message], name: str = "a name", folder: str = ".") -> Exported:
+def session(messages: list[Message], name: str = "a name", folder: str = ".") -> SessionExport:
     row = SessionRow("01JD3ZK9Q6V7W8X9Y0ABCDEFGH", folder, NOW, NOW, name=name)
     summary = summed(answers_of(messages, bundled()))
-    return Exported(row, tuple(messages), summary, {})
+    return SessionExport(row, tuple(messages), summary, {})
 
 
 def seen_in(data: bytes) -> str:

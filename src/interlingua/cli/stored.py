@@ -18,7 +18,7 @@ from interlingua.cli.stores import PAGE, all_messages
 from interlingua.dialects.record import Written
 from interlingua.exports.lines import session_lines
 from interlingua.exports.markdown import markdown
-from interlingua.exports.session import Exported
+from interlingua.exports.session import SessionExport
 from interlingua.exports.summary import answers_of, losses_of, summed
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
@@ -115,7 +115,7 @@ def _page(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) 
         change["losses"] = losses.get(change["message_id"])
     if hide is not None:
         summary = hide.value(summary, "summary")
-    return Exported(row, messages, summary, {}).written(HTML)
+    return SessionExport(row, messages, summary, {}).written(HTML)
 
 
 def _answers(store: Store, id: str) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,7 @@ KINDS: dict[ExportFormat, tuple[str, str]] = {
 """The end of a file's name, and its media type."""
 
 
-class Exported(NamedTuple):
+class SessionExport(NamedTuple):
     """Everything that is written of a session."""
 
     row: SessionRow
@@ -48,11 +48,11 @@ class Cleaned(NamedTuple):
     """What became of a session, and what was taken out of it. Places begin with `/messages/`,
     `/session/` or `/summary/`."""
 
-    session: Exported
+    session: SessionExport
     findings: tuple[Finding, ...]
 
 
-def cleaned(session: Exported, rules: Rules, keep: Iterable[str] = ()) -> Cleaned:
+def cleaned(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> Cleaned:
     """The session without what the rules name. `keep` are placeholders of a first try whose
     secrets are to stay."""
     plain = _plain(session)
@@ -66,10 +66,10 @@ def cleaned(session: Exported, rules: Rules, keep: Iterable[str] = ()) -> Cleane
     value, findings = redactor.redact(plain)
     row = msgspec.structs.replace(session.row, **value["session"])
     messages, summary, ids = value["messages"], value["summary"], value["provider_ids"]
-    return Cleaned(Exported(row, tuple(messages), summary, ids), findings)
+    return Cleaned(SessionExport(row, tuple(messages), summary, ids), findings)
 
 
-def _plain(session: Exported) -> dict[str, Any]:
+def _plain(session: SessionExport) -> dict[str, Any]:
     row = session.row
     named = {"name": row.name, "workspace_path": row.workspace_path}
     return {

@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.exports.session import KINDS, Cleaned, Exported, ExportFormat, cleaned
+from interlingua.exports.session import KINDS, Cleaned, ExportFormat, SessionExport, cleaned
 from interlingua.gateway.page.files import HEADERS
 from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.summary import summary
@@ -82,17 +82,17 @@ async def export(service: Service, request: Request, principal: Principal) -> Re
     return Response(data, headers=headers, media_type=kind)
 
 
-async def _session(service: Service, row: SessionRow, principal: Principal) -> Exported:
+async def _session(service: Service, row: SessionRow, principal: Principal) -> SessionExport:
     store, own = service.store, own_sessions(service, principal)
     messages = await store.messages(row.id)
     told = await summary(store, row, own, service.tracer.pricer.table)
     calls = await store.tool_calls(row.id)
     ids = {call.id: call.provider_id for call in calls if call.provider_id is not None}
     alone = {**told, "branches": [], "copied_until": None}  # the others are not in the file
-    return Exported(row, tuple(messages), alone, ids)
+    return SessionExport(row, tuple(messages), alone, ids)
 
 
-async def _cleaned(session: Exported, said: NewRedaction) -> Cleaned:
+async def _cleaned(session: SessionExport, said: NewRedaction) -> Cleaned:
     try:
         return await asyncio.to_thread(cleaned, session, said.rules(), said.keep)
     except PatternError as error:
@@ -116,7 +116,7 @@ def _told(made: Cleaned) -> list[dict[str, Any]]:
     ]
 
 
-def _place(session: Exported, finding: Finding) -> dict[str, Any]:
+def _place(session: SessionExport, finding: Finding) -> dict[str, Any]:
     part, *rest = finding.place.split("/")[1:]
     message = session.messages[int(rest[0])] if part == "messages" and rest else None
     text = _at(message, rest[1:]) if message is not None else None
