@@ -44,7 +44,7 @@ class SessionExport(NamedTuple):
 _SHOWN = ("id", "name", "workspace_path", "active_model", "message_count", "created_at")
 
 
-class Cleaned(NamedTuple):
+class RedactedExport(NamedTuple):
     """What became of a session, and what was taken out of it. Places begin with `/messages/`,
     `/session/` or `/summary/`."""
 
@@ -52,7 +52,7 @@ class Cleaned(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def cleaned(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> Cleaned:
+def cleaned(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> RedactedExport:
     """The session without what the rules name. `keep` are placeholders of a first try whose
     secrets are to stay."""
     plain = _plain(session)
@@ -66,7 +66,7 @@ def cleaned(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> C
     value, findings = redactor.redact(plain)
     row = msgspec.structs.replace(session.row, **value["session"])
     messages, summary, ids = value["messages"], value["summary"], value["provider_ids"]
-    return Cleaned(SessionExport(row, tuple(messages), summary, ids), findings)
+    return RedactedExport(SessionExport(row, tuple(messages), summary, ids), findings)
 
 
 def _plain(session: SessionExport) -> dict[str, Any]:

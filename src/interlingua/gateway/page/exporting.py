@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.exports.session import KINDS, Cleaned, ExportFormat, SessionExport, cleaned
+from interlingua.exports.session import KINDS, ExportFormat, RedactedExport, SessionExport, cleaned
 from interlingua.gateway.page.files import HEADERS
 from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.summary import summary
@@ -92,14 +92,14 @@ async def _session(service: Service, row: SessionRow, principal: Principal) -> S
     return SessionExport(row, tuple(messages), alone, ids)
 
 
-async def _cleaned(session: SessionExport, said: NewRedaction) -> Cleaned:
+async def _cleaned(session: SessionExport, said: NewRedaction) -> RedactedExport:
     try:
         return await asyncio.to_thread(cleaned, session, said.rules(), said.keep)
     except PatternError as error:
         raise ApiError(400, "invalid_pattern", str(error)) from None
 
 
-def _told(made: Cleaned) -> list[dict[str, Any]]:
+def _told(made: RedactedExport) -> list[dict[str, Any]]:
     """Findings of one thing together; those of fields that went with their text by their kind."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in made.findings:
