@@ -12,7 +12,7 @@ import pytest
 
 import interlingua as il
 from interlingua.exports import html
-from interlingua.exports.session import KINDS, ExportFormat, SessionExport, cleaned
+from interlingua.exports.session import KINDS, ExportFormat, SessionExport, redact_export
 from interlingua.exports.summary import answers_of, summed
 from interlingua.model.message import Message
 from interlingua.prices.table import bundled
@@ -48,14 +48,14 @@ def test_a_thousand_secrets_are_gone_from_exports(format: ExportFormat) -> None:
     there = seen_in(whole.written(format))
     shown = [secret for _, secret, _ in made if secret in there]
     assert len(shown) > (COUNT // 2 if format == "markdown" else COUNT - 1), "they were there"
-    left = seen_in(cleaned(whole, Rules()).session.written(format))
+    left = seen_in(redact_export(whole, Rules()).session.written(format))
     assert not [said for _, secret, said in made if secret in left]
 
 
 def test_what_is_wanted_stays_and_the_rest_goes() -> None:
     whole = session([Message.user("box17@mail.test.org and box18@mail.test.org, ACME-12")])
     rules = Rules(patterns=(OwnPattern("ticket", r"ACME-\d+"),))
-    made = cleaned(whole, rules, ["[redacted:email:1]"])
+    made = redact_export(whole, rules, ["[redacted:email:1]"])
     assert (
         made.session.messages[0].text
         == "box17@mail.test.org and [redacted:email:1], [redacted:ticket:1]"

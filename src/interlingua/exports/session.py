@@ -52,7 +52,7 @@ class RedactedExport(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def cleaned(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> RedactedExport:
+def redact_export(session: SessionExport, rules: Rules, keep: Iterable[str] = ()) -> RedactedExport:
     """The session without what the rules name. `keep` are placeholders of a first try whose
     secrets are to stay."""
     plain = _plain(session)

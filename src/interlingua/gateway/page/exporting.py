@@ -12,7 +12,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from interlingua.exports.session import KINDS, ExportFormat, RedactedExport, SessionExport, cleaned
+from interlingua.exports.session import (
+    KINDS,
+    ExportFormat,
+    RedactedExport,
+    SessionExport,
+    redact_export,
+)
 from interlingua.gateway.page.files import HEADERS
 from interlingua.gateway.sessions.api import own_sessions, session_row
 from interlingua.gateway.sessions.summary import summary
@@ -94,7 +100,7 @@ async def _session(service: Service, row: SessionRow, principal: Principal) -> S
 
 async def _cleaned(session: SessionExport, said: NewRedaction) -> RedactedExport:
     try:
-        return await asyncio.to_thread(cleaned, session, said.rules(), said.keep)
+        return await asyncio.to_thread(redact_export, session, said.rules(), said.keep)
     except PatternError as error:
         raise ApiError(400, "invalid_pattern", str(error)) from None
 
