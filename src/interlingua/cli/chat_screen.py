@@ -241,9 +241,9 @@ class Screen:
         self.line(one_line(f"→ {name}{where} {given}", self._width()), CYAN, part="tool")
 
     def _result(self, block: ToolResultBlock) -> None:
-        from interlingua.exports.markdown import said
+        from interlingua.exports.markdown import labelled_text
 
-        text = said(block).text
+        text = labelled_text(block).text
         lines = len(text.splitlines())
         size = f" ({counted(lines, 'line')})" if lines > 1 else ""
         style = RED if block.is_error else DIM
@@ -252,12 +252,12 @@ class Screen:
 
     def _block(self, block: Block) -> None:
         """The end of a block that was not shown piece by piece."""
-        from interlingua.exports.markdown import said
+        from interlingua.exports.markdown import labelled_text
 
         if isinstance(block, ToolResultBlock):
             self._result(block)
         elif not isinstance(block, TextBlock | ThinkingBlock | RefusalBlock | ToolUseBlock):
-            told = said(block)
+            told = labelled_text(block)
             self.line(one_line(f"[{told.label}] {told.text}", self._width()), DIM, part="media")
 
     # After a turn

@@ -9,7 +9,7 @@ import click
 
 from interlingua.cli.main import shown
 from interlingua.cli.terminal import cell, counted, minute, on_terminal
-from interlingua.exports.markdown import clipped, head, said
+from interlingua.exports.markdown import clipped, head, labelled_text
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
 from interlingua.transcripts.glance import title_of
@@ -93,7 +93,7 @@ def _message(
         if results is not None and isinstance(block, ToolUseBlock):
             yield click.style(f"    {_folded(block, results.get(block.id))}", dim=True)
             continue
-        label, text, _ = said(block)
+        label, text, _ = labelled_text(block)
         label = f"[{label}] " if label else ""
         for each in f"{label}{shown(clipped(text, full))}".split("\n"):
             yield click.style(f"    {each}", dim=bool(label)) if each else ""
@@ -101,7 +101,7 @@ def _message(
 
 def _folded(call: ToolUseBlock, result: ToolResultBlock | None) -> str:
     """A call and what came of it on one line."""
-    given = " ".join(said(call).text.split())
+    given = " ".join(labelled_text(call).text.split())
     given = given if len(given) <= _FOLDED else f"{given[: _FOLDED - 1]}…"
     return f"▸ {cell(call.name)} {shown(given)} → {_outcome(result)}"
 
@@ -109,6 +109,6 @@ def _folded(call: ToolUseBlock, result: ToolResultBlock | None) -> str:
 def _outcome(result: ToolResultBlock | None) -> str:
     if result is None:
         return "no result"
-    text = said(result).text
+    text = labelled_text(result).text
     size = f"{counted(text.count(chr(10)) + 1, 'line')}, {counted(len(text), 'character')}"
     return f"an error, {size}" if result.is_error else size

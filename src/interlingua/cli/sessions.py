@@ -117,14 +117,14 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
 
 
 def _show_message(number: int, message: Message, full: bool) -> None:
-    from interlingua.exports.markdown import clipped, head, said
+    from interlingua.exports.markdown import clipped, head, labelled_text
 
     role = message.role.value
     known = head(message)
     say("")
     say(f"[{number}] {role}{cell(f' · {known}' if known else '')}", STYLES.get(role, "bold"))
     for block in message.content:
-        label, text, _ = said(block)
+        label, text, _ = labelled_text(block)
         text = clipped(text, full)
         label = f"[{label}] " if label else ""
         for line in f"{label}{text}".split("\n"):

@@ -40,7 +40,7 @@ class LabelledText(NamedTuple):
     is_code: bool = False
 
 
-def said(block: Block) -> LabelledText:
+def labelled_text(block: Block) -> LabelledText:
     match block:
         case TextBlock():
             return LabelledText("", block.text)
@@ -51,7 +51,7 @@ def said(block: Block) -> LabelledText:
         case ToolUseBlock():
             return LabelledText(f"calls {block.name}", _json(block.input), True)
         case ToolResultBlock():
-            parts = [said(part) for part in block.content]
+            parts = [labelled_text(part) for part in block.content]
             text = "\n".join(
                 f"[{part.label}] {part.text}" if part.label else part.text for part in parts
             )
@@ -121,7 +121,7 @@ def markdown(row: SessionRow, messages: Iterable[Message]) -> Iterator[str]:
         if known := head(message):
             yield f"\n*{_line(known)}*\n"
         for block in message.content:
-            yield _markdown_block(said(block))
+            yield _markdown_block(labelled_text(block))
 
 
 def _markdown_block(it: LabelledText) -> str:
