@@ -11,7 +11,7 @@ from interlingua.chat.family import Member
 from interlingua.cli.chat_open import Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
 from interlingua.cli.terminal import Column, counted, dollars, say, show_table
-from interlingua.exports.words import ended
+from interlingua.exports.words import status_text
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
@@ -105,7 +105,7 @@ def show_history(messages: Sequence[Message]) -> None:
     rows = []
     for number, message in enumerate(messages, 1):
         told = message.text or ", ".join(TYPE_OF[type(block)] for block in message.content)
-        flag = ended(message.metadata.status)
+        flag = status_text(message.metadata.status)
         rows.append([str(number), message.role.value, flag, one_line(told, LONGEST)])
     if not rows:
         say("Nothing was said yet.")

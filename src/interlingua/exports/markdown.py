@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.exports.words import counted, dollars, ended, minute
+from interlingua.exports.words import counted, dollars, minute, status_text
 from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
@@ -86,7 +86,7 @@ def head(message: Message) -> str:
         message.name or "",
         metadata.model or "",
         minute(message.created_at) if message.created_at else "",
-        ended(metadata.status),
+        status_text(metadata.status),
     ]
     if usage is not None and usage.total_tokens is not None:
         parts.append(f"{_count(usage.prompt_tokens)} in, {_count(usage.output_tokens)} out")

@@ -21,7 +21,7 @@ def minute(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def ended(status: MessageStatus) -> str:
+def status_text(status: MessageStatus) -> str:
     """How a message ended, where that is not as it should be. Who stopped it made no error."""
     if status is MessageStatus.COMPLETE:
         return ""
