@@ -11,7 +11,7 @@ from interlingua.cli import chat_lists
 from interlingua.cli.chat_export import ENDINGS, export
 from interlingua.cli.chat_open import LONGEST_NAME, Talk, short
 from interlingua.cli.chat_screen import Screen, one_line
-from interlingua.cli.terminal import counted
+from interlingua.cli.terminal import plural
 from interlingua.errors import InterlinguaError
 from interlingua.sessions.plans import SwapPlan
 
@@ -211,7 +211,7 @@ class Commands:
     async def _move(self, id: str) -> None:
         old = self.talk.session.id
         await self.talk.move(id)
-        count = counted(self.talk.session.row.message_count, "message")
+        count = plural(self.talk.session.row.message_count, "message")
         self.screen.note(f"now in {short(id)} with {count}; {short(old)} stays as it is")
 
     async def _tree(self, words: list[str]) -> None:

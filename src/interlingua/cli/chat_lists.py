@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interlingua.chat.family import Member
 from interlingua.cli.chat_open import Talk, servers_path, short
 from interlingua.cli.chat_screen import Screen, one_line
-from interlingua.cli.terminal import Column, counted, dollars, say, show_table
+from interlingua.cli.terminal import Column, dollars, plural, say, show_table
 from interlingua.exports.words import status_text
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.message import Message
@@ -121,7 +121,7 @@ async def show_tree(talk: Talk, members: Sequence[Member]) -> None:
         last = await talk.store.tail(row.id, 1)
         words = f" · {last[0].text}" if last and last[0].text else ""
         start = f"{mark} {'   ' * (depth - 1)}{'└─ ' if depth else ''}"
-        line = f"{short(row.id)} · {counted(row.message_count, 'message')}{words}"
+        line = f"{short(row.id)} · {plural(row.message_count, 'message')}{words}"
         room = max(40, get_terminal_size().columns - len(start) - 1)
         say(start + one_line(line, room), "bold" if mark == "*" else "")
     if len(members) > MOST_IN_TREE:

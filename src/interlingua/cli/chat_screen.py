@@ -16,7 +16,7 @@ import msgspec
 
 from interlingua.cli.chat_words import Words, filled
 from interlingua.cli.main import shown
-from interlingua.cli.terminal import counted, dollars
+from interlingua.cli.terminal import dollars, plural
 from interlingua.losses import Loss, Report
 from interlingua.model.blocks import (
     Block,
@@ -245,7 +245,7 @@ class Screen:
 
         text = labelled_text(block).text
         lines = len(text.splitlines())
-        size = f" ({counted(lines, 'line')})" if lines > 1 else ""
+        size = f" ({plural(lines, 'line')})" if lines > 1 else ""
         style = RED if block.is_error else DIM
         width = self._width() - len(size)
         self.line(one_line(f"← {text or '(nothing)'}", width) + size, style, part="tool")

@@ -15,7 +15,7 @@ import click
 from interlingua.cli.agents import from_option, home_option
 from interlingua.cli.history import answers, usages
 from interlingua.cli.stores import json_option, opened, store_option
-from interlingua.cli.terminal import Column, cell, counted, dollars, put_json, say, show_table
+from interlingua.cli.terminal import Column, cell, dollars, plural, put_json, say, show_table
 from interlingua.cli.times import Moment
 from interlingua.model.message import Message
 from interlingua.prices.cost import total
@@ -147,7 +147,7 @@ def _show(
     show_table(columns, rows, bars, _row("total", whole))
     if unknown:
         say("")
-        say(f"Not in these sums: {counted(whole.unpriced, 'message')} without a known cost", "red")
+        say(f"Not in these sums: {plural(whole.unpriced, 'message')} without a known cost", "red")
         for model, count in unknown.most_common():
             say(cell(f"    {model or '(no model)'}: {count:,}"))
 

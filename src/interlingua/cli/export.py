@@ -19,7 +19,7 @@ from interlingua.cli.main import shown
 from interlingua.cli.sessions import TARGETS
 from interlingua.cli.stored import ExportOptions
 from interlingua.cli.stores import all_sessions, find_session, opened, store_option
-from interlingua.cli.terminal import complain, counted, progress, put
+from interlingua.cli.terminal import complain, plural, progress, put
 from interlingua.losses import Loss, Report
 from interlingua.transcripts import format_of
 
@@ -100,7 +100,7 @@ def export_sessions(
     if wanted.hide is not None:
         wanted.hide.tell()
     if output:
-        click.echo(f"{counted(len(chosen), 'session')} in {shown(output)}", err=True)
+        click.echo(f"{plural(len(chosen), 'session')} in {shown(output)}", err=True)
     return 3 if strict and lost else 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from msgspec.structs import replace
 
-from interlingua.cli.terminal import complain, counted
+from interlingua.cli.terminal import complain, plural
 from interlingua.model.message import Message
 from interlingua.redaction import Finding, OwnPattern, PatternError, Redactor, Rules, redact_lines
 
@@ -123,7 +123,7 @@ class Hiding:
             return
         kinds = Counter(each.kind for each in self.findings)
         told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        complain(f"taken out, {counted(len(self.findings), 'place')}: {told}")
+        complain(f"taken out, {plural(len(self.findings), 'place')}: {told}")
         for each in self.findings[:TOLD]:
             complain(f"  {each.kind} at {each.place}")
         if len(self.findings) > TOLD:

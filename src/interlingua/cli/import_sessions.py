@@ -12,7 +12,7 @@ import msgspec
 
 from interlingua.cli.reading import Exchange, Found, SessionLine
 from interlingua.cli.stores import PAGE
-from interlingua.cli.terminal import counted
+from interlingua.cli.terminal import plural
 from interlingua.dialects.registry import dialects
 from interlingua.errors import InterlinguaError
 from interlingua.ids import Ulids, is_tool_id, new_tool_id
@@ -43,11 +43,11 @@ class Counts(msgspec.Struct):
 
     def left_out(self) -> Iterator[str]:
         if self.already_there:
-            yield f"already there: {counted(self.already_there, 'session')}"
+            yield f"already there: {plural(self.already_there, 'session')}"
         if self.requests_with_tools:
-            yield f"left out: the tools of {counted(self.requests_with_tools, 'request')}"
+            yield f"left out: the tools of {plural(self.requests_with_tools, 'request')}"
         if self.requests_with_options:
-            yield f"left out: the options of {counted(self.requests_with_options, 'request')}"
+            yield f"left out: the options of {plural(self.requests_with_options, 'request')}"
 
 
 class SessionImporter:

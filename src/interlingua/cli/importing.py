@@ -21,7 +21,7 @@ from interlingua import transcripts
 from interlingua.cli import formats, reading
 from interlingua.cli.import_sessions import SessionImporter
 from interlingua.cli.stores import json_option, opened, store_option
-from interlingua.cli.terminal import complain, counted, progress, put_json
+from interlingua.cli.terminal import complain, plural, progress, put_json
 from interlingua.errors import InterlinguaError
 from interlingua.store.errors import StoreError
 from interlingua.transcripts import formats as transcript_formats
@@ -79,7 +79,7 @@ def command(
     if as_json:
         put_json({**msgspec.to_builtins(counts), "failed": failed})
     else:
-        text = f"{counted(counts.sessions, 'session')}, {counted(counts.messages, 'message')}"
+        text = f"{plural(counts.sessions, 'session')}, {plural(counts.messages, 'message')}"
         click.echo(f"{text} imported, {failed:,} not readable", err=True)
         for left in counts.left_out():
             click.echo(left, err=True)

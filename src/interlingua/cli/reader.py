@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interlingua.cli.main import shown
-from interlingua.cli.terminal import cell, counted, minute, on_terminal
+from interlingua.cli.terminal import cell, minute, on_terminal, plural
 from interlingua.exports.markdown import clipped, head, labelled_text
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, Role
@@ -35,7 +35,7 @@ def lines_of(transcript: Transcript, first: int, full: bool, tools: bool) -> Ite
     """The session from its message at `first` on."""
     yield from _title(transcript)
     if first:
-        yield from ("", click.style(f"({counted(first, 'earlier message')})", dim=True))
+        yield from ("", click.style(f"({plural(first, 'earlier message')})", dim=True))
     results = {} if tools else _results(transcript.messages)
     folded = {id(block) for block in results.values()}
     compacted = {each.at for each in transcript.compactions}
@@ -47,7 +47,7 @@ def lines_of(transcript: Transcript, first: int, full: bool, tools: bool) -> Ite
         yield from _message(at + 1, message, full, None if tools else results)
     for helper in transcript.subagents:
         about = (
-            f"helper {helper.transcript.id}: {counted(len(helper.transcript.messages), 'message')}"
+            f"helper {helper.transcript.id}: {plural(len(helper.transcript.messages), 'message')}"
         )
         yield from ("", click.style(cell(about), dim=True))
 
@@ -55,7 +55,7 @@ def lines_of(transcript: Transcript, first: int, full: bool, tools: bool) -> Ite
 def _title(transcript: Transcript) -> Iterator[str]:
     title = transcript.title or title_of(transcript.messages) or transcript.id
     yield click.style(cell(title or ""), bold=True)
-    facts = [transcript.format, transcript.id or "", counted(len(transcript.messages), "message")]
+    facts = [transcript.format, transcript.id or "", plural(len(transcript.messages), "message")]
     facts += [", ".join(transcript.models)]
     if transcript.created_at is not None:
         facts.append(f"begun {minute(transcript.created_at)}")
@@ -110,5 +110,5 @@ def _outcome(result: ToolResultBlock | None) -> str:
     if result is None:
         return "no result"
     text = labelled_text(result).text
-    size = f"{counted(text.count(chr(10)) + 1, 'line')}, {counted(len(text), 'character')}"
+    size = f"{plural(text.count(chr(10)) + 1, 'line')}, {plural(len(text), 'character')}"
     return f"an error, {size}" if result.is_error else size

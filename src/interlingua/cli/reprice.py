@@ -15,8 +15,8 @@ from interlingua.cli.stores import all_sessions, json_option, opened, store_opti
 from interlingua.cli.terminal import (
     Column,
     cell,
-    counted,
     dollars,
+    plural,
     progress,
     put_json,
     say,
@@ -194,12 +194,12 @@ def _show(result: Result, table: PriceTable, dry_run: bool) -> None:
         rows = [_row(model, change) for model, change in changes]
         show_table(columns, rows, bars if any(bars) else None, _row("total", whole))
     for problem, count in result.problems.most_common():
-        say(cell(f"kept as it was, {counted(count, 'message')}: {problem}"), "red")
+        say(cell(f"kept as it was, {plural(count, 'message')}: {problem}"), "red")
     verb = "would change" if dry_run else "changed"
-    text = f"{counted(whole.messages, 'message')} {verb}, {result.same:,} already as in"
+    text = f"{plural(whole.messages, 'message')} {verb}, {result.same:,} already as in"
     click.echo(f"{text} {cell(table.version)}", err=True)
     if result.missed:
-        text = counted(result.missed, "message")
+        text = plural(result.missed, "message")
         click.echo(f"{text} changed by others meanwhile and left alone: run it again", err=True)
 
 

@@ -16,9 +16,9 @@ from interlingua.cli.terminal import (
     Column,
     cell,
     console,
-    counted,
     dollars,
     on_terminal,
+    plural,
     put_json,
     say,
     show_table,
@@ -290,7 +290,7 @@ def _show_tries(tries: list[dict[str, Any]]) -> None:
     if not tries:
         return
     say("")
-    say(counted(len(tries), "attempt"), "bold")
+    say(plural(len(tries), "attempt"), "bold")
     for each in tries:
         waited = f"after {each['waited']:.1f} s" if each.get("waited") else ""
         words = [each["model"], str(each.get("status") or ""), each.get("kind") or "ok"]

@@ -22,7 +22,7 @@ from interlingua.cli.agents import (
 )
 from interlingua.cli.main import shown
 from interlingua.cli.stores import find_session, json_option, opened, store_option
-from interlingua.cli.terminal import complain, counted, put_json
+from interlingua.cli.terminal import complain, plural, put_json
 
 if TYPE_CHECKING:
     from interlingua.losses import Report
@@ -145,7 +145,7 @@ def _tell_losses(report: Report) -> None:
     if not losses:
         click.echo("Nothing is lost.", err=True)
         return
-    click.echo(f"{counted(len(losses), 'thing')} cannot be said there:", err=True)
+    click.echo(f"{plural(len(losses), 'thing')} cannot be said there:", err=True)
     for loss in losses[:TOLD]:
         complain(f"  {loss}")
     if len(losses) > TOLD:

@@ -13,7 +13,7 @@ import msgspec
 
 from interlingua import config
 from interlingua.cli.stores import json_option
-from interlingua.cli.terminal import Column, cell, counted, put_json, say, show_table
+from interlingua.cli.terminal import Column, cell, plural, put_json, say, show_table
 from interlingua.routing.files import PolicyFile, check_rules
 from interlingua.routing.predicates import Problem
 
@@ -46,7 +46,7 @@ def check(file: Path | None, as_json: bool) -> None:
 def _tell(path: Path, problems: list[Problem]) -> None:
     for problem in problems:
         say(cell(f"{path}: {problem}"), "red")
-    click.echo(cell(f"{path}: {counted(len(problems), 'problem')}"), err=True)
+    click.echo(cell(f"{path}: {plural(len(problems), 'problem')}"), err=True)
 
 
 @command.command("show", help="The rules in the order they are tried; yours if no file is named.")

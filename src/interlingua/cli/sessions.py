@@ -22,8 +22,8 @@ from interlingua.cli.stores import (
 from interlingua.cli.terminal import (
     Column,
     cell,
-    counted,
     minute,
+    plural,
     put,
     put_json,
     say,
@@ -101,7 +101,7 @@ def show(id: str, limit: int, full: bool, raw: bool, as_json: bool, address: str
 
 def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> None:
     say(cell(row.name or row.id), "bold")
-    facts = [row.id, counted(row.message_count, "message"), row.active_model or ""]
+    facts = [row.id, plural(row.message_count, "message"), row.active_model or ""]
     facts += [f"begun {minute(row.created_at)}", f"changed {minute(row.updated_at)} UTC"]
     say(cell(" · ".join(fact for fact in facts if fact)), "dim")
     say(cell(row.workspace_path), "dim")
@@ -111,7 +111,7 @@ def _show(row: SessionRow, messages: list[tuple[int, Message]], full: bool) -> N
         what = "helper of" if helper else "forked from"
         say(cell(f"{what} {row.parent_id} at {row.parent_message_id}"), "dim")
     if messages and messages[0][0] > 1:
-        say(f"\n({counted(messages[0][0] - 1, 'earlier message')}: --limit)", "dim")
+        say(f"\n({plural(messages[0][0] - 1, 'earlier message')}: --limit)", "dim")
     for number, message in messages:
         _show_message(number, message, full)
 
@@ -177,7 +177,7 @@ def fork(
         put_json(child)
     else:
         say(child.id)
-        click.echo(f"{counted(child.message_count, 'message')} of {shown(row.id)}", err=True)
+        click.echo(f"{plural(child.message_count, 'message')} of {shown(row.id)}", err=True)
 
 
 @command.command("export", help=f"One session, in any format. {ID}")
@@ -215,7 +215,7 @@ def delete(ids: tuple[str, ...], yes: bool, as_json: bool, address: str | None) 
     with opened(address) as store:
         rows = {row.id: row for row in (find_session(store, id) for id in ids)}
         for row in rows.values():
-            count = counted(row.message_count, "message")
+            count = plural(row.message_count, "message")
             what = cell(f"{row.id} ({row.name or 'no name'}, {count})")
             if not yes and not click.confirm(f"Delete {what} for good?", err=True):
                 raise click.Abort
@@ -261,4 +261,4 @@ def prune_(
         put_json({"messages": done.messages, "bytes": done.bytes, "dry_run": dry_run})
         return
     verb = "would lose" if dry_run else "lost"
-    click.echo(f"{counted(done.messages, 'message')} {verb} {done.bytes:,} bytes", err=True)
+    click.echo(f"{plural(done.messages, 'message')} {verb} {done.bytes:,} bytes", err=True)

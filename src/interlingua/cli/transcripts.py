@@ -24,10 +24,10 @@ from interlingua.cli.stores import json_option
 from interlingua.cli.terminal import (
     Column,
     complain,
-    counted,
     dollars,
     minute,
     on_terminal,
+    plural,
     progress,
     put,
     put_json,
@@ -343,7 +343,7 @@ def convert(
         raise click.UsageError(problem)
     if output is not None:
         write_files(made.files, output)
-        click.echo(f"{counted(len(transcript.messages), 'message')} in {output}", err=True)
+        click.echo(f"{plural(len(transcript.messages), 'message')} in {output}", err=True)
     else:
         for pieces in made.files.values():
             for piece in pieces:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from interlingua.exports.words import counted, dollars, minute, status_text
+from interlingua.exports.words import dollars, minute, plural, status_text
 from interlingua.model.blocks import (
     TYPE_OF,
     AudioBlock,
@@ -112,7 +112,7 @@ def title(row: SessionRow) -> str:
 def markdown(row: SessionRow, messages: Iterable[Message]) -> Iterator[str]:
     """A session as Markdown, piece by piece: what people wrote as it is, data in fences."""
     yield f"# {_line(title(row))}\n\n"
-    facts = [f"session `{row.id}`", counted(row.message_count, "message"), minute(row.created_at)]
+    facts = [f"session `{row.id}`", plural(row.message_count, "message"), minute(row.created_at)]
     if row.active_model:
         facts.append(f"`{_line(row.active_model)}`")
     yield f"{', '.join(facts)}\n"

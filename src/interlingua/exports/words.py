@@ -28,6 +28,6 @@ def status_text(status: MessageStatus) -> str:
     return "stopped" if status is MessageStatus.CANCELLED else status.value
 
 
-def counted(count: int, word: str) -> str:
+def plural(count: int, word: str) -> str:
     """`1 message`, `2 messages`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
