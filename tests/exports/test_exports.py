@@ -13,7 +13,7 @@ import pytest
 import interlingua as il
 from interlingua.exports import html
 from interlingua.exports.session import KINDS, ExportFormat, SessionExport, redact_export
-from interlingua.exports.summary import answers_of, summed
+from interlingua.exports.summary import answers_of, totals_of
 from interlingua.model.message import Message
 from interlingua.prices.table import bundled
 from interlingua.redaction import OwnPattern, Rules
@@ -26,7 +26,7 @@ NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 def session(messages: list[Message], name: str = "a name", folder: str = ".") -> SessionExport:
     row = SessionRow("01JD3ZK9Q6V7W8X9Y0ABCDEFGH", folder, NOW, NOW, name=name)
-    summary = summed(answers_of(messages, bundled()))
+    summary = totals_of(answers_of(messages, bundled()))
     return SessionExport(row, tuple(messages), summary, {})
 
 

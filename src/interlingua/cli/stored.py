@@ -19,7 +19,7 @@ from interlingua.dialects.record import Written
 from interlingua.exports.lines import session_lines
 from interlingua.exports.markdown import markdown
 from interlingua.exports.session import SessionExport
-from interlingua.exports.summary import answers_of, losses_of, summed
+from interlingua.exports.summary import answers_of, losses_of, totals_of
 from interlingua.losses import Report
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
@@ -108,7 +108,7 @@ def _page(store: Store, row: SessionRow, wanted: ExportOptions, report: Report) 
     """The page's transcript as a file of its own."""
     hide = wanted.hide
     messages = tuple(_messages(store, row, report, hide))
-    summary = summed(answers_of(messages, bundled()))
+    summary = totals_of(answers_of(messages, bundled()))
     changed = {change["message_id"] for change in summary["changes"]}
     losses = losses_of(changed, _answers(store, row.id) if changed else ())
     for change in summary["changes"]:

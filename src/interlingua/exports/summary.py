@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     saved: Decimal | None
 
 
-def summed(answers: list[Answer]) -> dict[str, Any]:
+def totals_of(answers: list[Answer]) -> dict[str, Any]:
     """Counts, money and changes of model; losses and branches are for those who have a store."""
     return {
         "total": _sums(answers),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.exports.summary import answer, losses_of, summed
+from interlingua.exports.summary import answer, losses_of, totals_of
 from interlingua.gateway.sessions.finding import Own
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
@@ -17,7 +17,7 @@ PAGE = 1000
 async def summary(
     store: AsyncStore, row: SessionRow, own: Own, prices: PriceTable
 ) -> dict[str, Any]:
-    told = summed(
+    told = totals_of(
         [
             answer(each.message_id, each.created_at, each.metadata, prices)
             async for each in store.usages(session_id=row.id)
