@@ -96,7 +96,7 @@ _URL = re.compile(rb'"https?:', re.IGNORECASE)
 _MEDIA = re.compile(rb'"(?:image|document|file|video|audio|input_[a-z]+|image_url|inlineData)"')
 
 
-class Watched(NamedTuple):
+class WatchedKeys(NamedTuple):
     """What of a body a profile speaks of."""
 
     keys: frozenset[str]
@@ -126,7 +126,7 @@ class Watched(NamedTuple):
 
 
 @lru_cache(512)
-def watched(profile: Profile, dialect: str) -> Watched:
+def watched(profile: Profile, dialect: str) -> WatchedKeys:
     table = _KEYS.get(dialect, {})
     found = {key for field, keys in table.items() if _matters(profile, field) for key in keys}
     limits, tools = profile.limits, profile.tools
@@ -136,7 +136,7 @@ def watched(profile: Profile, dialect: str) -> Watched:
     kinds = (getattr(profile.media, kind) for kind in ("image", "pdf", "document", "audio"))
     word = profile.words.max_tokens
     refused = {"max_tokens", "max_completion_tokens"} - {word} if word else set()
-    return Watched(
+    return WatchedKeys(
         frozenset(found - _LIMITS) | refused,
         frozenset(found & _LIMITS),
         limits.min_output or 0,
@@ -209,7 +209,7 @@ def shows_media(body: bytes) -> bool:
     return _MEDIA.search(body) is not None or any(piece in body for piece in _ALL_PIECES)
 
 
-def _is_much(body: bytes, rules: Watched) -> bool:
+def _is_much(body: bytes, rules: WatchedKeys) -> bool:
     """Whether there may be more or larger media than is taken."""
     found = sum(map(body.count, rules.words))
     return found > rules.pieces or (found > 0 and len(body) > _SMALL)
@@ -230,7 +230,7 @@ _SMALL = 1 << 16
 """Bytes of a body in which no image is too large."""
 
 
-def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
+def _is_within(value: msgspec.Raw, rules: WatchedKeys) -> bool:
     try:
         number = _number.decode(value)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -238,7 +238,7 @@ def _is_within(value: msgspec.Raw, rules: Watched) -> bool:
     return not isinstance(number, (int, float)) or rules.least <= number <= rules.most
 
 
-def _turns_matter(turns: bytes, rules: Watched) -> bool:
+def _turns_matter(turns: bytes, rules: WatchedKeys) -> bool:
     if rules.mid and _INSTRUCTIONS.search(turns):
         return True
     if not rules.prefill and not rules.ends:
