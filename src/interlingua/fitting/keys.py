@@ -126,7 +126,7 @@ class WatchedKeys(NamedTuple):
 
 
 @lru_cache(512)
-def watched(profile: Profile, dialect: str) -> WatchedKeys:
+def watched_keys(profile: Profile, dialect: str) -> WatchedKeys:
     table = _KEYS.get(dialect, {})
     found = {key for field, keys in table.items() if _matters(profile, field) for key in keys}
     limits, tools = profile.limits, profile.tools
@@ -178,7 +178,7 @@ def touches(
 ) -> bool:
     """Whether a rule speaks of something in the body, whose `members` may be known already. What
     cannot be read is the provider's."""
-    rules = watched(profile, dialect)
+    rules = watched_keys(profile, dialect)
     try:
         members = _members.decode(body) if members is None else members
     except (msgspec.DecodeError, UnicodeError, RecursionError):
