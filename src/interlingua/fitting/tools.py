@@ -55,7 +55,7 @@ def _without_server_tools(fitter: Fitter) -> None:
 # -- schemas --------------------------------------------------------------------------------------
 
 
-class _Left:
+class _StrictAllowance:
     """How much of what strict schemas may hold is left."""
 
     def __init__(self, fitter: Fitter) -> None:
@@ -80,13 +80,13 @@ class _Left:
 
 
 def _fit_schemas(fitter: Fitter) -> None:
-    left = _Left(fitter)
+    left = _StrictAllowance(fitter)
     fitted = [_fit(fitter, tool, left) for tool in fitter.tools]
     if any(new is not old for new, old in zip(fitted, fitter.tools, strict=True)):
         fitter.tools = tuple(fitted)
 
 
-def _fit(fitter: Fitter, tool: ToolDefinition, left: _Left) -> ToolDefinition:
+def _fit(fitter: Fitter, tool: ToolDefinition, left: _StrictAllowance) -> ToolDefinition:
     schema, rules = tool.input_schema, fitter.profile.tools
     if schema is None or tool.kind != "function":
         return tool
