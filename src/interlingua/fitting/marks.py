@@ -170,12 +170,12 @@ _MUCH = 1 << 20
 
 
 def _say(fitter: Fitter, gone: dict[int, str], lasting: dict[int, tuple[str, str]]) -> None:
-    told = _Telling(fitter, gone, lasting)
+    told = _MarkEdits(fitter, gone, lasting)
     fitter.tools = tuple([told.of(tool) for tool in fitter.tools])
     fitter.messages = tuple([told.message(message) for message in fitter.messages])
 
 
-class _Telling:
+class _MarkEdits:
     """Blocks and tools without the marks that go, and with those that last another time."""
 
     def __init__(
