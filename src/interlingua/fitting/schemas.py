@@ -11,7 +11,7 @@ from interlingua.models.fields import OutputRules
 from interlingua.schemas import is_object, rewrite
 
 
-class Adapted(NamedTuple):
+class AdaptedSchema(NamedTuple):
     """A schema, and what was done to it: places of keywords that are told in words now, and of
     objects that were closed."""
 
@@ -20,7 +20,7 @@ class Adapted(NamedTuple):
     closed: list[str]
 
 
-def adapted(schema: JsonObject, rules: OutputRules) -> Adapted:
+def adapted(schema: JsonObject, rules: OutputRules) -> AdaptedSchema:
     """The schema without the keywords and formats that are refused, which its descriptions tell
     instead, and with its objects closed where they have to be."""
     without, formats = rules.without or (), rules.formats
@@ -45,7 +45,7 @@ def adapted(schema: JsonObject, rules: OutputRules) -> Adapted:
             each = {**each, "additionalProperties": False}
         return each
 
-    return Adapted(rewrite(schema, step), worded, closed)
+    return AdaptedSchema(rewrite(schema, step), worded, closed)
 
 
 def _described(text: Any, gone: JsonObject) -> str:
