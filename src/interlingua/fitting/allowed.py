@@ -42,7 +42,7 @@ _USUAL = ("auto", "default", "medium", "standard")
 """Words that say least where one has to be chosen."""
 
 
-class Allowed(msgspec.Struct, frozen=True, omit_defaults=True):
+class AllowedValues(msgspec.Struct, frozen=True, omit_defaults=True):
     """Either words, or bounds of a number."""
 
     words: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ _LONGEST = 2000
 """Characters of a text that are looked at."""
 
 
-def allowed_in(text: str) -> Allowed:
+def allowed_in(text: str) -> AllowedValues:
     """What a text says is allowed; nothing where it does not."""
     text = text[:_LONGEST]
     found = _LIST.search(text)
@@ -89,9 +89,9 @@ def allowed_in(text: str) -> Allowed:
         words = [each.strip("[]({})'\"` .") for each in _SPLIT.split(found["words"])]
         told = tuple(dict.fromkeys(each for each in words if each))
         if len(told) > 1 or _is_quoted(found["words"]):
-            return Allowed(told)
+            return AllowedValues(told)
     least, most = _bounds(text)
-    return Allowed((), least, most)
+    return AllowedValues((), least, most)
 
 
 def _is_quoted(words: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.fitting.allowed import Allowed, allowed_in
+from interlingua.fitting.allowed import AllowedValues, allowed_in
 from interlingua.model.exchange import EFFORTS, Options
 
 RULE = "learned"
@@ -49,13 +49,13 @@ class Lesson(msgspec.Struct, frozen=True):
     path: Path
     said: str
     """What the provider said about it."""
-    allowed: Allowed = Allowed()
+    allowed: AllowedValues = AllowedValues()
     """What it takes there; nothing: it takes no such parameter."""
 
 
 def taught_by(
     text: str, wire: dict[str, Any], param: str | None = None
-) -> tuple[Path, Allowed] | None:
+) -> tuple[Path, AllowedValues] | None:
     """The place of the one parameter that a refusal names, and what is allowed there."""
     allowed = allowed_in(text)
     if allowed:
@@ -63,7 +63,7 @@ def taught_by(
         if path is not None and allowed.instead(_at(wire, path)) is not None:
             return path, allowed
     path = named_in(text, wire, param)
-    return None if path is None else (path, Allowed())
+    return None if path is None else (path, AllowedValues())
 
 
 def named_in(text: str, wire: dict[str, Any], param: str | None = None) -> Path | None:
