@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Prepared, Target, Targets
-from interlingua.fitting.learned import RULE, Lesson, mended, place_of, taught_by
+from interlingua.fitting.learned import RULE, Lesson, apply_lesson, place_of, taught_by
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 
@@ -67,7 +67,7 @@ class Lessons:
     ) -> Prepared | None:
         """The request as one lesson has it; None where it has nothing to do with it."""
         wire = _parsed(prepared.http.body)
-        new = None if wire is None else mended(wire, lesson)
+        new = None if wire is None else apply_lesson(wire, lesson)
         if new is None:
             return None
         old = prepared.http

@@ -106,7 +106,7 @@ def _at(wire: Any, path: Path) -> Any:
     return wire
 
 
-def mended(wire: dict[str, Any], lesson: Lesson) -> dict[str, Any] | None:
+def apply_lesson(wire: dict[str, Any], lesson: Lesson) -> dict[str, Any] | None:
     """The body as the lesson has it; None where there is nothing to mend."""
     if not lesson.allowed:
         return without(wire, lesson.path)

@@ -14,7 +14,7 @@ from interlingua.client.errors import CallError
 from interlingua.client.lessons import Lessons, read_lessons
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
-from interlingua.fitting.learned import Lesson, mended, named_in, rule_of, taught_by, without
+from interlingua.fitting.learned import Lesson, apply_lesson, named_in, rule_of, taught_by, without
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings
@@ -268,8 +268,8 @@ def test_a_value_that_a_refusal_says_is_taken_is_said(
     lesson = lesson_of(text, body(before))
     assert lesson is not None
     assert lesson.path == path
-    assert mended(body(before), lesson) == body(after)
-    assert mended(body(after), lesson) is None  # from then on it has nothing to mend
+    assert apply_lesson(body(before), lesson) == body(after)
+    assert apply_lesson(body(after), lesson) is None  # from then on it has nothing to mend
     assert rule in rule_of(lesson).splitlines()
     read_rules(rule_of(lesson).encode(), "learned")
 
