@@ -32,7 +32,7 @@ def planning() -> Iterator[None]:
         _planning.reset(token)
 
 
-class Unlogged:
+class DeferredWarnings:
     """Warnings about blocks that are left out of something that may still be sent, or not."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from interlingua.bus.payloads.conversation import LlmCallCompleted, LlmCallFaile
 from interlingua.dialects.record import Written
 from interlingua.errors import LossError
 from interlingua.ids import Ulids
-from interlingua.losses import Report, Unlogged
+from interlingua.losses import DeferredWarnings, Report
 from interlingua.model.blocks import (
     RedactedThinkingBlock,
     TextBlock,
@@ -120,7 +120,7 @@ class CallCore:
         options = _streaming(options, stream, usual.capabilities.supports_streaming)
         self.request: Request = usual.request(messages, tools, options)
         self.adapter = usual.for_request(self.request)
-        self.unlogged = Unlogged()
+        self.unlogged = DeferredWarnings()
         self.estimate = self._estimated()
         self._clock = clock
         self._began = clock()
