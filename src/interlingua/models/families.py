@@ -37,7 +37,7 @@ _TWO_DIGITS = {"claude", "gpt"}
 """Written without a dot at some hosts: gpt-35-turbo is 3.5, claude-opus-41 is 4.1."""
 
 
-class Reduced(NamedTuple):
+class NameParts(NamedTuple):
     """What a name says about the model."""
 
     name: str
@@ -52,14 +52,14 @@ class Reduced(NamedTuple):
 
 
 @lru_cache(4096)
-def reduced(name: str) -> Reduced:
+def reduced(name: str) -> NameParts:
     """The parts of a model's name. `name` has no provider in front of it."""
     bare, variant = _bare(name.strip().lower())
     short = _undated(bare)
     family, version, words = _parts(short.replace(".", "-").split("-"))
     if version is None and "latest" in bare.split("-"):
         version, short = NEWEST, f"{short}-latest"  # gemini-pro was another model
-    return Reduced(short.replace(".", "-"), family, version, words, variant)
+    return NameParts(short.replace(".", "-"), family, version, words, variant)
 
 
 def has_vendor(name: str) -> bool:

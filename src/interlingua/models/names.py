@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from interlingua.errors import InterlinguaError
-from interlingua.models.families import Reduced, reduced
+from interlingua.models.families import NameParts, reduced
 
 # A date at the end names one edition of a model: claude-haiku-4-5-20251001, gpt-5-2025-08-07,
 # claude-sonnet-4-5@20250929 (Vertex), @default (Vertex, any edition).
@@ -111,7 +111,7 @@ class KnownNames:
         found: dict[tuple[str, str], list[str]] = {}
         for known in self._names:
             provider, _, name = known.partition(":")
-            parts: Reduced = reduced(name)
+            parts: NameParts = reduced(name)
             if parts.variant is None:
                 found.setdefault((provider, parts.name), []).append(name)
         return found

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.models.families import Reduced, Version, reduced
+from interlingua.models.families import NameParts, Version, reduced
 from interlingua.models.fields import (
     CacheRules,
     Group,
@@ -98,7 +98,7 @@ class Rule(ProfileFields, frozen=True, kw_only=True, rename={"dialects": "in"}):
     def __str__(self) -> str:
         return f"rule {self.id}, {self.sure}"
 
-    def matches(self, model: Reduced, provider: str | None, dialect: str | None) -> bool:
+    def matches(self, model: NameParts, provider: str | None, dialect: str | None) -> bool:
         return (
             (self.at is None or provider in self.at)
             and (self.dialects is None or dialect in self.dialects)
@@ -242,7 +242,7 @@ def _is_one(word: str, of: str | tuple[str, ...]) -> bool:
     return word == of if isinstance(of, str) else word in of
 
 
-def _is_named(model: Reduced, names: tuple[str, ...]) -> bool:
+def _is_named(model: NameParts, names: tuple[str, ...]) -> bool:
     """Whether it is one of these; a name with a variant (`qwen3:8b`) stands for that one alone."""
     named = _named(names)
     return (model.name, None) in named or (model.name, model.variant) in named

@@ -12,7 +12,7 @@ from interlingua.model.message import Message
 from interlingua.model.metadata import UNKNOWN, MessageMetadata
 
 if TYPE_CHECKING:
-    from interlingua.models.families import Reduced
+    from interlingua.models.families import NameParts
 
 UNVERIFIED = "only its issuer can verify it"
 FORMATS: dict[str, str] = {
@@ -125,7 +125,7 @@ def _model_in(metadata: MessageMetadata) -> str | None:
     return model
 
 
-def _names(model: str | None) -> list[Reduced]:
+def _names(model: str | None) -> list[NameParts]:
     """What a name may mean: the provider may stand before it, or it has a colon of its own."""
     if model is None:
         return []
