@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bench.profiles import fetch, peers
 from bench.profiles.peers import Fact
 from interlingua.models.capabilities import providers, usual_dialect
-from interlingua.models.families import reduced
+from interlingua.models.families import name_parts
 from interlingua.models.profile import bundled
 
 LITELLM = "litellm/model_prices_and_context_window_backup.json"
@@ -84,7 +84,7 @@ def compared(facts: Iterable[Fact]) -> list[Line]:
     found: dict[tuple[str, ...], Line] = {}
     for fact in facts:
         for line in _differing(fact):
-            name = reduced(line.model).name
+            name = name_parts(line.model).name
             found.setdefault((line.provider, name, line.field, line.source), line)
     return sorted(found.values(), key=lambda line: (line.provider, line.field, line.model))
 
@@ -126,7 +126,7 @@ def disagreements(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
     told: dict[tuple[str, str, str], dict[str, Any]] = defaultdict(dict)
     for fact in facts:
         for field, value in fact.said.items():
-            told[fact.provider, reduced(fact.model).name, field].setdefault(fact.source, value)
+            told[fact.provider, name_parts(fact.model).name, field].setdefault(fact.source, value)
     return [
         which
         for which, by in told.items()

@@ -278,11 +278,11 @@ def _is_canonical(message: Any) -> bool:
 def _by_name(parsed: Any, best: list[Detected]) -> Detected | None:
     """The one of several that the model's name speaks for, or whose errors are the same."""
     from interlingua.dialects.detect import SAME_ERRORS, usual_dialect
-    from interlingua.models.families import reduced
+    from interlingua.models.families import name_parts
 
     fits = {each.dialect: each for each in best}
     model = parsed.get("model") if isinstance(parsed, dict) else None
     if isinstance(model, str) and model:
-        return fits.get(usual_dialect(model, reduced(model).family) or "")
+        return fits.get(usual_dialect(model, name_parts(model).family) or "")
     same = best[0].kind == "response" and fits.keys() == set(SAME_ERRORS)
     return fits[SAME_ERRORS[0]] if same else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlingua.models.capabilities import capabilities, expected_capabilities
-from interlingua.models.families import NEWEST, reduced
+from interlingua.models.families import NEWEST, name_parts
 from interlingua.models.names import UnknownModelError
 from interlingua.models.profile import profile_of
 from interlingua.prices import bundled
@@ -31,7 +31,7 @@ SONNET = [
 
 @pytest.mark.parametrize("name", SONNET)
 def test_one_model_has_one_reduced_name(name: str) -> None:
-    parts = reduced(name)
+    parts = name_parts(name)
     assert parts[:4] == ("claude-sonnet-4-5", "claude", (4, 5), frozenset({"sonnet"}))
 
 
@@ -65,7 +65,7 @@ def test_one_model_has_one_reduced_name(name: str) -> None:
 def test_family_and_version_are_read_from_a_name(
     name: str, family: str, version: tuple[int, int] | None, words: set[str]
 ) -> None:
-    assert reduced(name)[1:4] == (family, version, frozenset(words))
+    assert name_parts(name)[1:4] == (family, version, frozenset(words))
 
 
 # Names that are in no list of ours: regions, editions, variants and models that are new.

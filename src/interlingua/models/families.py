@@ -52,7 +52,7 @@ class NameParts(NamedTuple):
 
 
 @lru_cache(4096)
-def reduced(name: str) -> NameParts:
+def name_parts(name: str) -> NameParts:
     """The parts of a model's name. `name` has no provider in front of it."""
     bare, variant = _bare(name.strip().lower())
     short = _undated(bare)

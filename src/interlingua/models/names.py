@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from interlingua.errors import InterlinguaError
-from interlingua.models.families import NameParts, reduced
+from interlingua.models.families import NameParts, name_parts
 
 # A date at the end names one edition of a model: claude-haiku-4-5-20251001, gpt-5-2025-08-07,
 # claude-sonnet-4-5@20250929 (Vertex), @default (Vertex, any edition).
@@ -98,7 +98,7 @@ class KnownNames:
             if spelling in self._names:
                 return self._names[spelling]
         provider, _, name = model.partition(":")
-        asked = reduced(name)
+        asked = name_parts(name)
         if asked.variant is not None and not variants:
             return None
         near = self._reduced.get((provider, asked.name), ())
@@ -111,7 +111,7 @@ class KnownNames:
         found: dict[tuple[str, str], list[str]] = {}
         for known in self._names:
             provider, _, name = known.partition(":")
-            parts: NameParts = reduced(name)
+            parts: NameParts = name_parts(name)
             if parts.variant is None:
                 found.setdefault((provider, parts.name), []).append(name)
         return found

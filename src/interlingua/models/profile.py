@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from interlingua.models.families import NameParts, Version, reduced
+from interlingua.models.families import NameParts, Version, name_parts
 from interlingua.models.fields import (
     CacheRules,
     Group,
@@ -193,7 +193,7 @@ class Profiles:
         return tuple(rule for layer in self.layers for rule in layer)
 
     def _of(self, model: str, provider: str | None = None, dialect: str | None = None) -> Profile:
-        asked, at = reduced(model), provider or HOMES.get(dialect or "")
+        asked, at = name_parts(model), provider or HOMES.get(dialect or "")
         matching = [rule for rule in self._ordered if rule.matches(asked, at, dialect)]
         known = _known_rule(model, at) if self._known else None
         return fold([known, *matching] if known else matching, model, at, dialect)
@@ -250,7 +250,7 @@ def _is_named(model: NameParts, names: tuple[str, ...]) -> bool:
 
 @lru_cache(1024)
 def _named(names: tuple[str, ...]) -> frozenset[tuple[str, str | None]]:
-    return frozenset((parts.name, parts.variant) for parts in map(reduced, names))
+    return frozenset((parts.name, parts.variant) for parts in map(name_parts, names))
 
 
 _BOUND = re.compile(r"(>=|<=|>|<)?(\d+)(?:\.(\d+))?")

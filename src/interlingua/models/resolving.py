@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 
 from interlingua.models.aliases import aliases
-from interlingua.models.families import NEWEST, Version, has_vendor, reduced
+from interlingua.models.families import NEWEST, Version, has_vendor, name_parts
 from interlingua.models.names import AmbiguousModelError, UnknownModelError, spellings, unknown
 
 HOSTS = frozenset({"azure", "bedrock", "groq", "ollama", "openrouter", "vertex"})
@@ -72,14 +72,14 @@ class Names:
 
     def _alike(self, name: str) -> dict[str, str]:
         """The same, of names that are spelled in another way, or say a stage or a date besides."""
-        found = self._by_reduced.get(reduced(name).name, {}) if _is_plain(name) else {}
+        found = self._by_reduced.get(name_parts(name).name, {}) if _is_plain(name) else {}
         if has_vendor(name):  # a region that is not listed
             return {HOST: f"{HOST}:{name}"} if HOST in found else {}
         return {each: _respelled(each, listed, name) for each, listed in found.items()}
 
     def _newer(self, name: str) -> str | None:
         """A version that nobody has listed yet is a model of who makes that family."""
-        parts = reduced(name)
+        parts = name_parts(name)
         newest = self._newest.get(parts.family, {})
         if parts.version is None or len(newest) != 1 or not _is_plain(name):
             return None
@@ -101,7 +101,7 @@ class Names:
         found: dict[str, dict[str, str]] = {}
         for id in self._ids:
             provider, _, name = id.partition(":")
-            found.setdefault(reduced(name).name, {}).setdefault(provider, name)
+            found.setdefault(name_parts(name).name, {}).setdefault(provider, name)
         return found
 
     @cached_property
@@ -110,7 +110,7 @@ class Names:
         found: dict[str, dict[str, Version]] = {}
         for id in self._ids:
             provider, _, name = id.partition(":")
-            parts = reduced(name)
+            parts = name_parts(name)
             if provider not in HOSTS and parts.version not in (None, NEWEST):
                 versions = found.setdefault(parts.family, {})
                 versions[provider] = max(parts.version, versions.get(provider, (0, 0)))
@@ -174,7 +174,7 @@ def _is_plain(name: str) -> bool:
     provider that is not known here. A tag, an edition of Bedrock's (`-v1:0`) and OpenAI's own form
     for models that were fine-tuned are parts of a name."""
     before = name.removeprefix("ft:").partition(":")[0]
-    return "/" not in name and reduced(before).name == reduced(name).name
+    return "/" not in name and name_parts(before).name == name_parts(name).name
 
 
 def _respelled(provider: str, listed: str, name: str) -> str:

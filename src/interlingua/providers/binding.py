@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.models.families import reduced
+from interlingua.models.families import name_parts
 
 DIALECT = PROVIDER = "anthropic"
 FAMILY, SINCE = "claude", (5, 1)
@@ -29,7 +29,7 @@ def lenient(wire: Wire, provider: str, dialect: str, model: str) -> Wire:
 
 
 def _is_bound(model: str) -> bool:
-    name = reduced(model)
+    name = name_parts(model)
     return name.family == FAMILY and name.version is not None and name.version >= SINCE
 
 

@@ -129,10 +129,10 @@ def _names(model: str | None) -> list[NameParts]:
     """What a name may mean: the provider may stand before it, or it has a colon of its own."""
     if model is None:
         return []
-    from interlingua.models.families import reduced
+    from interlingua.models.families import name_parts
 
     behind = model.partition(":")[2]
-    return [reduced(model), reduced(behind)] if behind else [reduced(model)]
+    return [name_parts(model), name_parts(behind)] if behind else [name_parts(model)]
 
 
 def _family(issuer: str) -> str | None:
