@@ -45,7 +45,7 @@ from interlingua.given import (
 )
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.tools import ToolDefinition
-from interlingua.models.overlay import Given
+from interlingua.models.overlay import ProfileSource
 from interlingua.outbound import WrittenRequest
 from interlingua.providers.provider import Provider
 from interlingua.say import Fitting
@@ -93,7 +93,7 @@ class AsyncClient:
         max_bytes: int = MAX_BYTES,
         transport: Transport | None = None,
         fetch_media: bool | MediaFetcher = False,
-        profiles: Given | Literal[False] = None,
+        profiles: ProfileSource | Literal[False] = None,
         repair: bool | Lessons = False,
     ) -> None:
         targets = Targets(

@@ -19,7 +19,7 @@ from interlingua.fitting.spoken import dialect_for_request
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.models.names import model_name
-from interlingua.models.overlay import Given
+from interlingua.models.overlay import ProfileSource
 from interlingua.models.resolving import resolve
 from interlingua.outbound import NO_OPTIONS as NO_OPTIONS
 from interlingua.outbound import Target as Target
@@ -80,7 +80,7 @@ class Targets:
         environ: Mapping[str, str] | None = None,
         keys: Mapping[str, Key] | None = None,
         base_urls: Mapping[str, Place] | None = None,
-        profiles: Given | Literal[False] = None,
+        profiles: ProfileSource | Literal[False] = None,
     ) -> None:
         """`profiles` are rules of what models take, laid over the package's; without them, those of
         this machine's user. With False, requests are not fitted to any model."""

@@ -26,7 +26,7 @@ from interlingua.models.profile import (
 from interlingua.models.reading import read_file, told_apart
 
 T = TypeVar("T", bound=ProfileFields)
-Given = Profiles | Iterable[Rule | Mapping[str, Any]] | str | Path | None
+ProfileSource = Profiles | Iterable[Rule | Mapping[str, Any]] | str | Path | None
 """Rules as a program has them: a file's path, rules, or tables like those of a file."""
 
 
@@ -57,7 +57,7 @@ def own_files() -> list[Path]:
     return [*sorted(told.glob("*.toml")), config.profiles_path()]
 
 
-def profiles_from(given: Given) -> Profiles:
+def profiles_from(given: ProfileSource) -> Profiles:
     """Profiles for a client: those of this machine where nothing is given, else the package's with
     the given rules over them. `Profiles` stand for themselves."""
     match given:

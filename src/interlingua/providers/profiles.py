@@ -14,7 +14,7 @@ from typing import Literal
 
 from interlingua.models.capabilities import Capabilities, expected_capabilities, usual_dialect
 from interlingua.models.names import UnknownModelError, model_name
-from interlingua.models.overlay import Given, own_files, profile_at, profiles_from
+from interlingua.models.overlay import ProfileSource, own_files, profile_at, profiles_from
 from interlingua.models.profile import Profile, Profiles, bundled
 from interlingua.providers.endpoint import dialect_for
 from interlingua.providers.provider import Provider
@@ -29,7 +29,7 @@ class ModelLookup:
     def __init__(
         self,
         providers: Mapping[str, Provider] | None = None,
-        given: Given | Literal[False] = None,
+        given: ProfileSource | Literal[False] = None,
     ) -> None:
         """`given` are rules that are laid over the package's; without them, those of this machine's
         user. With False, requests are not fitted to any model."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from interlingua.bus.bus import Bus
 from interlingua.given import GivenOptions, Tools, options_of, registry_of
-from interlingua.models.overlay import Given
+from interlingua.models.overlay import ProfileSource
 from interlingua.prices.own import own_table
 from interlingua.prices.table import PriceTable
 from interlingua.providers.profiles import ModelLookup
@@ -15,7 +15,7 @@ from interlingua.routing.router import Router
 from interlingua.sessions.core import Setting
 from interlingua.sessions.defaults import default_router
 
-Takes = ModelLookup | Given | Literal[False]
+Takes = ModelLookup | ProfileSource | Literal[False]
 """What models take: rules over the package's, None for those of this machine's user, or False where
 nothing is fitted."""
 
