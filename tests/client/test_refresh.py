@@ -17,7 +17,7 @@ from interlingua.client.refresh import RefreshError, told_rules
 from interlingua.models.overlay import own_profiles
 from interlingua.models.profile import Profile, Profiles
 from interlingua.models.reading import read_rules
-from interlingua.models.told import as_toml, rules_told
+from interlingua.models.told import as_toml, rules_from_list
 from interlingua.providers import provider
 from tests.cli.running import run, told
 from tests.loopback import STOPS_WITHIN
@@ -88,7 +88,7 @@ def claude(id: str, **changed: Any) -> dict[str, Any]:
 
 def one(key: str, *entries: dict[str, Any], model: str) -> Profile:
     """The profile that a list makes, with nothing under it."""
-    return Profiles(rules_told(key, entries, "2026-11-17")).of(model, key)
+    return Profiles(rules_from_list(key, entries, "2026-11-17")).of(model, key)
 
 
 def test_anthropic_tells_efforts_ways_of_thinking_media_and_limits() -> None:
@@ -135,7 +135,7 @@ def test_gemini_tells_limits_and_whether_it_thinks() -> None:
     assert (found.limits.context, found.limits.output) == (1000, 100)
     assert found.sampling.temperature_range == (0, 2)
     assert found.reasoning.carrier == "none"
-    assert len(rules_told("gemini", [drawing, flash], "x")) == 1
+    assert len(rules_from_list("gemini", [drawing, flash], "x")) == 1
 
 
 def test_openrouter_tells_which_parameters_a_model_takes() -> None:
@@ -174,11 +174,13 @@ def test_mistral_groq_and_bedrock_tell_what_they_do() -> None:
 def test_entries_that_say_nothing_or_nonsense_make_no_rule(key: str) -> None:
     name = {"id": "m", "name": "m", "model": "m", "modelId": "m"}
     odd = {"capabilities": 3, "max_tokens": "x", "context_window": -1, "inputTokenLimit": True}
-    assert rules_told(key, [None, 3, {}, name, {**name, **odd}], "x") == []
+    assert rules_from_list(key, [None, 3, {}, name, {**name, **odd}], "x") == []
 
 
 def test_told_rules_are_a_file_that_is_read_again() -> None:
-    rules = rules_told("anthropic", [claude('odd"\\ name\n'), claude("claude-x-1")], "2026-11-17")
+    rules = rules_from_list(
+        "anthropic", [claude('odd"\\ name\n'), claude("claude-x-1")], "2026-11-17"
+    )
     assert list(read_rules(as_toml(rules, "a\nb").encode(), "f")) == rules
 
 

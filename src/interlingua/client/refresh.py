@@ -21,7 +21,7 @@ from interlingua.client.transport import (
 )
 from interlingua.errors import InterlinguaError
 from interlingua.models.profile import Rule
-from interlingua.models.told import LISTS, TOLD, rules_told
+from interlingua.models.told import LISTS, TOLD, rules_from_list
 from interlingua.providers.credentials import authorise, credentials
 from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
@@ -59,7 +59,7 @@ async def told_rules(
     finally:
         if transport is None:
             await own.close()
-    return rules_told(provider.key, entries, datetime.now(UTC).date().isoformat())
+    return rules_from_list(provider.key, entries, datetime.now(UTC).date().isoformat())
 
 
 class _ListReader:

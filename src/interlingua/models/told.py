@@ -21,7 +21,7 @@ Fields = dict[str, dict[str, Any]]
 """Group to field to value; None is nothing."""
 
 
-def rules_told(provider: str, entries: Iterable[Any], since: str) -> list[Rule]:
+def rules_from_list(provider: str, entries: Iterable[Any], since: str) -> list[Rule]:
     """A rule for each model of a list, in its order."""
     made = [_rule(provider, entry, since) for entry in entries if isinstance(entry, dict)]
     return [rule for rule in made if rule is not None]
