@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from interlingua.models.shipped import shipped
+from interlingua.models.shipped import data_file
 
 
 def aliases() -> dict[str, str]:
@@ -16,4 +16,4 @@ def aliases() -> dict[str, str]:
 
 @cache
 def _load() -> dict[str, str]:
-    return msgspec.json.decode(shipped("aliases.json"), type=dict[str, str])
+    return msgspec.json.decode(data_file("aliases.json"), type=dict[str, str])

@@ -15,7 +15,7 @@ import msgspec
 
 from interlingua.model.base import Value
 from interlingua.models.names import KnownNames, UnknownModelError, model_name, unknown
-from interlingua.models.shipped import shipped
+from interlingua.models.shipped import data_file
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule
@@ -272,7 +272,7 @@ def _made(said: dict[str, Any]) -> Capabilities:
 
 @cache
 def _load() -> _Data:
-    return msgspec.json.decode(shipped("capabilities.json"), type=_Data)
+    return msgspec.json.decode(data_file("capabilities.json"), type=_Data)
 
 
 @cache

@@ -14,7 +14,7 @@ import msgspec
 
 from interlingua.errors import InterlinguaError, found
 from interlingua.models.profile import Rule, check_range
-from interlingua.models.shipped import shipped
+from interlingua.models.shipped import data_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 def bundled_rules() -> tuple[Rule, ...]:
     """Those of the package."""
-    text, compiled = shipped("profiles.toml"), shipped("profiles.json")
+    text, compiled = data_file("profiles.toml"), data_file("profiles.json")
     # A new text has a new digest, and then nothing else of the compiled form is looked at.
     if compiled.startswith(_head(text)):
         return msgspec.json.decode(compiled, type=_Compiled).rules

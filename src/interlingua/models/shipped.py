@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 
-def shipped(name: str) -> bytes:
+def data_file(name: str) -> bytes:
     """The content of `data/<name>`."""
     loader: Any = globals()["__spec__"].loader
     content: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "data", name))
