@@ -23,7 +23,7 @@ from interlingua.models.profile import (
     bundled,
     check_range,
 )
-from interlingua.models.reading import read_file, told_apart
+from interlingua.models.reading import read_file, split_error
 
 T = TypeVar("T", bound=ProfileFields)
 ProfileSource = Profiles | Iterable[Rule | Mapping[str, Any]] | str | Path | None
@@ -100,5 +100,5 @@ def _converted(table: Mapping[str, Any], kind: type[T], what: str) -> T:
         made = msgspec.convert(dict(table), kind)
         check_range(getattr(made, "version", None))
     except (msgspec.ValidationError, ValueError) as wrong:
-        raise ProfileError(what, *told_apart(str(wrong))) from None
+        raise ProfileError(what, *split_error(str(wrong))) from None
     return made

@@ -101,7 +101,7 @@ def _rule(table: Any, index: int, read: Any, text: str, file: str) -> Rule:
         rule = msgspec.convert(table, Rule)
         check_range(rule.version)
     except (msgspec.ValidationError, ValueError) as wrong:
-        problem, field = told_apart(str(wrong))
+        problem, field = split_error(str(wrong))
         name = table.get("id") if isinstance(table, dict) else None
         line = _line(text, index, field)
         raise ProfilesFileError(file, problem, field, line, name) from None
@@ -110,7 +110,7 @@ def _rule(table: Any, index: int, read: Any, text: str, file: str) -> Rule:
     return msgspec.structs.replace(rule, since=read)
 
 
-def told_apart(wrong: str) -> tuple[str, str | None]:
+def split_error(wrong: str) -> tuple[str, str | None]:
     """What msgspec says is wrong, and the field it is said of."""
     problem, _, place = wrong.partition(" - at `$")
     steps = re.findall(r"[^.\[\]`]+", place)
