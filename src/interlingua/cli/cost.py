@@ -19,7 +19,7 @@ from interlingua.cli.terminal import Column, cell, dollars, plural, put_json, sa
 from interlingua.cli.times import Moment
 from interlingua.model.message import Message
 from interlingua.prices.cost import total
-from interlingua.prices.history import Key, Spent, cost_by
+from interlingua.prices.history import Key, SpendGroup, cost_by
 from interlingua.store.request_rows import Wanted
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _noting(messages: Iterable[Message], unknown: Counter[str | None]) -> Iterat
         yield message
 
 
-def _whole(groups: Iterable[Spent]) -> Spent:
-    whole = Spent()
+def _whole(groups: Iterable[SpendGroup]) -> SpendGroup:
+    whole = SpendGroup()
     for spent in groups:
         whole.cost_usd = total(whole.cost_usd, spent.cost_usd)
         whole.messages += spent.messages
@@ -113,7 +113,7 @@ def _whole(groups: Iterable[Spent]) -> Spent:
     return whole
 
 
-def _told(spent: Spent) -> dict[str, Any]:
+def _told(spent: SpendGroup) -> dict[str, Any]:
     """`cost_usd` is a string, so that no digit is lost; null where no cost at all is known."""
     return {
         "cost_usd": _known(spent),
@@ -124,15 +124,15 @@ def _told(spent: Spent) -> dict[str, Any]:
     }
 
 
-def _known(spent: Spent) -> Decimal | None:
+def _known(spent: SpendGroup) -> Decimal | None:
     return None if spent.messages and spent.unpriced == spent.messages else spent.cost_usd
 
 
 def _show(
     key: str,
     titles: dict[str | None, str],
-    groups: dict[str | None, Spent],
-    whole: Spent,
+    groups: dict[str | None, SpendGroup],
+    whole: SpendGroup,
     unknown: Counter[str | None],
 ) -> None:
     columns = [
@@ -152,7 +152,7 @@ def _show(
             say(cell(f"    {model or '(no model)'}: {count:,}"))
 
 
-def _row(name: str, spent: Spent) -> list[str]:
+def _row(name: str, spent: SpendGroup) -> list[str]:
     cost = dollars(_known(spent))
     return [
         name,

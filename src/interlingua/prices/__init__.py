@@ -2,7 +2,7 @@
 
 from interlingua.models.names import UnknownModelError
 from interlingua.prices.cost import Cost, UnknownCostError, cost_of, price, priced
-from interlingua.prices.history import Repriced, Spent, cost_by, reprice
+from interlingua.prices.history import Repriced, SpendGroup, cost_by, reprice
 from interlingua.prices.table import ModelPrice, PriceTable, bundled, versions
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "ModelPrice",
     "PriceTable",
     "Repriced",
-    "Spent",
+    "SpendGroup",
     "UnknownCostError",
     "UnknownModelError",
     "bundled",

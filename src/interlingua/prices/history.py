@@ -68,7 +68,7 @@ def reprice(
         yield Repriced(message, old, cost.total, version, new)
 
 
-class Spent:
+class SpendGroup:
     """What a group of messages used. `unpriced` counts those whose cost is not known: where there
     are any, `cost_usd` is what is known, and less than what was spent."""
 
@@ -94,17 +94,17 @@ class Spent:
         return f"Spent(${self.cost_usd}, {self.messages} messages, {self.unpriced} unpriced)"
 
 
-def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, Spent]:
+def cost_by(messages: Iterable[Message], key: Key) -> dict[str | None, SpendGroup]:
     """Costs as stored, added up by session, model, day (UTC), user, team or key of the gateway.
     Messages that do not have it are in the group None, which comes last."""
     if key not in _KEYS:
         raise ValueError(f"costs can be grouped by {', '.join(_KEYS)}, found {key!r}")
     group_of = _KEYS[key]
-    groups: dict[str | None, Spent] = {}
+    groups: dict[str | None, SpendGroup] = {}
     for message in messages:
         usage = message.metadata.usage
         if usage is not None and usage.is_known:
-            groups.setdefault(group_of(message), Spent()).add(usage)
+            groups.setdefault(group_of(message), SpendGroup()).add(usage)
     ordered = sorted(groups, key=lambda group: (group is None, group or ""))
     return {group: groups[group] for group in ordered}
 
