@@ -17,13 +17,13 @@ def own_table() -> PriceTable:
     return bundled().overlay(PriceTable.load(path)) if path.exists() else bundled()
 
 
-class KeptPrices(Protocol):
+class PriceStore(Protocol):
     """A store, as far as price tables are concerned."""
 
     def prices(self, version: str) -> Mapping[str, Any]: ...
 
 
-def table_of(version: str, store: KeptPrices | None = None) -> PriceTable:
+def table_of(version: str, store: PriceStore | None = None) -> PriceTable:
     """The table that a cost names: one of the package, else one that the store kept when it was
     used. So a cost can be computed again long after its prices were changed."""
     if version in versions() or store is None:
