@@ -65,10 +65,10 @@ class Prices:
     """What answers cost by the price table of this machine."""
 
     def __init__(self) -> None:
-        from interlingua.prices.own import own_table, told_apart
+        from interlingua.prices.own import own_table, with_own_version
 
         self.table = own_table()
-        self.prices = told_apart(self.table).version
+        self.prices = with_own_version(self.table).version
 
     def __call__(self, answers: Iterable[Answer]) -> tuple[Decimal | None, int]:
         """The sum, and how many have no known price. None where nothing is known."""

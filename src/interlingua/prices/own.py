@@ -39,7 +39,7 @@ def is_bundled(table: PriceTable) -> bool:
     return table is own or table.models == own.models
 
 
-def told_apart(table: PriceTable) -> PriceTable:
+def with_own_version(table: PriceTable) -> PriceTable:
     """The table under a version that no other prices have: for one whose version names others
     already."""
     digest = sha256(dumps(table.to_dict())).hexdigest()[:8]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlingua.prices.own import is_bundled, told_apart
+from interlingua.prices.own import is_bundled, with_own_version
 from interlingua.prices.table import PriceTable
 from interlingua.sessions.effects import Effects, ask
 from interlingua.store.errors import NotFoundError
@@ -13,10 +13,10 @@ def kept_prices(table: PriceTable | None) -> Effects[PriceTable | None]:
     version, or a version of its own where that names other prices already."""
     if table is None or is_bundled(table):
         return table
-    for each in (table, told_apart(table)):
+    for each in (table, with_own_version(table)):
         if (yield from _is_there(each)):
             return each
-    return told_apart(table)
+    return with_own_version(table)
 
 
 def _is_there(table: PriceTable) -> Effects[bool]:
