@@ -10,10 +10,10 @@ from interlingua.providers.errors import (
 )
 from interlingua.providers.provider import (
     Auth,
-    Elsewhere,
     Kind,
     Paths,
     Provider,
+    RegionalHosts,
     Style,
     Switches,
     Timeouts,
@@ -27,7 +27,6 @@ from interlingua.providers.signing import sign
 __all__ = [
     "Auth",
     "Credentials",
-    "Elsewhere",
     "Endpoint",
     "Kind",
     "MissingSettingError",
@@ -36,6 +35,7 @@ __all__ = [
     "ProviderSetupError",
     "ProvidersFileError",
     "Ready",
+    "RegionalHosts",
     "Secret",
     "Style",
     "Switches",

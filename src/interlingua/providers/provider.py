@@ -67,7 +67,7 @@ class Paths(Part, frozen=True):
     """How its streams are framed, where that is not the dialect's own way."""
 
 
-class Elsewhere(Part, frozen=True):
+class RegionalHosts(Part, frozen=True):
     """Base addresses for some values of a variable: Vertex has other hosts for wide regions."""
 
     variable: str
@@ -108,7 +108,7 @@ class Provider(Part, frozen=True):
     dialects: dict[str, Paths]
     base_url: str | None = None
     base_url_env: tuple[str, ...] = ()
-    elsewhere: Elsewhere | None = None
+    elsewhere: RegionalHosts | None = None
     models: str | None = None
     """The path of the list of models."""
     headers: dict[str, str] = {}
