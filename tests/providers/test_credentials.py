@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from interlingua.providers import (
+    AuthorisedRequest,
     MissingSettingError,
     ProviderSetupError,
-    Ready,
     authorise,
     compatible,
     credentials,
@@ -22,7 +22,7 @@ from interlingua.providers import (
 ENVIRON = {"AWS_REGION": "us-east-1", "GOOGLE_CLOUD_PROJECT": "p"}
 
 
-def ready(model: str, environ: dict[str, str], token: str | None = None) -> Ready:
+def ready(model: str, environ: dict[str, str], token: str | None = None) -> AuthorisedRequest:
     asked = provider(model.partition(":")[0])
     found = credentials(asked, environ, token)
     return authorise(endpoint(model, environ={**ENVIRON, **environ}), asked, found, b"{}")

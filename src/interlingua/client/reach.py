@@ -20,7 +20,7 @@ import msgspec
 from interlingua.client.targets import AGENT, LOCAL, Targets
 from interlingua.errors import InterlinguaError
 from interlingua.models.capabilities import known_models
-from interlingua.providers.credentials import Ready, authorise, credentials
+from interlingua.providers.credentials import AuthorisedRequest, authorise, credentials
 from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
 
@@ -48,7 +48,7 @@ def of_reached(there: Reached, known: Iterable[str]) -> list[str]:
 def reached(targets: Targets) -> Reached:
     """The providers that can be asked now."""
     found: dict[str, tuple[str, ...] | None] = {}
-    asked: dict[str, Ready] = {}
+    asked: dict[str, AuthorisedRequest] = {}
     for key, provider in targets.providers.items():
         if _runs_here(provider) and not callable(targets.place(key)):
             place = _list_of(targets, provider)
@@ -85,7 +85,7 @@ def _can_be_asked(targets: Targets, provider: Provider) -> bool:
     return True
 
 
-def _list_of(targets: Targets, provider: Provider) -> Ready | None:
+def _list_of(targets: Targets, provider: Provider) -> AuthorisedRequest | None:
     """Where a server has the list of its models."""
     place = targets.place(provider.key)
     base_url = place if isinstance(place, str) else None
@@ -98,7 +98,7 @@ def _list_of(targets: Targets, provider: Provider) -> Ready | None:
         return None
 
 
-def _names(ready: Ready) -> tuple[str, ...] | None:
+def _names(ready: AuthorisedRequest) -> tuple[str, ...] | None:
     """What a server says it has; None where none answers."""
     which = (ready.url, hash(tuple(sorted(ready.headers.items()))))
     at, names = _told.get(which, (-REMEMBERED, None))
@@ -108,7 +108,7 @@ def _names(ready: Ready) -> tuple[str, ...] | None:
     return names
 
 
-def _asked(ready: Ready) -> tuple[str, ...] | None:
+def _asked(ready: AuthorisedRequest) -> tuple[str, ...] | None:
     place = urlsplit(ready.url)
     is_secure = place.scheme == "https"
     connection = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection

@@ -1,6 +1,6 @@
 """Who serves models: addresses, keys, and how each wants to be asked, as data."""
 
-from interlingua.providers.credentials import Credentials, Ready, authorise, credentials
+from interlingua.providers.credentials import AuthorisedRequest, Credentials, authorise, credentials
 from interlingua.providers.endpoint import Endpoint, dialect_for, endpoint
 from interlingua.providers.errors import (
     MissingSettingError,
@@ -26,6 +26,7 @@ from interlingua.providers.signing import sign
 
 __all__ = [
     "Auth",
+    "AuthorisedRequest",
     "Credentials",
     "Endpoint",
     "Kind",
@@ -34,7 +35,6 @@ __all__ = [
     "Provider",
     "ProviderSetupError",
     "ProvidersFileError",
-    "Ready",
     "RegionalHosts",
     "Secret",
     "Style",

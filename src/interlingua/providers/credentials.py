@@ -38,7 +38,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     session_token: Secret | None = None
 
 
-class Ready:
+class AuthorisedRequest:
     """A request with credentials on it. Printing, logging or pickling it does not show them."""
 
     __slots__ = ("headers", "method", "url")
@@ -89,11 +89,11 @@ def authorise(
     credentials: Credentials,
     body: bytes = b"",
     at: datetime | None = None,
-) -> Ready:
+) -> AuthorisedRequest:
     """The request as it is sent. A signature is for this body and this moment (`at`, else now)."""
     headers, url = dict(endpoint.headers), endpoint.url
     if credentials.style == "none" or credentials.secret is None:
-        return Ready(endpoint.method, url, headers)
+        return AuthorisedRequest(endpoint.method, url, headers)
     _refuse_open_air(url, provider)
     secret = credentials.secret.reveal()
     match credentials.style:
@@ -105,7 +105,7 @@ def authorise(
             headers |= _signed(endpoint, provider, credentials, secret, body, at)
         case style:
             headers[_HEADERS[style]] = secret
-    return Ready(endpoint.method, url, headers)
+    return AuthorisedRequest(endpoint.method, url, headers)
 
 
 def _signed(
