@@ -44,7 +44,7 @@ _NO_VALUES = words(
 NameKind = Literal["password", "secret"]
 
 
-class Assigned(NamedTuple):
+class NamedSecret(NamedTuple):
     start: int
     end: int
 
@@ -91,9 +91,9 @@ def _is_base64(value: str) -> bool:
     return re.fullmatch(r"[A-Za-z0-9+/]{40,}={0,2}", value) is not None
 
 
-def assigned(text: str) -> list[Assigned]:
+def assigned(text: str) -> list[NamedSecret]:
     """Where a text gives secrets to names."""
-    found: list[Assigned] = []
+    found: list[NamedSecret] = []
     for match in _ASSIGNED.finditer(text):  # what is given may be an assignment itself
         name, _, quote = match.groups()
         if kind_of_name(name) is None or (found and match.start() < found[-1].end):
@@ -101,5 +101,5 @@ def assigned(text: str) -> list[Assigned]:
         value = _VALUE.match(text, match.end())
         if value is not None and is_secret(name, value[0], quote is not None):
             end = _LONGER.match(text, value.end()) or value
-            found.append(Assigned(value.start(), end.end()))
+            found.append(NamedSecret(value.start(), end.end()))
     return found
