@@ -216,7 +216,7 @@ class _Parser:
         said = re.escape(letter) if shape is None else shape[0]
         self.at += 1 if shape is None else len(said)
         try:
-            return _Taken(said, self.flags)
+            return _FitCache(said, self.flags)
         except re.error as error:
             raise self._error(str(error)) from None
 
@@ -249,7 +249,7 @@ class _Parser:
         return least, most
 
 
-class _Taken(dict[str, bool]):
+class _FitCache(dict[str, bool]):
     """Whether a character fits; remembered, since asking costs more."""
 
     def __init__(self, said: str, flags: re.RegexFlag) -> None:
