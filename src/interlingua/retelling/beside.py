@@ -17,7 +17,7 @@ _PLUGINS = {"web": "web_search", "web-fetch": "web_fetch"}
 """Plugins that are tools elsewhere, and what those are for."""
 
 
-class Lifted(NamedTuple):
+class LiftedSearch(NamedTuple):
     """A tool that stands for what was said beside the tools, and where that is in `raw`."""
 
     tool: ToolDefinition
@@ -32,14 +32,14 @@ def asks_beside(request: Request) -> bool:
     return OPTIONS in (raw.get(CHAT) or ()) or bool((raw.get(ROUTER) or {}).get("plugins"))
 
 
-def lifted(request: Request, dialect: str) -> list[Lifted]:
+def lifted(request: Request, dialect: str) -> list[LiftedSearch]:
     """What a request asks for beside its tools in another dialect than this one."""
     if not asks_beside(request):
         return []
     return [each for each in _found(request) if each.place.split(".")[1] != dialect]
 
 
-def _found(request: Request) -> Iterator[Lifted]:
+def _found(request: Request) -> Iterator[LiftedSearch]:
     raw = request.raw or {}
     options = (raw.get(CHAT) or {}).get(OPTIONS)
     if isinstance(options, dict):
@@ -54,9 +54,9 @@ def _found(request: Request) -> Iterator[Lifted]:
             yield _lifted(_PLUGINS[name], f"plugin:{name}", ROUTER, {place: rest}, place)
 
 
-def _lifted(name: str, kind: str, dialect: str, said: dict[str, Any], place: str) -> Lifted:
+def _lifted(name: str, kind: str, dialect: str, said: dict[str, Any], place: str) -> LiftedSearch:
     tool = ToolDefinition(name, executor="provider", kind=kind, raw={dialect: said})
-    return Lifted(tool, f"raw.{dialect}.{place}")
+    return LiftedSearch(tool, f"raw.{dialect}.{place}")
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:

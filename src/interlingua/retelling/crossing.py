@@ -19,7 +19,7 @@ from interlingua.retelling.beside import (
     CHAT,
     OPTIONS,
     ROUTER,
-    Lifted,
+    LiftedSearch,
     as_options,
     lifted,
     without,
@@ -110,7 +110,7 @@ class _Crossing:
         """What stands for a tool now, by the name that it had."""
         self.raw: dict[str, Any] = dict(request.raw or {})
 
-    def reached(self, asked: list[Lifted]) -> dict[int, Lifted]:
+    def reached(self, asked: list[LiftedSearch]) -> dict[int, LiftedSearch]:
         """What may be said as a tool of the vendor's; the rest stays where it was."""
         beside = {}
         for each in asked:
