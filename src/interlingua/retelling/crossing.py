@@ -40,7 +40,7 @@ from interlingua.retelling.served import (
     TABLE,
     TOLD_OF_OWN,
     Path,
-    Spoken,
+    VendorSpelling,
 )
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Crossing:
         keys = KEYS.get(concept, (concept,))
         return next((self.has[key] for key in keys if key in self.has), None)
 
-    def form(self, concept: str) -> tuple[Spoken, str] | None:
+    def form(self, concept: str) -> tuple[VendorSpelling, str] | None:
         """How the vendor says it, and its word."""
         word = self.word(concept)
         for vendor in (self.vendor, LIKE.get(self.vendor)):
@@ -285,7 +285,7 @@ class _Crossing:
             self.names[tool.name] = each
         self.slots[number] = new
 
-    def options_of(self, number: int, tool: ToolDefinition, spoken: Spoken) -> None:
+    def options_of(self, number: int, tool: ToolDefinition, spoken: VendorSpelling) -> None:
         """Chat has a search beside the tools."""
         mine = self.raw.get(CHAT) or {}
         said = self.filled(tool, spoken).get(OPTIONS, {})
@@ -293,7 +293,7 @@ class _Crossing:
         self.lost(tool, None, f"has it as {OPTIONS}", "approximated")
         self.slots[number] = ()
 
-    def said(self, tool: ToolDefinition, spoken: Spoken, word: str) -> ToolDefinition:
+    def said(self, tool: ToolDefinition, spoken: VendorSpelling, word: str) -> ToolDefinition:
         out = self.filled(tool, spoken)
         name, kind = spoken.name or word, word
         if self.dialect in OWN_FORMS:
@@ -302,7 +302,7 @@ class _Crossing:
             kind = SYSTEM_TOOL
         return tool.replace(name=name, kind=kind, raw={self.dialect: out})
 
-    def filled(self, tool: ToolDefinition, spoken: Spoken) -> dict[str, Any]:
+    def filled(self, tool: ToolDefinition, spoken: VendorSpelling) -> dict[str, Any]:
         """The vendor's own settings for a tool."""
         out: dict[str, Any] = deepcopy(dict(spoken.filled))
         own, mine = kept(tool)

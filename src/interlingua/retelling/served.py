@@ -17,7 +17,7 @@ from interlingua.retelling.beside import OPTIONS
 Path = tuple[str, ...]
 
 
-class Spoken(NamedTuple):
+class VendorSpelling(NamedTuple):
     """How a vendor says a tool. `name` is what the tool is called, where it is not its word;
     `filled` is what has to be there in any case."""
 
@@ -57,34 +57,34 @@ _DOMAINS = ("allowed_domains", "blocked_domains")
 _SHELL = r"bash_\d{8}"
 _SCREEN = {"display_width": 1024, "display_height": 768}
 
-TABLE: dict[str, tuple[Spoken, ...]] = {
+TABLE: dict[str, tuple[VendorSpelling, ...]] = {
     "web_search": (
-        Spoken(
+        VendorSpelling(
             "anthropic",
             r"web_search_\d{8}",
             _in("max_uses", "user_location", *_DOMAINS),
             "web_search",
         ),
-        Spoken(
+        VendorSpelling(
             "openai",
             r"web_search(_\d{4}_\d\d_\d\d)?|web_search_preview(_\d{4}_\d\d_\d\d)?",
             _in(*_DOMAINS, under="filters")
             | _in("user_location", context_size="search_context_size"),
         ),
-        Spoken(
+        VendorSpelling(
             "xai",
             "web_search",
             _in("allowed_domains", "user_location", blocked_domains="excluded_domains"),
         ),
-        Spoken("gemini", "googleSearch", filled={"googleSearch": {}}),
-        Spoken("interactions", "google_search"),
-        Spoken(
+        VendorSpelling("gemini", "googleSearch", filled={"googleSearch": {}}),
+        VendorSpelling("interactions", "google_search"),
+        VendorSpelling(
             "vertex",
             "googleSearch",
             _in(blocked_domains="excludeDomains", under="googleSearch"),
             filled={"googleSearch": {}},
         ),
-        Spoken(
+        VendorSpelling(
             "openrouter",
             "openrouter:web_search",
             _in(
@@ -94,92 +94,94 @@ TABLE: dict[str, tuple[Spoken, ...]] = {
                 under="parameters",
             ),
         ),
-        Spoken("nova", "nova_grounding"),
-        Spoken(
+        VendorSpelling("nova", "nova_grounding"),
+        VendorSpelling(
             "chat",
             OPTIONS,
             _in("user_location", context_size="search_context_size", under=OPTIONS),
         ),
-        Spoken("openrouter", "plugin:web"),
+        VendorSpelling("openrouter", "plugin:web"),
     ),
     "web_fetch": (
-        Spoken(
+        VendorSpelling(
             "anthropic",
             r"web_fetch_\d{8}",
             _in("max_uses", "max_content_tokens", "citations", *_DOMAINS),
             "web_fetch",
         ),
-        Spoken("gemini", "urlContext", filled={"urlContext": {}}),
-        Spoken("interactions", "url_context"),
-        Spoken(
+        VendorSpelling("gemini", "urlContext", filled={"urlContext": {}}),
+        VendorSpelling("interactions", "url_context"),
+        VendorSpelling(
             "openrouter",
             "openrouter:web_fetch",
             _in("max_uses", "max_content_tokens", *_DOMAINS, under="parameters"),
         ),
-        Spoken("openrouter", "plugin:web-fetch"),
+        VendorSpelling("openrouter", "plugin:web-fetch"),
     ),
     "code_execution": (
-        Spoken("anthropic", r"code_execution_\d{8}", name="code_execution"),
-        Spoken(
+        VendorSpelling("anthropic", r"code_execution_\d{8}", name="code_execution"),
+        VendorSpelling(
             "openai",
             "code_interpreter",
             _in("container"),
             filled={"container": {"type": "auto"}},
         ),
-        Spoken("gemini", "codeExecution", filled={"codeExecution": {}}),
-        Spoken("interactions", "code_execution"),
-        Spoken("nova", "nova_code_interpreter"),
+        VendorSpelling("gemini", "codeExecution", filled={"codeExecution": {}}),
+        VendorSpelling("interactions", "code_execution"),
+        VendorSpelling("nova", "nova_code_interpreter"),
     ),
     "mcp": (
-        Spoken("anthropic", "mcp_toolset"),
-        Spoken("openai", "mcp"),
-        Spoken("gemini", "mcpServers"),
+        VendorSpelling("anthropic", "mcp_toolset"),
+        VendorSpelling("openai", "mcp"),
+        VendorSpelling("gemini", "mcpServers"),
     ),
     "file_search": (
-        Spoken("openai", "file_search"),
-        Spoken("gemini", "fileSearch"),
-        Spoken("interactions", "file_search"),
+        VendorSpelling("openai", "file_search"),
+        VendorSpelling("gemini", "fileSearch"),
+        VendorSpelling("interactions", "file_search"),
     ),
     "image_generation": (
-        Spoken("openai", "image_generation", _in("model", "size", "quality", "background")),
-        Spoken("openrouter", "openrouter:image_generation", _in("model", under="parameters")),
+        VendorSpelling("openai", "image_generation", _in("model", "size", "quality", "background")),
+        VendorSpelling(
+            "openrouter", "openrouter:image_generation", _in("model", under="parameters")
+        ),
     ),
     "computer": (
-        Spoken(
+        VendorSpelling(
             "anthropic",
             r"computer_\d{8}",
             _in(display_width="display_width_px", display_height="display_height_px"),
             "computer",
             {f"{name}_px": size for name, size in _SCREEN.items()},
         ),
-        Spoken("anthropic", r"computer_toolset_\d{8}", name="computer"),
-        Spoken("openai", "computer"),
-        Spoken(
+        VendorSpelling("anthropic", r"computer_toolset_\d{8}", name="computer"),
+        VendorSpelling("openai", "computer"),
+        VendorSpelling(
             "openai",
             "computer_use_preview",
             _in(*_SCREEN, "environment"),
             filled={**_SCREEN, "environment": "browser"},
         ),
-        Spoken(
+        VendorSpelling(
             "gemini",
             "computerUse",
             filled={"computerUse": {"environment": "ENVIRONMENT_BROWSER"}},
         ),
-        Spoken("interactions", "computer_use", filled={"environment": "browser"}),
+        VendorSpelling("interactions", "computer_use", filled={"environment": "browser"}),
     ),
     "shell": (
-        Spoken("anthropic", _SHELL, name="bash"),
-        Spoken("openai", "local_shell"),
-        Spoken("openai", "shell", filled={"environment": {"type": "local"}}),
+        VendorSpelling("anthropic", _SHELL, name="bash"),
+        VendorSpelling("openai", "local_shell"),
+        VendorSpelling("openai", "shell", filled={"environment": {"type": "local"}}),
     ),
     "tool_search": (
-        Spoken(
+        VendorSpelling(
             "anthropic",
             r"tool_search_tool_(bm25|regex)(_\d{8})?",
             name="tool_search_tool_bm25",
         ),
-        Spoken("openai", "tool_search"),
-        Spoken("openrouter", "openrouter:tool_search"),
+        VendorSpelling("openai", "tool_search"),
+        VendorSpelling("openrouter", "openrouter:tool_search"),
     ),
 }
 """What a tool is for, and how it is said. An editor is not here: one's `apply_patch` takes another
