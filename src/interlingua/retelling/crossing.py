@@ -265,7 +265,7 @@ class _Crossing:
     def join(self, number: int, tool: ToolDefinition, same: ToolDefinition) -> None:
         """Leave a tool out whose work another does."""
         own, mine = kept(tool)
-        options, left = heard(word_of(tool), mine)
+        options, left = known_options(word_of(tool), mine)
         for path in [*[path for _, path in options.values()], *left]:
             self.lost(tool, place_of(own, path), f"is told of {word_of(same)} once")
         self.lost(tool, None, f"does it with {word_of(same)}, which is there", "approximated")
@@ -306,7 +306,7 @@ class _Crossing:
         """The vendor's own settings for a tool."""
         out: dict[str, Any] = deepcopy(dict(spoken.filled))
         own, mine = kept(tool)
-        options, left = heard(word_of(tool), mine)
+        options, left = known_options(word_of(tool), mine)
         for path in left:
             self.lost(tool, place_of(own, path), "has no such option")
         for option, (value, path) in self.chosen(tool, own, options).items():
@@ -463,7 +463,9 @@ def kept(tool: ToolDefinition) -> tuple[str, Mapping[str, Any]]:
     return "", {}
 
 
-def heard(word: str, said: Mapping[str, Any]) -> tuple[dict[str, tuple[Any, Path]], list[Path]]:
+def known_options(
+    word: str, said: Mapping[str, Any]
+) -> tuple[dict[str, tuple[Any, Path]], list[Path]]:
     """The options that are known, with their places, and the places of all others."""
     places = {
         path: option
