@@ -21,7 +21,7 @@ _ASKING = frozenset({Role.USER, Role.TOOL})
 _SETTINGS = ("effort", "response_format")
 
 
-class Settled(NamedTuple):
+class SettledRequest(NamedTuple):
     """What is left of a request once its changes were looked at."""
 
     messages: tuple[Message, ...]
@@ -38,12 +38,12 @@ def has_changes(messages: tuple[Message, ...]) -> bool:
 
 def settle(
     request: Request, messages: tuple[Message, ...], target: Dialect, scribe: LossRecorder
-) -> Settled:
+) -> SettledRequest:
     """The request with what the target can say where it stands, and the rest said for all of it."""
     return _Settling(request, scribe, target.name, target.traits).settled(messages)
 
 
-def settle_all(request: Request, scribe: LossRecorder) -> Settled:
+def settle_all(request: Request, scribe: LossRecorder) -> SettledRequest:
     """The same for a model that takes no instructions in mid-conversation, and so no changes."""
     return _Settling(request, scribe, None, Traits()).settled(request.messages)
 
@@ -68,9 +68,9 @@ class _Settling:
         """Tools that are not there in the end, where that cannot be said in its place."""
         self.seen: set[str] = set()
 
-    def settled(self, messages: tuple[Message, ...]) -> Settled:
+    def settled(self, messages: tuple[Message, ...]) -> SettledRequest:
         told = tuple(self.messages(messages))
-        return Settled(told, self.tools(), self.options())
+        return SettledRequest(told, self.tools(), self.options())
 
     def messages(self, messages: tuple[Message, ...]) -> Iterator[Message]:
         asking = [index for index, each in enumerate(messages) if each.role in _ASKING]
