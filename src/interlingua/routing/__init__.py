@@ -19,7 +19,7 @@ from interlingua.routing.errors import (
 )
 from interlingua.routing.files import PolicyFile, check_rules
 from interlingua.routing.limits import Capabilities, CapabilityLookup, Failure
-from interlingua.routing.override import Addressed, address, split_override
+from interlingua.routing.override import AddressedText, address, split_override
 from interlingua.routing.policy import Policy
 from interlingua.routing.predicates import Problem
 from interlingua.routing.registry import ModelEntry, Registry
@@ -36,7 +36,7 @@ from interlingua.routing.turn import (
 
 __all__ = [
     "MODES",
-    "Addressed",
+    "AddressedText",
     "Availability",
     "Capabilities",
     "CapabilityLookup",

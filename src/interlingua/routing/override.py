@@ -16,7 +16,7 @@ from interlingua.routing.registry import Registry
 _HINT = "; a message that is to begin with an at sign begins with \\@"
 
 
-class Addressed(NamedTuple):
+class AddressedText(NamedTuple):
     """What is left to say, and to whom: `name` as it was written, `model` the id behind it."""
 
     message: Message
@@ -35,7 +35,7 @@ def split_override(text: str) -> tuple[str | None, str]:
     return parts[0], parts[1] if len(parts) > 1 else ""
 
 
-def address(message: Message, registry: Registry) -> Addressed:
+def address(message: Message, registry: Registry) -> AddressedText:
     """Read the order at the start of a user message. A name that nobody has, or one with nothing
     after it, is an error: the writer expects another model to see the message, or more text.
 
@@ -43,17 +43,17 @@ def address(message: Message, registry: Registry) -> Addressed:
     """
     at = next((i for i, block in enumerate(message.content) if type(block) is TextBlock), None)
     if at is None:
-        return Addressed(message)
+        return AddressedText(message)
     block = message.content[at]
     assert isinstance(block, TextBlock)
     name, body = split_override(block.text)
     if name is None and body == block.text:
-        return Addressed(message)
+        return AddressedText(message)
     rest = (block.replace(text=body),) if body else ()
     said = message.replace(content=(*message.content[:at], *rest, *message.content[at + 1 :]))
     if name is None:
-        return Addressed(said)
+        return AddressedText(said)
     model = registry.require(name, _HINT)
     if not said.content:
         raise OverrideError(f"@{name} has nothing after it{_HINT}")
-    return Addressed(said, name, model)
+    return AddressedText(said, name, model)
