@@ -1,7 +1,7 @@
 """What a rule may ask about a turn: a closed set of predicates, each compiled once.
 
-A predicate's function takes the value from the rules file and gives a test, or raises a `Wrong`
-that says what is wrong with the value.
+A predicate's function takes the value from the rules file and gives a test, or raises a
+`PredicateError` that says what is wrong with the value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
         return f"{self.path}: {self.message}"
 
 
-class Wrong(Exception):  # noqa: N818, it never leaves this package
+class PredicateError(Exception):
     """A value that a predicate cannot take."""
 
     def __init__(self, message: str, path: str = "") -> None:
@@ -59,7 +59,7 @@ def compile_when(when: Any, path: str, problems: list[Problem], level: int = 0) 
         elif name in PREDICATES:
             try:
                 tests.append(PREDICATES[name](value))
-            except Wrong as wrong:
+            except PredicateError as wrong:
                 problems.append(Problem(place + wrong.path, str(wrong)))
         else:
             known = ", ".join([*PREDICATES, *GROUPS])
@@ -136,7 +136,9 @@ def _tool_effects(value: Any) -> Test:
     named = frozenset(_texts(value))
     if unknown := named - {effect.value for effect in SideEffects}:
         known = ", ".join(effect.value for effect in SideEffects)
-        raise Wrong(f"no such side effect: {', '.join(sorted(unknown))}; there are {known}")
+        raise PredicateError(
+            f"no such side effect: {', '.join(sorted(unknown))}; there are {known}"
+        )
     return lambda turn: any(effect.value in named for effect in turn.needs.side_effects)
 
 
@@ -157,10 +159,10 @@ def _workspace_path(value: Any) -> Test:
 
 def _time_of_day(value: Any) -> Test:
     if not isinstance(value, list) or len(value) != 2:
-        raise Wrong(f'expected two times as ["22:00", "06:00"], found {found(value)}')
+        raise PredicateError(f'expected two times as ["22:00", "06:00"], found {found(value)}')
     start, end = (_time(each, f"[{index}]") for index, each in enumerate(value))
     if start == end:
-        raise Wrong("both times are the same, which is no time at all")
+        raise PredicateError("both times are the same, which is no time at all")
 
     def test(turn: Turn) -> bool:
         now = turn.time_of_day
@@ -211,31 +213,31 @@ GROUPS = ("any_of", "all_of", "not")
 
 def _regex(value: Any) -> re.Pattern[str]:
     if not isinstance(value, str):
-        raise Wrong(f"expected a regular expression, found {found(value)}")
+        raise PredicateError(f"expected a regular expression, found {found(value)}")
     try:
         return re.compile(value)
     except (re.error, RecursionError, OverflowError) as problem:
-        raise Wrong(f"bad regular expression: {problem}") from None
+        raise PredicateError(f"bad regular expression: {problem}") from None
 
 
 def _texts(value: Any) -> Iterator[str]:
     if not isinstance(value, list) or not value:
-        raise Wrong(f"expected a list of texts, found {found(value)}")
+        raise PredicateError(f"expected a list of texts, found {found(value)}")
     for index, each in enumerate(value):
         if not isinstance(each, str) or not each:
-            raise Wrong(f"expected a text, found {found(each)}", f"[{index}]")
+            raise PredicateError(f"expected a text, found {found(each)}", f"[{index}]")
         yield each
 
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise Wrong(f"expected a number of tokens, found {found(value)}")
+        raise PredicateError(f"expected a number of tokens, found {found(value)}")
     return value
 
 
 def _flag(value: Any) -> bool:
     if type(value) is not bool:
-        raise Wrong(f"expected true or false, found {found(value)}")
+        raise PredicateError(f"expected true or false, found {found(value)}")
     return value
 
 
@@ -244,8 +246,8 @@ def _money(value: Any) -> Decimal:
     if type(value) is int or (isinstance(value, Decimal) and value.is_finite()):
         if value >= 0:
             return Decimal(value)
-        raise Wrong("expected US dollars, found less than nothing")
-    raise Wrong(f"expected US dollars as a number, found {found(value)}")
+        raise PredicateError("expected US dollars, found less than nothing")
+    raise PredicateError(f"expected US dollars as a number, found {found(value)}")
 
 
 def _time(value: Any, path: str) -> time:
@@ -253,7 +255,7 @@ def _time(value: Any, path: str) -> time:
         return value
     if isinstance(value, str) and re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
         return time.fromisoformat(value)
-    raise Wrong(f"expected a time as 22:00, found {found(value)}", path)
+    raise PredicateError(f"expected a time as 22:00, found {found(value)}", path)
 
 
 def _extension(text: str) -> str:
