@@ -155,7 +155,7 @@ def as_ours(where: str, error: Exception) -> StoreError:
     return StoreError(where, f"PostgreSQL refused ({kind}, {code})", "other")
 
 
-class Held:
+class HeldConnections:
     """How many connections calls of ours hold. It tells whether waiting for one in vain means that
     the server is gone, or that there are too many calls."""
 
@@ -220,7 +220,7 @@ class PostgresStore(Store):
         self.where = place(address)
         self._do = Operations(POSTGRES, self.where)
         self._closed = False
-        self._held = Held(connections)
+        self._held = HeldConnections(connections)
         self._pool = psycopg_pool.ConnectionPool(
             address,
             min_size=1,

@@ -14,7 +14,7 @@ from interlingua.store.operations import Op, Operations
 from interlingua.store.postgres import (
     CONNECTIONS,
     TIMEOUT,
-    Held,
+    HeldConnections,
     as_ours,
     is_lost,
     place,
@@ -40,7 +40,7 @@ class AsyncPostgresStore(AsyncStore):
         self.where = place(address)
         self._do = Operations(POSTGRES, self.where)
         self._closed = False
-        self._held = Held(connections)
+        self._held = HeldConnections(connections)
         self._pool = psycopg_pool.AsyncConnectionPool(
             address,
             min_size=1,
