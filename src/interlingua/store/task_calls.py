@@ -13,7 +13,7 @@ from interlingua.store.task_rows import (
     ConfirmationRow,
     Decision,
     QueuedRow,
-    Queueing,
+    QueueResult,
     TaskEventRow,
     TaskRow,
     Telling,
@@ -124,7 +124,7 @@ class TaskCalls(ABC):
         *,
         holder: str | None = None,
         seconds: float = 0.0,
-    ) -> Queueing:
+    ) -> QueueResult:
         """Give a task a message; with `holder`, run it from here if nobody does."""
         return self._write(
             lambda: self._do.queue_message(id, message_id, message, event, holder, seconds)
@@ -279,7 +279,7 @@ class AsyncTaskCalls(ABC):
         *,
         holder: str | None = None,
         seconds: float = 0.0,
-    ) -> Queueing:
+    ) -> QueueResult:
         """See `TaskCalls.queue_message`."""
         return await self._write(
             lambda: self._do.queue_message(id, message_id, message, event, holder, seconds)

@@ -60,7 +60,7 @@ class QueuedRow(NamedTuple):
     """None once it was taken up: then it is in the conversation."""
 
 
-class Queueing(NamedTuple):
+class QueueResult(NamedTuple):
     """What became of a message that was given to a task."""
 
     task: TaskRow

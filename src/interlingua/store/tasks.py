@@ -26,7 +26,7 @@ from interlingua.store.task_rows import (
     ConfirmationRow,
     Decision,
     QueuedRow,
-    Queueing,
+    QueueResult,
     TaskEventRow,
     TaskRow,
     Telling,
@@ -209,13 +209,13 @@ class Tasks(Sessions, Quotas):
         event: bytes,
         holder: str | None,
         seconds: float,
-    ) -> Op[Queueing]:
+    ) -> Op[QueueResult]:
         """A message for a task. If the task is idle and `holder` is given, the task is claimed for
         it; and if then nothing else waits, the message is `starting` and was never queued."""
         row = yield from self._locked(id)
         found = yield Step(self._tasks.message, (id, message_id))
         if found:
-            return Queueing(row, found[0][2], False, False)
+            return QueueResult(row, found[0][2], False, False)
         if row.ended_at is not None:
             raise ConflictError(self.where, f"task {id} has ended")
         claimed = holder is not None and not row.generating
@@ -227,7 +227,7 @@ class Tasks(Sessions, Quotas):
             row = _claimed(row, holder, seconds)
         row = yield from self._append(row, [event] if waits else [])
         row = yield from self._saved(row)
-        return Queueing(row, "queued" if waits else "starting", True, claimed)
+        return QueueResult(row, "queued" if waits else "starting", True, claimed)
 
     def unqueue_message(self, id: str, message_id: str, event: EventOf) -> Op[QueuedRow | None]:
         """Take a message out of the queue; None if it is not there (any more)."""

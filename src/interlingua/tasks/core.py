@@ -21,7 +21,7 @@ from interlingua.sessions.holding import SILENCE, holder, is_gone
 from interlingua.sessions.resuming import is_unfinished, last_turn
 from interlingua.store.base import Store
 from interlingua.store.rows import SessionRow
-from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
+from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, Telling
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
 
@@ -78,7 +78,7 @@ def reopen(setting: Setting, id: str) -> Effects[TaskCore]:
 
 def queue(
     id: str, message: Message, message_id: str, holder: str | None = None
-) -> Effects[Queueing]:
+) -> Effects[QueueResult]:
     """Give a task a message. With `holder` the task is claimed for it, if it is idle."""
     event = events.queued(message_id)
     return (

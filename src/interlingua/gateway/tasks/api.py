@@ -25,7 +25,7 @@ from interlingua.ids import is_ulid
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import Decision, Queueing, TaskRow
+from interlingua.store.task_rows import Decision, QueueResult, TaskRow
 from interlingua.tasks import events
 from interlingua.tasks.core import new_message_id
 
@@ -124,7 +124,7 @@ async def message(service: Service, request: Request, principal: Principal) -> R
         raise ApiError(409, "task_ended", "the task has ended")
     await _require_queue(service, row)
     id = new_message_id(row.id, request.headers.get("idempotency-key"))
-    done: Queueing = await service.tasks.give(row, principal, said, id)
+    done: QueueResult = await service.tasks.give(row, principal, said, id)
     return answer({"id": id, "queued": done.state == "queued"})
 
 

@@ -23,7 +23,7 @@ from interlingua.model.message import Message, Role
 from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import QueuedRow, Queueing, TaskRow, Telling
+from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, Telling
 from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
@@ -104,7 +104,7 @@ class TaskRuns:
 
     async def give(
         self, row: TaskRow, principal: Principal, message: Message, message_id: str
-    ) -> Queueing:
+    ) -> QueueResult:
         """Give a task a message; it is taken up at once where nothing runs. What keeps it from
         that is raised, and then the message was never there."""
         holder: str | None = new_holder()
