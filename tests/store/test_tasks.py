@@ -10,7 +10,7 @@ from interlingua.model.message import Message
 from interlingua.store.base import Store
 from interlingua.store.errors import ConflictError, NotFoundError
 from interlingua.store.open import open_store
-from interlingua.store.task_rows import Telling
+from interlingua.store.task_rows import TaskUpdate
 
 LEASE = 60.0
 
@@ -59,7 +59,7 @@ def test_one_holder_at_a_time(store: Store) -> None:
     assert store.claim_task(id, "a", LEASE).holder == "a"
     assert store.claim_task(id, "b", LEASE).holder == "a"
     with pytest.raises(ConflictError):
-        store.tell_task(id, Telling("b", [b"{}"]))
+        store.tell_task(id, TaskUpdate("b", [b"{}"]))
     assert store.renew_tasks({id: "a"}, LEASE) == {"a"}
     assert store.renew_tasks({id: "b"}, LEASE) == set()
     (row,) = store.generating_tasks()
@@ -70,16 +70,16 @@ def test_one_holder_at_a_time(store: Store) -> None:
     assert store.claim_task(id, "c", LEASE, lost="b").holder == "a", "it was not lost by b"
     assert store.claim_task(id, "c", LEASE, lost="a").holder == "c"
     with pytest.raises(ConflictError):
-        store.tell_task(id, Telling("a", [b"{}"]))
-    assert store.finish_task(id, Telling("c"), event, interrupted=True).interrupted
+        store.tell_task(id, TaskUpdate("a", [b"{}"]))
+    assert store.finish_task(id, TaskUpdate("c"), event, interrupted=True).interrupted
     assert store.task(id).status == "idle"
 
 
 def test_events_are_numbered_without_gaps(store: Store) -> None:
     id = new(store)
     store.claim_task(id, "a", LEASE)
-    assert store.tell_task(id, Telling("a", [b'{"n":1}', b'{"n":2}'], told=3)).event_count == 2
-    store.tell_task(id, Telling("a", [b'{"n":3}'], told=2))
+    assert store.tell_task(id, TaskUpdate("a", [b'{"n":1}', b'{"n":2}'], told=3)).event_count == 2
+    store.tell_task(id, TaskUpdate("a", [b'{"n":3}'], told=2))
     rows = store.task_events(id)
     assert [(row.seq, row.body) for row in rows] == [
         (1, b'{"n":1}'),
@@ -103,11 +103,11 @@ def test_a_message_starts_an_idle_task_and_waits_for_a_busy_one(store: Store) ->
     assert [row.id for row in store.owned_queues("")] == ["two"]
     row = store.task(id)
     assert (row.status, row.queued, row.event_count) == ("generating", 1, 1)
-    assert store.finish_task(id, Telling("a"), event).status == "generating", "something waits"
-    store.tell_task(id, Telling("a", [b"{}"], 1, ["one"]))
-    store.tell_task(id, Telling("a", [b"{}"], 2, ["two"]))
+    assert store.finish_task(id, TaskUpdate("a"), event).status == "generating", "something waits"
+    store.tell_task(id, TaskUpdate("a", [b"{}"], 1, ["one"]))
+    store.tell_task(id, TaskUpdate("a", [b"{}"], 2, ["two"]))
     assert queue(store, id, "one", "c") == ("taken", False)
-    assert store.finish_task(id, Telling("a", [b"{}"]), event).status == "idle"
+    assert store.finish_task(id, TaskUpdate("a", [b"{}"]), event).status == "idle"
     assert seqs(store, id) == [1, 2, 3, 4]
 
 
@@ -124,7 +124,7 @@ def test_what_was_about_to_begin_waits_when_the_run_is_lost(store: Store) -> Non
     id = new(store)
     queue(store, id, "one", "a")
     store.claim_task(id, "b", LEASE, lost="a")
-    done = store.finish_task(id, Telling("b", [b"{}"]), event, interrupted=True, anyway=True)
+    done = store.finish_task(id, TaskUpdate("b", [b"{}"]), event, interrupted=True, anyway=True)
     assert done.status == "idle"
     assert [row.state for row in store.task_queue(id)] == ["queued"]
     assert store.task_events(id)[-1].body == event("one")
@@ -147,7 +147,7 @@ def test_messages_are_taken_back_and_queues_emptied(store: Store) -> None:
     assert stopped is not None
     assert [row.id for row in stopped] == ["two", "four"]
     assert store.stopping_tasks([id, "none"]) == {id}
-    assert store.finish_task(id, Telling("a"), event, anyway=True).stopping is False
+    assert store.finish_task(id, TaskUpdate("a"), event, anyway=True).stopping is False
     assert seqs(store, id) == list(range(1, 8))
 
 
@@ -194,7 +194,7 @@ def test_changes_are_seen_in_order(store: Store) -> None:
     (changed,) = store.changed_tasks(since)
     assert changed.id == second
     before = changed.changed_at
-    store.tell_task(second, Telling("a", [b"{}"]))
+    store.tell_task(second, TaskUpdate("a", [b"{}"]))
     assert store.changed_tasks(before) == [], "events alone change nothing of what lists show"
     while store.tasks_clock() <= before:  # SQLite's clock has milliseconds
         pass

@@ -16,7 +16,7 @@ from interlingua.store.task_rows import (
     QueueResult,
     TaskEventRow,
     TaskRow,
-    Telling,
+    TaskUpdate,
 )
 from interlingua.store.tasks import EventOf
 
@@ -87,14 +87,14 @@ class TaskCalls(ABC):
         """Which of these somebody wants to stop."""
         return self._read(lambda: self._do.stopping_tasks(ids))
 
-    def tell_task(self, id: str, telling: Telling) -> TaskRow:
+    def tell_task(self, id: str, telling: TaskUpdate) -> TaskRow:
         """What has happened, from who runs the task; ConflictError if somebody else does now."""
         return self._write(lambda: self._do.tell_task(id, telling))
 
     def finish_task(
         self,
         id: str,
-        telling: Telling,
+        telling: TaskUpdate,
         event: EventOf,
         *,
         interrupted: bool = False,
@@ -240,14 +240,14 @@ class AsyncTaskCalls(ABC):
         """See `TaskCalls.stopping_tasks`."""
         return await self._read(lambda: self._do.stopping_tasks(ids))
 
-    async def tell_task(self, id: str, telling: Telling) -> TaskRow:
+    async def tell_task(self, id: str, telling: TaskUpdate) -> TaskRow:
         """See `TaskCalls.tell_task`."""
         return await self._write(lambda: self._do.tell_task(id, telling))
 
     async def finish_task(
         self,
         id: str,
-        telling: Telling,
+        telling: TaskUpdate,
         event: EventOf,
         *,
         interrupted: bool = False,

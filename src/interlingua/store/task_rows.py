@@ -93,7 +93,7 @@ class ConfirmationRow(NamedTuple):
     expires_at: int
 
 
-class Telling(NamedTuple):
+class TaskUpdate(NamedTuple):
     """What the holder of a task tells about it: events, how far they tell the conversation, and
     which messages of the queue they have taken up."""
 

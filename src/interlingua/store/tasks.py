@@ -29,7 +29,7 @@ from interlingua.store.task_rows import (
     QueueResult,
     TaskEventRow,
     TaskRow,
-    Telling,
+    TaskUpdate,
 )
 
 MOST_QUEUED = 10_000
@@ -114,14 +114,14 @@ class Tasks(Sessions, Quotas):
     def stopping_tasks(self, ids: Sequence[str]) -> Op[set[str]]:
         return {row[0] for row in (yield Step(self._tasks.stopping, (self._list(ids),)))}
 
-    def tell_task(self, id: str, telling: Telling) -> Op[TaskRow]:
+    def tell_task(self, id: str, telling: TaskUpdate) -> Op[TaskRow]:
         row = yield from self._told((yield from self._held(id, telling.holder)), telling)
         if telling.goes_on:
             row = replace(row, stopping=False)
         return (yield from self._saved(row, seen=bool(telling.taken)))
 
     def finish_task(
-        self, id: str, telling: Telling, interrupted: bool, anyway: bool, event: EventOf
+        self, id: str, telling: TaskUpdate, interrupted: bool, anyway: bool, event: EventOf
     ) -> Op[TaskRow]:
         """The run is over, unless something waits; then the row still says `generating`. With
         `anyway` it is over whatever waits. What was about to begin waits from now on (`event`)."""
@@ -172,7 +172,7 @@ class Tasks(Sessions, Quotas):
             raise ConflictError(self.where, f"task {id} is no longer run from here")
         return row
 
-    def _told(self, row: TaskRow, telling: Telling) -> Op[TaskRow]:
+    def _told(self, row: TaskRow, telling: TaskUpdate) -> Op[TaskRow]:
         for id in telling.taken:
             yield Step(self._tasks.close_message, ("taken", row.id, id))
         row = yield from self._append(row, telling.events)

@@ -21,7 +21,7 @@ from interlingua.sessions.holding import SILENCE, holder, is_gone
 from interlingua.sessions.resuming import is_unfinished, last_turn
 from interlingua.store.base import Store
 from interlingua.store.rows import SessionRow
-from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, Telling
+from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, TaskUpdate
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
 
@@ -216,7 +216,7 @@ class TaskCore:
             yield from self.session.append(results)
             yield from self.tell()
 
-    def _telling(self, more: Sequence[bytes]) -> Effects[Telling]:
+    def _telling(self, more: Sequence[bytes]) -> Effects[TaskUpdate]:
         history = yield from self.session.load()
         new = _whole(history[self.row.told :])
         marked = {mark for message in new if (mark := events.mark_of(message)) is not None}
@@ -231,7 +231,7 @@ class TaskCore:
                 said.append(events.taken(mark))
             said += events.of_message(message, calls)
         told = self.row.told + len(new)
-        return Telling(self.holder, [*said, *more], told, sorted(marked))
+        return TaskUpdate(self.holder, [*said, *more], told, sorted(marked))
 
 
 def _whole(messages: Sequence[Message]) -> Sequence[Message]:

@@ -23,7 +23,7 @@ from interlingua.model.message import Message, Role
 from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import ConflictError, NotFoundError, StoreError
-from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, Telling
+from interlingua.store.task_rows import QueuedRow, QueueResult, TaskRow, TaskUpdate
 from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
@@ -215,7 +215,7 @@ class TaskRuns:
                 await self.store.withdraw_task(id, holder, message_id)
             else:
                 why = error if isinstance(error, Exception) else InterlinguaError("it was given up")
-                telling = Telling(holder, [events.failed(*said_of(why))])
+                telling = TaskUpdate(holder, [events.failed(*said_of(why))])
                 await self.store.finish_task(id, telling, events.queued, anyway=True)
         self.changed(id)
 
