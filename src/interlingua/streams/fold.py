@@ -63,7 +63,7 @@ _SHARE = 8
 """Longer ones when they have grown by this part, so that all readings together stay linear."""
 
 
-class _Told:
+class _ArgumentText:
     """The arguments of a call as they come, for whoever wants to read them half way."""
 
     __slots__ = ("length", "pieces")
@@ -95,7 +95,7 @@ class _Open:
         self.input: JsonObject = {}
         self.read = 0
         """How much of the arguments `input` was read from."""
-        self.told: _Told | None = None
+        self.told: _ArgumentText | None = None
 
     def add(self, field: str, piece: Any) -> None:
         """More of a field; of one that such a block does not have, nothing comes."""
@@ -263,7 +263,7 @@ class Folder:
         each = self._open(event, ToolUseBlock("", "", {}))
         each.add("input", event.text)
         if each.told is None:
-            each.told = _Told()
+            each.told = _ArgumentText()
         event.read_by(each.told.add(event.text))
 
     def _call_end(self, event: ToolUseEnd) -> None:
