@@ -82,7 +82,7 @@ class _ArgumentText:
         return lambda: recover("".join(self.pieces)[:length]).input
 
 
-class _Open:
+class _OpenBlock:
     """A block that is still being told: its first state, what came since, by field, and what was
     joined of it already."""
 
@@ -144,12 +144,12 @@ class _Choice:
 
     def __init__(self) -> None:
         self.role = Role.ASSISTANT
-        self.blocks: dict[int, Block | _Open] = {}
+        self.blocks: dict[int, Block | _OpenBlock] = {}
         self.stop: Stop | None = None
 
     def content(self) -> tuple[Block, ...]:
         return tuple(
-            each.state() if isinstance(each, _Open) else each
+            each.state() if isinstance(each, _OpenBlock) else each
             for _, each in sorted(self.blocks.items())
         )
 
@@ -198,7 +198,7 @@ class Folder:
         ends = []
         for choice, told in self._choices.items():
             for index, each in sorted(told.blocks.items()):
-                if not isinstance(each, _Open) or not isinstance(each.block, ToolUseBlock):
+                if not isinstance(each, _OpenBlock) or not isinstance(each.block, ToolUseBlock):
                     continue
                 state = each.state()
                 assert isinstance(state, ToolUseBlock)
@@ -219,11 +219,11 @@ class Folder:
             self._choices[choice] = _Choice()
         return self._choices[choice]
 
-    def _open(self, event: Any, block: Block) -> _Open:
+    def _open(self, event: Any, block: Block) -> _OpenBlock:
         blocks = self._of(event.choice).blocks
         each = blocks.get(event.index)
-        if not isinstance(each, _Open):
-            each = blocks[event.index] = _Open(block)
+        if not isinstance(each, _OpenBlock):
+            each = blocks[event.index] = _OpenBlock(block)
         return each
 
     def _start(self, event: MessageStart) -> None:
@@ -234,7 +234,7 @@ class Folder:
             self._response_id = event.response_id
 
     def _block_start(self, event: BlockStart) -> None:
-        self._of(event.choice).blocks[event.index] = _Open(event.block)
+        self._of(event.choice).blocks[event.index] = _OpenBlock(event.block)
 
     def _block_delta(self, event: BlockDelta) -> None:
         self._open(event, TextBlock("")).add(event.field, event.value)
@@ -257,7 +257,7 @@ class Folder:
             call_type=event.call_type,
             raw=event.raw,
         )
-        self._of(event.choice).blocks[event.index] = _Open(block)
+        self._of(event.choice).blocks[event.index] = _OpenBlock(block)
 
     def _input(self, event: ToolUseInputDelta) -> None:
         each = self._open(event, ToolUseBlock("", "", {}))
