@@ -8,7 +8,7 @@
 from interlingua.tasks.agent import Agent
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError, TaskError
-from interlingua.tasks.faces import Happened, Queued
+from interlingua.tasks.faces import Happened, QueuedMessage
 from interlingua.views.openai_ui import (
     assistant_message,
     system_message,
@@ -21,7 +21,7 @@ __all__ = [
     "AsyncAgent",
     "Happened",
     "NothingToDoError",
-    "Queued",
+    "QueuedMessage",
     "TaskBusyError",
     "TaskError",
     "assistant_message",

@@ -25,7 +25,7 @@ from interlingua.store.base import AsyncStore, Store
 from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
-from interlingua.tasks.faces import AgentFace, Happened, Queued, happened
+from interlingua.tasks.faces import AgentFace, Happened, QueuedMessage, happened
 
 if TYPE_CHECKING:
     from interlingua.client.sync import Client
@@ -88,9 +88,9 @@ class Agent(AgentFace):
         taken = self.store.unqueue_message(self.id, id, events.removed)
         return None if taken is None else taken.message
 
-    def queued(self) -> list[Queued]:
+    def queued(self) -> list[QueuedMessage]:
         """What waits, in order."""
-        return [Queued(row.id, row.message) for row in self.store.task_queue(self.id)]
+        return [QueuedMessage(row.id, row.message) for row in self.store.task_queue(self.id)]
 
     def events(self, after: int = 0, limit: int = 100) -> list[Happened]:
         """What has happened behind a number, in order; a page of it."""

@@ -16,7 +16,7 @@ from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.faces import AgentFace, Happened, Queued, happened
+from interlingua.tasks.faces import AgentFace, Happened, QueuedMessage, happened
 
 if TYPE_CHECKING:
     from interlingua.client.client import AsyncClient
@@ -82,9 +82,9 @@ class AsyncAgent(AgentFace):
         taken = await self.store.unqueue_message(self.id, id, events.removed)
         return None if taken is None else taken.message
 
-    async def queued(self) -> list[Queued]:
+    async def queued(self) -> list[QueuedMessage]:
         """What waits, in order."""
-        return [Queued(row.id, row.message) for row in await self.store.task_queue(self.id)]
+        return [QueuedMessage(row.id, row.message) for row in await self.store.task_queue(self.id)]
 
     async def events(self, after: int = 0, limit: int = 100) -> list[Happened]:
         """What has happened behind a number, in order; a page of it."""

@@ -12,7 +12,7 @@ from interlingua.tasks.core import TaskCore
 from interlingua.views import openai_ui
 
 
-class Queued(NamedTuple):
+class QueuedMessage(NamedTuple):
     """A message that waits."""
 
     id: str
