@@ -8,7 +8,7 @@
 from interlingua.tasks.agent import Agent
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.errors import NothingToDoError, TaskBusyError, TaskError
-from interlingua.tasks.faces import Happened, QueuedMessage
+from interlingua.tasks.faces import QueuedMessage, TaskEvent
 from interlingua.views.openai_ui import (
     assistant_message,
     system_message,
@@ -19,11 +19,11 @@ from interlingua.views.openai_ui import (
 __all__ = [
     "Agent",
     "AsyncAgent",
-    "Happened",
     "NothingToDoError",
     "QueuedMessage",
     "TaskBusyError",
     "TaskError",
+    "TaskEvent",
     "assistant_message",
     "system_message",
     "tool_message",

@@ -25,7 +25,7 @@ from interlingua.store.base import AsyncStore, Store
 from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
-from interlingua.tasks.faces import AgentFace, Happened, QueuedMessage, happened
+from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, happened
 
 if TYPE_CHECKING:
     from interlingua.client.sync import Client
@@ -92,7 +92,7 @@ class Agent(AgentFace):
         """What waits, in order."""
         return [QueuedMessage(row.id, row.message) for row in self.store.task_queue(self.id)]
 
-    def events(self, after: int = 0, limit: int = 100) -> list[Happened]:
+    def events(self, after: int = 0, limit: int = 100) -> list[TaskEvent]:
         """What has happened behind a number, in order; a page of it."""
         return [happened(row) for row in self.store.task_events(self.id, after, limit)]
 

@@ -16,7 +16,7 @@ from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.faces import AgentFace, Happened, QueuedMessage, happened
+from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, happened
 
 if TYPE_CHECKING:
     from interlingua.client.client import AsyncClient
@@ -86,7 +86,7 @@ class AsyncAgent(AgentFace):
         """What waits, in order."""
         return [QueuedMessage(row.id, row.message) for row in await self.store.task_queue(self.id)]
 
-    async def events(self, after: int = 0, limit: int = 100) -> list[Happened]:
+    async def events(self, after: int = 0, limit: int = 100) -> list[TaskEvent]:
         """What has happened behind a number, in order; a page of it."""
         return [happened(row) for row in await self.store.task_events(self.id, after, limit)]
 

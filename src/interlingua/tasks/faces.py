@@ -19,7 +19,7 @@ class QueuedMessage(NamedTuple):
     message: Message | None
 
 
-class Happened(NamedTuple):
+class TaskEvent(NamedTuple):
     """An event: its number in the task, its id, when it was (milliseconds), and what it says."""
 
     seq: int
@@ -32,8 +32,8 @@ class Happened(NamedTuple):
         return str(self.body["msg"])
 
 
-def happened(row: TaskEventRow) -> Happened:
-    return Happened(row.seq, row.id, row.made_at // 1000, msgspec.json.decode(row.body))
+def happened(row: TaskEventRow) -> TaskEvent:
+    return TaskEvent(row.seq, row.id, row.made_at // 1000, msgspec.json.decode(row.body))
 
 
 class AgentFace:
