@@ -25,7 +25,7 @@ from interlingua.store.base import AsyncStore, Store
 from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
-from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, happened
+from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, task_event
 
 if TYPE_CHECKING:
     from interlingua.client.sync import Client
@@ -94,7 +94,7 @@ class Agent(AgentFace):
 
     def events(self, after: int = 0, limit: int = 100) -> list[TaskEvent]:
         """What has happened behind a number, in order; a page of it."""
-        return [happened(row) for row in self.store.task_events(self.id, after, limit)]
+        return [task_event(row) for row in self.store.task_events(self.id, after, limit)]
 
     def reload(self) -> TaskRow:
         """The task as the store has it now."""

@@ -16,7 +16,7 @@ from interlingua.store.task_rows import TaskRow
 from interlingua.tasks import core as _core
 from interlingua.tasks import events
 from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, happened
+from interlingua.tasks.faces import AgentFace, QueuedMessage, TaskEvent, task_event
 
 if TYPE_CHECKING:
     from interlingua.client.client import AsyncClient
@@ -88,7 +88,7 @@ class AsyncAgent(AgentFace):
 
     async def events(self, after: int = 0, limit: int = 100) -> list[TaskEvent]:
         """What has happened behind a number, in order; a page of it."""
-        return [happened(row) for row in await self.store.task_events(self.id, after, limit)]
+        return [task_event(row) for row in await self.store.task_events(self.id, after, limit)]
 
     async def reload(self) -> TaskRow:
         """The task as the store has it now."""

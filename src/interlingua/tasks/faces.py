@@ -32,7 +32,7 @@ class TaskEvent(NamedTuple):
         return str(self.body["msg"])
 
 
-def happened(row: TaskEventRow) -> TaskEvent:
+def task_event(row: TaskEventRow) -> TaskEvent:
     return TaskEvent(row.seq, row.id, row.made_at // 1000, msgspec.json.decode(row.body))
 
 
