@@ -115,12 +115,12 @@ class Agent(AgentFace):
         run; what arrived is kept."""
         from interlingua.tasks.aio import AsyncAgent
 
-        store = cast(AsyncStore, _Awaited(self.store))
+        store = cast(AsyncStore, _ThreadedStore(self.store))
         agent = AsyncAgent(store, self._core)
         client.work(lambda inner: agent.run(inner, dispatcher, resume=resume, **more))
 
 
-class _Awaited:
+class _ThreadedStore:
     """A store whose calls are awaited: each is done in a thread."""
 
     def __init__(self, store: Store) -> None:
