@@ -108,10 +108,10 @@ class AsyncAgent(AgentFace):
         run by themselves; `confirm` is asked before those with side effects. Cancelling this
         stops the run; what arrived is kept."""
         from interlingua.tasks.runner import Runner
-        from interlingua.tasks.tending import Tender
+        from interlingua.tasks.tending import Heartbeat
 
         runner = Runner(self, client, dispatcher, **more)
-        tender = Tender(self.store)
+        tender = Heartbeat(self.store)
         await runner.claim()
         tender.add(runner)
         try:

@@ -22,7 +22,7 @@ LOOK = 0.5
 """Seconds between two looks whether another process wants a run stopped."""
 
 
-class Tender:
+class Heartbeat:
     """Looks after runs while there are any."""
 
     def __init__(self, store: AsyncStore) -> None:

@@ -29,7 +29,7 @@ from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
 from interlingua.tasks.errors import TaskBusyError
 from interlingua.tasks.runner import Runner, said_of
-from interlingua.tasks.tending import Tender
+from interlingua.tasks.tending import Heartbeat
 from interlingua.tools.context import Timeouts
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.errors import WorkspaceError
@@ -68,7 +68,7 @@ class TaskRuns:
         self.overview = Overview(store)
         self.asking = Asking(store, self.changed)
         self.equipment = Equipment(gateway.settings)
-        self._tender = Tender(store)
+        self._tender = Heartbeat(store)
         self._running: dict[str, Run] = {}
         self._sweeping: asyncio.Task[None] | None = None
 
