@@ -268,7 +268,7 @@ class Runner:
     async def _failed(self, error: BaseException) -> None:
         """The queue waits: what failed now would fail again with each of its messages."""
         if isinstance(error, Exception) and not self._is_lost and self.core.is_ours:
-            await run(self.agent.store, self.core.finish(events.failed(*said_of(error))))
+            await run(self.agent.store, self.core.finish(events.failed(*error_words(error))))
 
 
 class _RefusedError(Exception):
@@ -279,7 +279,7 @@ class _RefusedError(Exception):
         super().__init__(str(why))
 
 
-def said_of(error: Exception) -> tuple[str, str]:
+def error_words(error: Exception) -> tuple[str, str]:
     """A code and words for what ended a run."""
     match error:
         case CallError():

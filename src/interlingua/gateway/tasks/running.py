@@ -28,7 +28,7 @@ from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
 from interlingua.tasks.errors import TaskBusyError
-from interlingua.tasks.runner import Runner, said_of
+from interlingua.tasks.runner import Runner, error_words
 from interlingua.tasks.tending import Heartbeat
 from interlingua.tools.context import Timeouts
 from interlingua.tools.dispatch import Dispatcher
@@ -215,7 +215,7 @@ class TaskRuns:
                 await self.store.withdraw_task(id, holder, message_id)
             else:
                 why = error if isinstance(error, Exception) else InterlinguaError("it was given up")
-                telling = TaskUpdate(holder, [events.failed(*said_of(why))])
+                telling = TaskUpdate(holder, [events.failed(*error_words(why))])
                 await self.store.finish_task(id, telling, events.queued, anyway=True)
         self.changed(id)
 
