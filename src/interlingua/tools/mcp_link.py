@@ -191,7 +191,7 @@ class Link:
                 self._refresh.set()  # what was missed; and it fails if the server is gone
 
 
-class _Watched:
+class _WatchedStream:
     """A stream of what a server says, which notices when the server says no more."""
 
     def __init__(self, stream: Any, lost: asyncio.Event) -> None:
@@ -208,7 +208,7 @@ class _Watched:
             self._lost.set()
             raise
 
-    def __aiter__(self) -> _Watched:
+    def __aiter__(self) -> _WatchedStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -218,7 +218,7 @@ class _Watched:
             self._lost.set()
             raise
 
-    async def __aenter__(self) -> _Watched:
+    async def __aenter__(self) -> _WatchedStream:
         await self._stream.__aenter__()
         return self
 
@@ -229,7 +229,7 @@ class _Watched:
 @contextlib.asynccontextmanager
 async def _watched(transport: Any, lost: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
     async with transport as (read, write):
-        yield _Watched(read, lost), write
+        yield _WatchedStream(read, lost), write
 
 
 def transport_of(server: McpServer) -> contextlib.AbstractAsyncContextManager[tuple[Any, Any]]:
