@@ -67,7 +67,7 @@ def _lines(events: list[Part], streamed: bool) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-class _Shown(msgspec.Struct, eq=False):
+class _ShownMessage(msgspec.Struct, eq=False):
     """A message on its way: its own place, and its messages there. `events` is how many events
     there are behind it; those in an input have none."""
 
@@ -100,16 +100,16 @@ class _Thread:
         notes = self._keep(shown, events, first)
         return list(_with_notes(events, notes))
 
-    def _shown(self, first: int) -> Iterator[_Shown]:
+    def _shown(self, first: int) -> Iterator[_ShownMessage]:
         used = {message.id for message in self.transcript.messages[:first]}
         for at, message in enumerate(self.transcript.messages[first:], first):
             fresh = message if message.id not in used else replace(message, id=None)
             used.add(message.id)
             wires = write_message(fresh, f"il-{at + 1}")
             if wires:
-                yield _Shown(at, message, wires)
+                yield _ShownMessage(at, message, wires)
 
-    def _input(self, run: str, shown: Sequence[_Shown]) -> Part:
+    def _input(self, run: str, shown: Sequence[_ShownMessage]) -> Part:
         messages = [wire for each in shown for wire in each.wires]
         given: Part = {"threadId": self.id, "runId": run, "state": {}, "messages": messages}
         session = session_note(self.transcript) if shown and shown[0].at == 0 else {}
@@ -117,7 +117,7 @@ class _Thread:
         tools = _tools(self.transcript)
         return {**given, "tools": tools, "context": [], "forwardedProps": props}
 
-    def _run(self, run: list[_Shown], name: str, before: int) -> list[Part]:
+    def _run(self, run: list[_ShownMessage], name: str, before: int) -> list[Part]:
         asked = [each for each in run if each.message.role not in _SPEAKING]
         told = [each for each in run if each.message.role in _SPEAKING]
         time = _time(run[0].message)
@@ -128,10 +128,10 @@ class _Thread:
             each.events = before + len(events)
         return [*events, _ended([each.message for each in told], about, time)]
 
-    def _asked(self, name: str, asked: list[_Shown]) -> Part:
+    def _asked(self, name: str, asked: list[_ShownMessage]) -> Part:
         return {"input": self._input(name, asked)} if asked else {}
 
-    def _keep(self, shown: list[_Shown], events: list[Part], first: int) -> dict[int, Any]:
+    def _keep(self, shown: list[_ShownMessage], events: list[Part], first: int) -> dict[int, Any]:
         """Notes on what the events alone would be read as, by the number of events before them."""
         read = read_entries(folded(events).entries, Report(NAME))
         notes: dict[int, Any] = {}
@@ -150,7 +150,7 @@ class _Thread:
         self._tell_hidden(shown, first)
         return notes
 
-    def _tell_hidden(self, shown: list[_Shown], first: int) -> None:
+    def _tell_hidden(self, shown: list[_ShownMessage], first: int) -> None:
         places = {each.at for each in shown}
         for at, message in enumerate(self.transcript.messages[first:], first):
             if at not in places:
@@ -158,7 +158,7 @@ class _Thread:
 
 
 def _around(
-    messages: Sequence[Message], shown: list[_Shown], done: int
+    messages: Sequence[Message], shown: list[_ShownMessage], done: int
 ) -> Iterator[tuple[list[Message], list[Message]]]:
     """What is not shown, before each that is, and behind the last."""
     for each in shown:
@@ -179,9 +179,9 @@ def _with_notes(events: list[Part], notes: dict[int, Any]) -> Iterator[Part]:
             yield {"type": "CUSTOM", "name": KEY, "value": notes[number]}
 
 
-def _runs(shown: list[_Shown]) -> list[list[_Shown]]:
+def _runs(shown: list[_ShownMessage]) -> list[list[_ShownMessage]]:
     """A run is what is asked, and all that follows until somebody else asks."""
-    runs: list[list[_Shown]] = []
+    runs: list[list[_ShownMessage]] = []
     speaking = True
     for each in shown:
         speaks = each.message.role in _SPEAKING
@@ -204,7 +204,7 @@ def _time(message: Message) -> Part:
     return {} if message.created_at is None else {"timestamp": to_millis(message.created_at)}
 
 
-def _told(each: _Shown) -> Iterator[Part]:
+def _told(each: _ShownMessage) -> Iterator[Part]:
     time = _time(each.message)
     for wire in each.wires:
         if wire["role"] == "reasoning":
