@@ -41,7 +41,7 @@ class _NotPlainError(Exception):
     """There is more to it than a glance tells."""
 
 
-class _Glanced(History):
+class _GlancedHistory(History):
     """The same history, of messages without content; of prompts, the text is kept."""
 
     def take(self, line: Line) -> None:
@@ -85,7 +85,7 @@ def _glance(path: Path) -> Glance | None:
         return None
     if meta.get("history_base") is not None:
         raise _NotPlainError
-    history = _Glanced(Report(NAME), meta.get("model_provider"))
+    history = _GlancedHistory(Report(NAME), meta.get("model_provider"))
     line = first
     for line in lines:
         history.take(line)
