@@ -68,7 +68,7 @@ def read(path: Path) -> Transcript:
     return _Session(log, report).transcript(file.origin(), path)
 
 
-class _Said(msgspec.Struct, frozen=True, eq=False, gc=False):
+class _ReadMessage(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A message, and the id of the record that it was read from."""
 
     entry: Entry
@@ -107,8 +107,8 @@ class _Session:
             origin=Origin(NAME, (file, *beside), messages, tuple(entry.spans for entry in entries)),
         )
 
-    def said(self, records: Iterable[Record]) -> list[_Said]:
-        found: list[_Said] = []
+    def said(self, records: Iterable[Record]) -> list[_ReadMessage]:
+        found: list[_ReadMessage] = []
         answered: set[str] = set()
         for record in records:
             value = record.value
@@ -125,7 +125,7 @@ class _Session:
                 made = [message for each, note in shown for message in recall(each, note)]
             for message in made:
                 entry = Entry(message, [record.line], is_summary(message))
-                found.append(_Said(entry, value["id"]))
+                found.append(_ReadMessage(entry, value["id"]))
         return found
 
     def _messages(self, value: dict[str, Any], answered: set[str]) -> list[Message]:
@@ -141,7 +141,7 @@ class _Session:
                 self.agents[call["agentId"]] = _call_id(call)
         return messages
 
-    def _compactions(self, said: list[_Said]) -> tuple[Compaction, ...]:
+    def _compactions(self, said: list[_ReadMessage]) -> tuple[Compaction, ...]:
         """Where summaries stand, and which messages are said again around them."""
         marks = {at: Compaction(at) for at, each in enumerate(said) if each.entry.compaction}
         if not marks:
