@@ -53,7 +53,7 @@ from interlingua.transcripts.totals import model_changes, models_of, total, usag
 from interlingua.transcripts.transcript import Branch, Origin, SubAgent, Transcript
 
 
-class Shown(NamedTuple):
+class ShownMessage(NamedTuple):
     """A message as an entry shows it, and what is noted in that entry."""
 
     message: Message
@@ -105,11 +105,11 @@ class Talk:
         self.chats: list[Chat] = []
         self.helpers: dict[str | None, tuple[Record, Talk]] = {}
 
-    def shown(self, report: Report) -> list[Shown]:
+    def shown(self, report: Report) -> list[ShownMessage]:
         """The messages of the longest way."""
         return self._ways(report)[0]
 
-    def _ways(self, report: Report) -> tuple[list[Shown], list[list[Shown]]]:
+    def _ways(self, report: Report) -> tuple[list[ShownMessage], list[list[ShownMessage]]]:
         """The longest way, of several the last, and all others."""
         chains, alone = chains_of(self.chats, self.named)
         if not chains:
@@ -201,7 +201,9 @@ def _conversation(record: Record) -> str | None:
     return _text(record.attributes.get(CONVERSATION))
 
 
-def _shown(chain: Chain, alone: list[Chat], report: Report) -> tuple[list[Shown], list[Chat]]:
+def _shown(
+    chain: Chain, alone: list[Chat], report: Report
+) -> tuple[list[ShownMessage], list[Chat]]:
     """All that was said up to the last answer, each answer with what is known of it; and which
     answers without their requests are not in it."""
     entries, makers = chain.entries, chain.makers
@@ -216,7 +218,7 @@ def _shown(chain: Chain, alone: list[Chat], report: Report) -> tuple[list[Shown]
     return _paired(shown), [chat for chat in alone if id(chat) not in found]
 
 
-def _alone(chats: list[Chat], report: Report) -> list[Shown]:
+def _alone(chats: list[Chat], report: Report) -> list[ShownMessage]:
     """Answers of which nobody knows what they answer."""
     return [
         each
@@ -254,14 +256,16 @@ def _thinks(entry: Wire) -> bool:
     return any(kind in ("reasoning", "thinking") for kind in kinds)
 
 
-def _instructions(chat: Chat) -> list[Shown]:
+def _instructions(chat: Chat) -> list[ShownMessage]:
     content = read_parts(chat.instructions)
     if not content:
         return []
-    return [Shown(Message(Role.SYSTEM, content), chat.instructions[0].get(KEY))]
+    return [ShownMessage(Message(Role.SYSTEM, content), chat.instructions[0].get(KEY))]
 
 
-def _entry(entry: Wire, at: int, maker: Chat | None, where: str, report: Report) -> Iterator[Shown]:
+def _entry(
+    entry: Wire, at: int, maker: Chat | None, where: str, report: Report
+) -> Iterator[ShownMessage]:
     try:
         messages = read_message(entry, at)
     except InterlinguaError as error:
@@ -270,7 +274,7 @@ def _entry(entry: Wire, at: int, maker: Chat | None, where: str, report: Report)
     for message in messages:
         if message.role is Role.ASSISTANT:
             message = _answer(message, entry, maker)
-        yield Shown(message, entry.get(KEY) if len(messages) == 1 else None)
+        yield ShownMessage(message, entry.get(KEY) if len(messages) == 1 else None)
 
 
 def _answer(message: Message, entry: Wire, maker: Chat | None) -> Message:
@@ -328,10 +332,10 @@ def _bare_answer(chat: Chat) -> Message:
     return Message(Role.ASSISTANT, metadata=_metadata(chat.record.attributes, None))
 
 
-def _paired(shown: list[Shown]) -> list[Shown]:
+def _paired(shown: list[ShownMessage]) -> list[ShownMessage]:
     """A result without an id answers the first call that nobody has answered."""
     waiting: dict[str, None] = {}
-    found: list[Shown] = []
+    found: list[ShownMessage] = []
     for each in shown:
         message = each.message
         waiting |= {b.id: None for b in message.content if isinstance(b, ToolUseBlock)}
@@ -346,11 +350,13 @@ def _paired(shown: list[Shown]) -> list[Shown]:
     return found
 
 
-def _recalled(shown: Iterable[Shown]) -> tuple[Message, ...]:
+def _recalled(shown: Iterable[ShownMessage]) -> tuple[Message, ...]:
     return tuple(message for each in shown for message in recall(each.message, each.note))
 
 
-def _other_choices(main: Chain, shown: list[Shown], report: Report) -> list[list[Shown]]:
+def _other_choices(
+    main: Chain, shown: list[ShownMessage], report: Report
+) -> list[list[ShownMessage]]:
     """Answers that were given in place of the last one."""
     last, at = main.last, len(main.last.given)
     others = (_entry(each, at, last, last.record.where, report) for each in last.made[1:])
