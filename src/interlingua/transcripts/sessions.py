@@ -123,7 +123,7 @@ def look(found: Found) -> Glance:
         return glance_of(opened(found)) if told is None else told
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredGlance(msgspec.Struct, frozen=True):
     """A glance without its answers, what they cost by which prices, and the state of the file that
     it was taken at."""
 
@@ -152,7 +152,7 @@ class Glances:
         self.pricing = pricing
         self.folder = folder
 
-    def of(self, found: Found) -> Kept:
+    def of(self, found: Found) -> StoredGlance:
         state = (*_state(found.path), self.pricing.prices)
         kept = self._kept(found)
         if kept is not None and (kept.size, kept.time, kept.prices) == state:
@@ -160,7 +160,7 @@ class Glances:
         glance = look(found)
         models = dict.fromkeys(answer.model for answer in glance.answers if answer.model)
         without = msgspec.structs.replace(glance, answers=())
-        kept = Kept(_FORM, *state, list(models), without, *self.pricing(glance.answers))
+        kept = StoredGlance(_FORM, *state, list(models), without, *self.pricing(glance.answers))
         self._keep(kept, found)
         return kept
 
@@ -170,7 +170,7 @@ class Glances:
         key = f"{found.format}\n{found.path.absolute()}\n{found.id}"
         return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.json"
 
-    def _kept(self, found: Found) -> Kept | None:
+    def _kept(self, found: Found) -> StoredGlance | None:
         place = self._place(found)
         if place is None:
             return None
@@ -180,7 +180,7 @@ class Glances:
             return None
         return kept if kept.form == _FORM else None
 
-    def _keep(self, kept: Kept, found: Found) -> None:
+    def _keep(self, kept: StoredGlance, found: Found) -> None:
         """A folder that cannot be written to is no reason to fail."""
         place = self._place(found)
         if place is None:
@@ -194,7 +194,7 @@ class Glances:
             return
 
 
-_decoder = msgspec.json.Decoder(Kept)
+_decoder = msgspec.json.Decoder(StoredGlance)
 
 
 def _state(path: Path) -> tuple[int, int]:
