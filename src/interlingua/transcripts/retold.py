@@ -31,7 +31,7 @@ _OF_THE_TOOL = (
 tell what happened (of a hook, of a helper) are history, and go along."""
 
 
-class Retold(NamedTuple):
+class RetoldMessage(NamedTuple):
     """A message as it is to be written; `original` is None for one that had to be added. `before`
     and `after` are those around it that cannot be told."""
 
@@ -45,7 +45,7 @@ class Retold(NamedTuple):
 
 def told_for(
     messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
-) -> list[Retold]:
+) -> list[RetoldMessage]:
     """Messages as `dialect` takes them; losses are told at their place in `messages`."""
     left = set() if instructions else leave_instructions(messages, report)
     named = {at: replace(each, id=f"{at}") for at, each in enumerate(messages) if at not in left}
@@ -54,14 +54,14 @@ def told_for(
     report.losses.extend(_shifted(loss, places_in, messages) for loss in done.report)
     places = [_place(message) for message in done.value.messages]
     hidden = set(range(len(messages))) - set(places)
-    told: list[Retold] = []
+    told: list[RetoldMessage] = []
     last = -1
     for message, at in zip(done.value.messages, places, strict=True):
         if at is None:
-            told.append(Retold(message, None, max(last, 0)))
+            told.append(RetoldMessage(message, None, max(last, 0)))
             continue
         before = tuple(messages[each] for each in range(last + 1, at) if each in hidden)
-        told.append(Retold(_whole_again(message, messages[at]), messages[at], at, before))
+        told.append(RetoldMessage(_whole_again(message, messages[at]), messages[at], at, before))
         last = max(last, at)
     if told:
         after = tuple(messages[each] for each in range(last + 1, len(messages)))
@@ -69,7 +69,7 @@ def told_for(
     return told
 
 
-def tell(told: Retold, losses: Iterable[Loss], report: Report) -> None:
+def tell(told: RetoldMessage, losses: Iterable[Loss], report: Report) -> None:
     """What a dialect could not say of one message, at its place in the session; what it says of
     a whole request, and the names that notes of tools have here, are no news."""
     if told.original is None:

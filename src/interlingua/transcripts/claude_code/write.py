@@ -18,7 +18,7 @@ from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Retold, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, tell, told_for
 from interlingua.transcripts.summary import summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -112,7 +112,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
                 uuids[told.at] = [line["uuid"] for line in lines.made[before:]]
 
 
-def _said(lines: _Lines, told: Retold, report: Report) -> None:
+def _said(lines: _Lines, told: RetoldMessage, report: Report) -> None:
     message = told.message
     if message.role is Role.ASSISTANT:
         _answer(lines, message)
@@ -159,7 +159,7 @@ def _kept(uuids: Sequence[str], anchor: str) -> dict[str, Any]:
     return {"preservedSegment": segment, "preservedMessages": lines}
 
 
-def _remember(made: list[dict[str, Any]], told: Retold) -> None:
+def _remember(made: list[dict[str, Any]], told: RetoldMessage) -> None:
     shown = shown_as(made)
     note = None if shown is None else memo(told.original, shown, told.before, told.after)
     if note is not None:
@@ -187,7 +187,7 @@ def patch(transcript: Transcript, index: int, lines: list[bytes]) -> list[bytes]
     message = transcript.messages[index]
     values = [msgspec.json.decode(line) for line in lines]
     said = _Lines(str(UUID(int=0)), transcript)
-    _said(said, Retold(message, message, index), Report(NAME))
+    _said(said, RetoldMessage(message, message, index), Report(NAME))
     if len(said.made) != len(values) or message.role in (Role.SYSTEM, Role.DEVELOPER):
         return None
     for value, made in zip(values, said.made, strict=True):

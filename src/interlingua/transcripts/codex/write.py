@@ -18,7 +18,7 @@ from interlingua.transcripts.codex.history import DIALECT, NAME, History
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Retold, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, tell, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -107,7 +107,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
             _used(lines, told.message, usage)
 
 
-def _said(lines: _Lines, told: Retold, history: History, report: Report) -> None:
+def _said(lines: _Lines, told: RetoldMessage, history: History, report: Report) -> None:
     message = told.message
     model = bare(message.metadata.model)
     if message.role is Role.ASSISTANT and model is not None and model != history.model:
@@ -156,7 +156,7 @@ def _summary(
     lines.add("compacted", payload, message.created_at)
 
 
-def _remember(made: list[dict[str, Any]], told: Retold, history: History) -> None:
+def _remember(made: list[dict[str, Any]], told: RetoldMessage, history: History) -> None:
     """Notes what reading these lines would not give again."""
     items = [line for line in made if line["type"] in ("response_item", "compacted")]
     if not items:

@@ -36,7 +36,7 @@ from interlingua.transcripts.copilot.tables import ENDPOINTS, STOP_WORDS, VERSIO
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Retold, told_for
+from interlingua.transcripts.retold import RetoldMessage, told_for
 from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
@@ -259,7 +259,7 @@ def _result(events: _Events, message: Message) -> None:
     events.add("tool.execution_complete", said, message.created_at)
 
 
-def _remember(made: list[dict[str, Any]], told: Retold, history: History) -> None:
+def _remember(made: list[dict[str, Any]], told: RetoldMessage, history: History) -> None:
     """Notes what reading these events would not give again."""
     before = len(history.entries)
     for value in made:

@@ -19,7 +19,7 @@ from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
 from interlingua.transcripts.lines import joined
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import Retold, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, tell, told_for
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -90,7 +90,7 @@ class _LogWriter:
             at += 1 + len(results)
         _tell_signatures(told, report)
 
-    def _compact(self, told: Retold, mark: Compaction) -> None:
+    def _compact(self, told: RetoldMessage, mark: Compaction) -> None:
         """Gemini CLI keeps no summaries: it is told to go back to the beginning, where the summary
         is what a user says, and what was kept is said again."""
         if self._first is not None:
@@ -109,7 +109,7 @@ class _LogWriter:
         self._first = self._first or record["id"]
         self.made.append(record)
 
-    def _add(self, told: Retold, results: list[Retold]) -> None:
+    def _add(self, told: RetoldMessage, results: list[RetoldMessage]) -> None:
         message = told.message
         self.time = max(message.created_at or self.time, self.time + _STEP)
         name = message.id or str(uuid5(self._space, f"{told.at}:{len(self.made)}"))
@@ -127,7 +127,7 @@ class _LogWriter:
         self._said |= {each.at: record for each in (told, *results) if each.original is not None}
 
 
-def _results(told: list[Retold], at: int) -> list[Retold]:
+def _results(told: list[RetoldMessage], at: int) -> list[RetoldMessage]:
     """The results that follow a message with calls."""
     if told[at].message.role is not Role.ASSISTANT:
         return []
@@ -143,12 +143,12 @@ def _results(told: list[Retold], at: int) -> list[Retold]:
     return found if names == [name for name in order if name in names] else _sorted(found, order)
 
 
-def _sorted(found: list[Retold], order: list[str]) -> list[Retold]:
+def _sorted(found: list[RetoldMessage], order: list[str]) -> list[RetoldMessage]:
     """In the order of the calls, as they are read again."""
     return sorted(found, key=lambda each: order.index(each.message.content[0].tool_use_id))  # type: ignore[union-attr]  # all are results
 
 
-def _said(message: Message, results: list[Retold]) -> dict[str, Any]:
+def _said(message: Message, results: list[RetoldMessage]) -> dict[str, Any]:
     if is_summary(message):
         return {"type": "user", "content": _meant([{"text": summary_text(message)}])}
     if message.role is not Role.ASSISTANT:
@@ -226,7 +226,7 @@ def _tokens(usage: Usage) -> dict[str, int]:
     }
 
 
-def _tell_signatures(told: list[Retold], report: Report) -> None:
+def _tell_signatures(told: list[RetoldMessage], report: Report) -> None:
     """This file has no place for signatures; they are kept beside, for the way back."""
     for each in told:
         original = each.original.content if each.original is not None else ()
