@@ -43,7 +43,7 @@ class RetoldMessage(NamedTuple):
     after: tuple[Message, ...] = ()
 
 
-def told_for(
+def retell_messages(
     messages: Sequence[Message], dialect: str, report: Report, instructions: bool = False
 ) -> list[RetoldMessage]:
     """Messages as `dialect` takes them; losses are told at their place in `messages`."""

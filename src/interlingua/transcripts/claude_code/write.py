@@ -18,7 +18,7 @@ from interlingua.transcripts.claude_code.read import NAME, shown_as
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, retell_messages, tell
 from interlingua.transcripts.summary import summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -97,7 +97,7 @@ def _file(transcript: Transcript, session: str, report: Report, side: str | None
 def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) -> None:
     compacted = {each.at: each for each in transcript.compactions}
     uuids: dict[int, list[str]] = {}
-    for told in told_for(transcript.messages, "anthropic", report, start > 0):
+    for told in retell_messages(transcript.messages, "anthropic", report, start > 0):
         if told.at < start:
             continue
         before = len(lines.made)

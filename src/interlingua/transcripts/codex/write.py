@@ -18,7 +18,7 @@ from interlingua.transcripts.codex.history import DIALECT, NAME, History
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, retell_messages, tell
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -92,7 +92,7 @@ def _all(lines: _Lines, transcript: Transcript, report: Report, start: int = 0) 
     compacted = {each.at: each for each in transcript.compactions}
     history = History(Report(NAME), "openai")
     said: dict[int, list[dict[str, Any]]] = {}
-    for told in told_for(transcript.messages, DIALECT, report, start > 0):
+    for told in retell_messages(transcript.messages, DIALECT, report, start > 0):
         if told.at < start:
             continue
         before = len(lines.made)

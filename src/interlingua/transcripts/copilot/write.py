@@ -36,7 +36,7 @@ from interlingua.transcripts.copilot.tables import ENDPOINTS, STOP_WORDS, VERSIO
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, told_for
+from interlingua.transcripts.retold import RetoldMessage, retell_messages
 from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
@@ -153,7 +153,7 @@ def _all(events: _Events, transcript: Transcript, report: Report, start: int = 0
     helpers = list(enumerate(transcript.subagents)) if not start else []
     history = History(Report(NAME), events.assets)
     _tell_unseen(transcript, report)
-    for told in told_for(transcript.messages, "anthropic", report, start > 0):
+    for told in retell_messages(transcript.messages, "anthropic", report, start > 0):
         if told.at < start:
             continue
         before = len(events.made)

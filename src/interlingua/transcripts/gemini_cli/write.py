@@ -19,7 +19,7 @@ from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
 from interlingua.transcripts.lines import joined
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, tell, told_for
+from interlingua.transcripts.retold import RetoldMessage, retell_messages, tell
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare
@@ -71,7 +71,7 @@ class _LogWriter:
     def all(self, transcript: Transcript, report: Report, start: int = 0) -> None:
         told = [
             each
-            for each in told_for(transcript.messages, DIALECT, report, start > 0)
+            for each in retell_messages(transcript.messages, DIALECT, report, start > 0)
             if each.at >= start
         ]
         marks = {mark.at: mark for mark in transcript.compactions}
