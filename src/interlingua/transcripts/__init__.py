@@ -31,7 +31,7 @@ from interlingua.transcripts.transcript import (
     SubAgent,
     Transcript,
 )
-from interlingua.transcripts.versions import told
+from interlingua.transcripts.versions import with_version_note
 
 HEAD = 1 << 16
 AnyPath = str | os.PathLike[str]
@@ -69,7 +69,7 @@ def read(path: AnyPath, format: str | None = None) -> Transcript:
     to_read = format_of(format or detect(path).format)
     try:
         with collector_at_rest():
-            return told(to_read.read(path), to_read)
+            return with_version_note(to_read.read(path), to_read)
     except OSError as error:
         raise TranscriptError(path, error.strerror or str(error)) from error
     except packed.broken() as error:
@@ -83,7 +83,7 @@ def read_all(path: AnyPath, format: str | None = None) -> Iterator[Transcript]:
     if to_read.read_all is None:
         yield read(path, to_read.name)
     else:
-        yield from (told(each, to_read) for each in to_read.read_all(path))
+        yield from (with_version_note(each, to_read) for each in to_read.read_all(path))
 
 
 class Made(NamedTuple):

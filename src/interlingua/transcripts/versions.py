@@ -24,7 +24,7 @@ def series(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
-def told(transcript: Transcript, of: Format) -> Transcript:
+def with_version_note(transcript: Transcript, of: Format) -> Transcript:
     """The transcript, whose report says where its file may hold things that nobody has seen."""
     found = transcript.details.get("version")
     if is_later(found, of.file_version):
