@@ -1,4 +1,4 @@
-"""What both APIs of Google's models say alike: labels, and how tokens add up."""
+"""What both APIs of Google's models say alike: labels, where files are, and how tokens add up."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from interlingua.dialects.kernel.kept import form_of
+from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import fresh_input
+from interlingua.dialects.kernel.usage import CONTRADICTS, count, fresh_input
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.model.base import Raw
+from interlingua.model.base import Raw, same
+from interlingua.model.blocks import MediaBlock, Source
 from interlingua.model.exchange import Options
-from interlingua.model.metadata import Usage
+from interlingua.model.metadata import Diagnostic, Usage
 
 # -- labels ---------------------------------------------------------------------------------------
 
@@ -47,34 +48,135 @@ def write_labels(options: Options, raw: Raw | None, out: Wire, recorder: LossRec
     recorder.lost(options, "metadata", reason, kind="approximated")
 
 
+# -- files ----------------------------------------------------------------------------------------
+
+FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
+"""What begins like this is a file of the Files API; every other URI is a URL."""
+FILE_PROVIDER = "gemini"
+
+
+def source_of(uri: str) -> Source:
+    if uri.startswith(FILE_HOSTS):
+        return Source("file_id", uri, provider=FILE_PROVIDER)
+    return Source("url", uri)
+
+
+def address_of(block: MediaBlock, recorder: LossRecorder) -> str | None:
+    """The URI of a block that is not sent itself; None where nobody here can reach it."""
+    source, uri = block.source, block.source.data or ""
+    if source_of(uri) != source:
+        if source.kind == "file_id" and source.provider != FILE_PROVIDER:
+            recorder.dropped(block, "a file that another provider keeps")
+            return None
+        reason = "the address alone says whether it is a file of the Files API"
+        recorder.lost(block, "source", reason, kind="approximated")
+    return uri
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+FREE_TEXT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""What a tool that takes free text takes here."""
+
 # -- tokens ---------------------------------------------------------------------------------------
+
+_FIELDS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
+_SAID = frozenset({*_FIELDS, "raw"})
 
 
 class Counts(NamedTuple):
     """What an API calls its counts. The prompt's includes what came from the cache, that of what
-    was said leaves out what was thought."""
+    was said leaves out what was thought, and what server tools added to the prompt is counted
+    apart, and stays apart. The total is the sum of all. What reading again cannot tell:
+
+        wire   counts that contradict each other
+        total  a total that is not the sum, and the sum that it stood for: until a count changes
+    """
 
     prompt: str
     cached: str
     said: str
     thought: str
+    total: str
+    tools: str
 
-    def read(self, given: Mapping[str, int | None]) -> Usage:
-        """The counts as disjoint ones; negative ones are clamped."""
+    def read(
+        self, wire: Wire, dialect: str, kept: Kept | None = None
+    ) -> tuple[Usage, tuple[Diagnostic, ...]]:
+        """The counts as disjoint ones; what is no count stays where it is."""
+        kept = Kept() if kept is None else kept
+        given: dict[str, int] = {}
+        for key, item in wire.items():
+            tokens = count(item) if key in self[:5] else None
+            if tokens is None:
+                kept.add(key, item)
+            else:
+                given[key] = tokens
+        total = given.pop(self.total, None)
+        usage = self._usage(given)
+        said = self._counts(usage)
+        contradict = any(said.get(key) != tokens for key, tokens in given.items())
+        if contradict:
+            kept.form["wire"] = given
+        kept.miss_any(given, said)
+        if total is None:
+            kept.miss(self.total)
+        elif total != (sum_of := self._total(said, kept.rest)) or not said:
+            kept.form["total"] = [total, sum_of]
+        return usage.replace(raw=kept.raw(dialect)), (CONTRADICTS,) if contradict else ()
+
+    def write(self, usage: Usage, recorder: LossRecorder) -> Wire:
+        mine = mine_of(recorder.dialect, usage.raw)
+        form, counts = form_in(mine), self._counts(usage)
+        given, gone = form.get("wire"), form.get("absent", ())
+        recorder.unwritten(usage, _SAID)
+        if type(given) is dict and not _differing(self._usage(given), usage):
+            out = dict(given)
+        else:
+            self._tell(usage, counts, recorder)
+            gone = [key for key in gone if not counts.get(key) or self._is_cached(key, usage)]
+            out = {key: tokens for key, tokens in counts.items() if key not in gone}
+        total, before = self._total(counts, mine), form.get("total") or (None, None)
+        if before[1] == total:
+            out[self.total] = before[0]
+        elif out and self.total not in gone:
+            out[self.total] = total
+        return out if usage.raw is None else put_back(out, usage, usage.raw, recorder)
+
+    def _usage(self, given: Mapping[str, int]) -> Usage:
+        """Negative counts are clamped."""
         prompt, cached, said, thought = [
-            None if (tokens := given.get(name)) is None else max(tokens, 0) for name in self
+            None if (tokens := given.get(name)) is None else max(tokens, 0) for name in self[:4]
         ]
         output = None if said is None and thought is None else (said or 0) + (thought or 0)
         return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thought)
 
-    def write(self, usage: Usage) -> dict[str, int]:
-        out: dict[str, int] = {}
-        if (prompt := usage.prompt_tokens) is not None:
-            out[self.prompt] = prompt
-        if usage.cached_input_tokens is not None:
-            out[self.cached] = usage.cached_input_tokens
-        if usage.output_tokens is not None:
-            out[self.said] = max(usage.output_tokens - (usage.reasoning_tokens or 0), 0)
-        if usage.reasoning_tokens is not None:
-            out[self.thought] = usage.reasoning_tokens
-        return out
+    def _counts(self, usage: Usage) -> dict[str, int]:
+        output, thought = usage.output_tokens, usage.reasoning_tokens
+        said = None if output is None else max(output - (thought or 0), 0)
+        counts = (usage.prompt_tokens, usage.cached_input_tokens, said, thought)
+        named = zip(self[:4], counts, strict=True)
+        return {name: tokens for name, tokens in named if tokens is not None}
+
+    def _total(self, counts: Mapping[str, int], rest: Wire) -> int:
+        said = sum([counts.get(key, 0) for key in (self.prompt, self.said, self.thought)])
+        return said + (count(rest.get(self.tools)) or 0)
+
+    def _is_cached(self, key: str, usage: Usage) -> bool:
+        """Whether all that is known of the prompt is what came from the cache."""
+        return key == self.prompt and usage.input_tokens is None
+
+    def _tell(self, usage: Usage, counts: Mapping[str, int], recorder: LossRecorder) -> None:
+        """What the wire's counts cannot say of ours."""
+        for name in _differing(self._usage(counts), usage):
+            if getattr(usage, name) is not None:
+                reason = f"{recorder.dialect} counts otherwise: see what was written"
+                recorder.lost(usage, name, reason, kind="approximated")
+
+
+def _differing(one: Usage, other: Usage) -> list[str]:
+    return [name for name in _FIELDS if not same(getattr(one, name), getattr(other, name))]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.gemini import calls, media, messages, response, text, usage
+from interlingua.dialects.gemini import calls, messages, response, text, usage
 from interlingua.dialects.gemini.calls import Calls
 from interlingua.dialects.gemini.stream.reader import StreamReader
 from interlingua.dialects.gemini.text import Turn
@@ -91,12 +91,7 @@ def some_calls(model: bool) -> Calls:
 @given(CALLS | RESULTS | MEDIA | TEXTS, st.booleans())
 def test_a_part_that_is_read_at_once(part: Any, model: bool) -> None:
     short = outcome(messages.read_part, part, some_calls(model))
-    media_at_once = media.read_media
-    try:
-        media.read_media = media._read_media
-        assert short == outcome(messages._read_part, part, some_calls(model))
-    finally:
-        media.read_media = media_at_once
+    assert short == outcome(messages._read_part, part, some_calls(model))
 
 
 @given(st.lists(CALLS | TEXTS, max_size=2), st.sampled_from(["user", "model", "tool", None]))
@@ -198,7 +193,6 @@ SAID_MEDIA = st.builds(
 )
 BLOCKS: Any = st.one_of(
     SAID_TEXTS,
-    SAID_MEDIA,
     st.builds(il.ThinkingBlock, WORDS, st.none() | st.just("c2ln"), cache=CACHES, raw=RAWS),
     st.builds(il.ThinkingBlock, WORDS, id=st.just("t1")),
     st.builds(
@@ -239,15 +233,10 @@ def written(block: Any, way: Any, model: bool) -> Any:
     return way(block, turn), report
 
 
-def any_media(block: Any, turn: Turn) -> Any:
-    key = "inlineData" if block.source.kind == "base64" else "fileData"
-    return media._write_any(block, key, turn.recorder)
-
-
 @given(BLOCKS, st.booleans())
 def test_a_block_that_is_written_at_once(block: Any, model: bool) -> None:
     short = written(block, messages.WRITERS[type(block)], model)
-    assert short == written(block, LONG.get(type(block), any_media), model)
+    assert short == written(block, LONG[type(block)], model)
 
 
 @given(st.sampled_from(["model", "user", None, 5]), st.lists(TEXTS, max_size=2) | st.just({}))

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.gemini.media import read_media_part, write_media
 from interlingua.dialects.gemini.tables import CODE, NAME, NAMELESS, OUTCOMES, SERVER_TOOLS
-from interlingua.dialects.gemini.text import SIGNED, Turn, part_table, write_part, write_unknown
+from interlingua.dialects.gemini.text import SIGNED, Turn, part_table, write_part
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import (
@@ -37,6 +37,7 @@ from interlingua.dialects.kernel.kept import (
     mine_inside,
     mine_of,
     put_back,
+    write_unknown,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire

@@ -7,19 +7,16 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from msgspec.structs import astuple
-
 from interlingua.dialects.gemini.tables import (
     DEFAULT_TYPES,
     EXTENSIONS,
-    FILE_HOSTS,
-    FILE_PROVIDER,
     FIRST_BYTES,
     MEDIA,
     NAME,
     VIDEO_HOSTS,
 )
 from interlingua.dialects.gemini.text import part_table
+from interlingua.dialects.google import address_of, source_of
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import Field, Table, inside, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_inside, mine_of, put_back
@@ -44,12 +41,6 @@ def kind_of(media_type: str | None, uri: str = "") -> type[MediaBlock]:
             return VideoBlock
         media_type = EXTENSIONS.get(uri.rpartition(".")[2].lower(), "")
     return MEDIA.get(media_type.partition("/")[0].lower(), DocumentBlock)
-
-
-def source_of(uri: str) -> Source:
-    if uri.startswith(FILE_HOSTS):
-        return Source("file_id", uri, provider=FILE_PROVIDER)
-    return Source("url", uri)
 
 
 def _source(key: str, read: Any) -> Field:
@@ -79,19 +70,6 @@ that all of them are read by the table of documents."""
 
 
 def read_media(part: Wire, key: str, kept: Kept) -> MediaBlock:
-    inner = part.get(key)
-    if len(part) == 1 and type(inner) is dict and len(inner) == 2 and not kept.form:
-        media_type, data = inner.get("mimeType"), inner.get(_DATA[key])
-        if type(media_type) is str and type(data) is str:  # as nearly all are
-            source = Source("base64", data) if key == "inlineData" else source_of(data)
-            return kind_of(media_type)(source, media_type)
-    return _read_media(part, key, kept)
-
-
-_DATA = {key: field.key for key, field in _SOURCES.items()}
-
-
-def _read_media(part: Wire, key: str, kept: Kept) -> MediaBlock:
     attrs = TABLES[key][DocumentBlock].read(part, kept)
     uri = attrs["source"].data if key == "fileData" else ""
     return kind_of(attrs.get("media_type"), uri)(**attrs, raw=kept.raw(NAME))
@@ -111,50 +89,24 @@ def write_media(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
     """The part; None where the wire cannot reach what the source names."""
     match block.source.kind:
         case "base64":
-            return _write(block, "inlineData", recorder)
+            return _write(block, "inlineData", "", recorder)
         case "url" | "file_id":
-            return _write_file(block, recorder)
+            uri = address_of(block, recorder)
+            return None if uri is None else _write(block, "fileData", uri, recorder)
         case "text" | "blocks":
             reason = "text is sent as the bytes of a document"
             recorder.lost(block, "source", reason, kind="approximated")
-            return _write(_as_bytes(block, recorder), "inlineData", recorder)
+            return _write(_as_bytes(block, recorder), "inlineData", "", recorder)
         case _:
             recorder.dropped(block, "a file of the workspace has to be loaded first")
             return None
 
 
-def _write_file(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
-    source = block.source
-    if source_of(source.data or "") != source:
-        if source.kind == "file_id" and source.provider != FILE_PROVIDER:
-            recorder.dropped(block, "a file that another provider keeps")
-            return None
-        reason = "the address alone says whether it is a file of the Files API"
-        recorder.lost(block, "source", reason, kind="approximated")
-    return _write(block, "fileData", recorder)
-
-
-def _write(block: MediaBlock, key: str, recorder: LossRecorder) -> Wire:
-    kind, media_type = type(block), block.media_type
-    if (
-        media_type is not None
-        and astuple(block)[2:] == _BLANK[kind]
-        and kind_of(media_type) is kind
-    ):
-        return {key: {_DATA[key]: block.source.data or "", "mimeType": media_type}}
-    return _write_any(block, key, recorder)
-
-
-_BLANK = {each: astuple(each(Source("url", "")))[2:] for each in _BLOCKS}
-"""What media hold that have nothing to say but where they are, and of what type."""
-
-
-def _write_any(block: MediaBlock, key: str, recorder: LossRecorder) -> Wire:
+def _write(block: MediaBlock, key: str, uri: str, recorder: LossRecorder) -> Wire:
     part: Wire = {}
     mine = mine_of(NAME, block.raw)
     TABLES[key][type(block)].write(block, part, mine, recorder)
     inner = part.setdefault(key, {})
-    uri = block.source.data or "" if key == "fileData" else ""
     if block.media_type is None and not _did_without_type(block, mine_inside(mine, key), uri):
         inner["mimeType"] = _type_of(block, uri, recorder)
     if kind_of(inner.get("mimeType"), uri) is not type(block):

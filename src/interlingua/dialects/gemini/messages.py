@@ -34,6 +34,7 @@ from interlingua.dialects.kernel.kept import (
     kept,
     mine_of,
     restore,
+    write_unknown,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -159,7 +160,7 @@ WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
     CompactionBlock: _text.write_compaction,
     ToolUseBlock: _calls.write_call,
     ToolResultBlock: _calls.write_result,
-    UnknownBlock: lambda block, turn: _text.write_unknown(block, turn.recorder),
+    UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
     **dict.fromkeys(
         (ImageBlock, AudioBlock, VideoBlock, DocumentBlock),
         lambda block, turn: _media.write_media(block, turn.recorder),

@@ -110,9 +110,6 @@ EXTENSIONS: dict[str, str] = {
 }
 VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 """Links that are videos without saying so (recorded requests, read 2026-11)."""
-FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
-"""What begins like this is a file of the Files API; every other URI is a URL."""
-FILE_PROVIDER = "gemini"
 
 # -- tools ----------------------------------------------------------------------------------------
 
@@ -123,12 +120,6 @@ BUILT_IN = frozenset(
     | {"fileSearch", "computerUse", "mcpServers", "retrieval", "enterpriseWebSearch"}
     | {"parallelAiSearch", "exaAiSearch"}
 )
-FREE_TEXT = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
 
 MODES: TwoWay[str, str] = TwoWay(
     {

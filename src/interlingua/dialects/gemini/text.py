@@ -17,7 +17,6 @@ from interlingua.model.blocks import (
     RefusalBlock,
     TextBlock,
     ThinkingBlock,
-    UnknownBlock,
 )
 
 
@@ -111,14 +110,3 @@ def write_refusal(block: RefusalBlock, turn: Turn) -> Wire:
 def write_compaction(block: CompactionBlock, turn: Turn) -> Wire | None:
     text = compaction_as_text(block, turn.recorder)
     return None if text is None else write_text(text, turn)
-
-
-def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
-    """Our own go home unchanged, others' have no place."""
-    part = block.raw.get(NAME)
-    if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
-        return None
-    if block.cache is not None or len(block.raw) > 1:
-        recorder.unwritten(block, frozenset())
-    return part

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, FREE_TEXT, NAME
+from interlingua.dialects.gemini.tables import BUILT_IN, CLIENT_KINDS, NAME
+from interlingua.dialects.google import FREE_TEXT
 from interlingua.dialects.kernel.errors import ShapeError, each, want
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.kept import (

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from interlingua.dialects.gemini_interactions.tables import (
-    FILE_HOSTS,
-    FILE_PROVIDER,
     MEDIA,
     MEDIA_WORDS,
     NAME,
     NEAR_RESOLUTIONS,
     RESOLUTIONS,
 )
+from interlingua.dialects.google import address_of, source_of
 from interlingua.dialects.kernel.errors import may_take
 from interlingua.dialects.kernel.fields import Table, plain, word
 from interlingua.dialects.kernel.kept import Kept, mine_of
@@ -42,12 +41,6 @@ TABLES: dict[type[MediaBlock], Table] = {
     ),
     DocumentBlock: Table(DocumentBlock, _TYPE, beside=_BESIDE, silent=("source",)),
 }
-
-
-def source_of(uri: str) -> Source:
-    if uri.startswith(FILE_HOSTS):
-        return Source("file_id", uri, provider=FILE_PROVIDER)
-    return Source("url", uri)
 
 
 def read_media(part: Wire) -> MediaBlock | UnknownBlock:
@@ -82,19 +75,9 @@ def _write_source(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
     if kind == "base64":
         return {"data": block.source.data or ""}
     if kind in ("url", "file_id"):
-        return _write_address(block, recorder)
+        uri = address_of(block, recorder)
+        return None if uri is None else {"uri": uri}
     is_file = kind == "file_ref"
     reason = "a file of the workspace has to be loaded first" if is_file else "shows no text"
     recorder.dropped(block, reason)
     return None
-
-
-def _write_address(block: MediaBlock, recorder: LossRecorder) -> Wire | None:
-    source, uri = block.source, block.source.data or ""
-    if source_of(uri) != source:
-        if source.kind == "file_id" and source.provider != FILE_PROVIDER:
-            recorder.dropped(block, "a file that another provider keeps")
-            return None
-        reason = "the address alone says whether it is a file of the Files API"
-        recorder.lost(block, "source", reason, kind="approximated")
-    return {"uri": uri}

@@ -67,9 +67,6 @@ MEDIA: dict[str, type[MediaBlock]] = {
     "document": DocumentBlock,
 }
 MEDIA_WORDS: dict[type[MediaBlock], str] = {kind: word for word, kind in MEDIA.items()}
-FILE_HOSTS = ("https://generativelanguage.googleapis.com/", "files/")
-"""What begins like this is a file of the Files API; every other URI is a URL."""
-FILE_PROVIDER = "gemini"
 PLAIN = "text/plain"
 
 RESOLUTIONS: TwoWay[str, str] = TwoWay(
@@ -95,12 +92,6 @@ CITED = "url_citation"
 BUILT_IN = frozenset({*HOSTED, "computer_use"}) - {"processing"}
 CLIENT_KINDS = frozenset({"computer_use"})
 """Built-in tools whose calls the client runs."""
-FREE_TEXT = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
 MODES: TwoWay[str, str] = TwoWay(
     {"auto": "auto", "any": "any", "none": "none", "validated": "auto"}
 )

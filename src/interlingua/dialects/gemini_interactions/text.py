@@ -12,7 +12,7 @@ from interlingua.dialects.gemini_interactions.media import read_media, write_med
 from interlingua.dialects.gemini_interactions.tables import MEDIA, NAME
 from interlingua.dialects.kernel.errors import each, take, want
 from interlingua.dialects.kernel.fields import Table, lost, plain
-from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept, mine_of, put_back, write_unknown
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
@@ -108,16 +108,6 @@ def write_refusal(block: RefusalBlock, recorder: LossRecorder) -> Wire:
 def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> Wire | None:
     text = compaction_as_text(block, recorder)
     return None if text is None else write_text(text, recorder)
-
-
-def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Wire | None:
-    part = block.raw.get(NAME)
-    if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
-        return None
-    if block.cache is not None or len(block.raw) > 1:
-        recorder.unwritten(block, frozenset())
-    return part
 
 
 def _write_document(block: DocumentBlock, recorder: LossRecorder) -> Wire | None:

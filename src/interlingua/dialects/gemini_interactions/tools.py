@@ -7,9 +7,9 @@ from typing import Any
 from interlingua.dialects.gemini_interactions.tables import (
     BUILT_IN,
     CLIENT_KINDS,
-    FREE_TEXT,
     NAME,
 )
+from interlingua.dialects.google import FREE_TEXT
 from interlingua.dialects.kernel.errors import take, want
 from interlingua.dialects.kernel.fields import Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
