@@ -132,6 +132,7 @@ class Counts(NamedTuple):
     def write(self, usage: Usage, recorder: LossRecorder) -> Wire:
         mine = mine_of(recorder.dialect, usage.raw)
         form, counts = form_in(mine), self._counts(usage)
+        total = self._total(counts, mine)
         given, gone = form.get("wire"), form.get("absent", ())
         recorder.unwritten(usage, _SAID)
         if type(given) is dict and not _differing(self._usage(given), usage):
@@ -139,8 +140,8 @@ class Counts(NamedTuple):
         else:
             self._tell(usage, counts, recorder)
             gone = [key for key in gone if not counts.get(key) or self._is_cached(key, usage)]
-            out = {key: tokens for key, tokens in counts.items() if key not in gone}
-        total, before = self._total(counts, mine), form.get("total") or (None, None)
+            out = {k: n for k, n in counts.items() if k not in gone} if gone else counts
+        before = form.get("total") or (None, None)
         if before[1] == total:
             out[self.total] = before[0]
         elif out and self.total not in gone:
@@ -156,15 +157,22 @@ class Counts(NamedTuple):
         return Usage(fresh_input(prompt, cached, None), output, cached, reasoning_tokens=thought)
 
     def _counts(self, usage: Usage) -> dict[str, int]:
+        out: dict[str, int] = {}
         output, thought = usage.output_tokens, usage.reasoning_tokens
-        said = None if output is None else max(output - (thought or 0), 0)
-        counts = (usage.prompt_tokens, usage.cached_input_tokens, said, thought)
-        named = zip(self[:4], counts, strict=True)
-        return {name: tokens for name, tokens in named if tokens is not None}
+        if (prompt := usage.prompt_tokens) is not None:
+            out[self.prompt] = prompt
+        if usage.cached_input_tokens is not None:
+            out[self.cached] = usage.cached_input_tokens
+        if output is not None:
+            out[self.said] = max(output - (thought or 0), 0)
+        if thought is not None:
+            out[self.thought] = thought
+        return out
 
     def _total(self, counts: Mapping[str, int], rest: Wire) -> int:
-        said = sum([counts.get(key, 0) for key in (self.prompt, self.said, self.thought)])
-        return said + (count(rest.get(self.tools)) or 0)
+        prompt, said, thought = self.prompt, self.said, self.thought
+        total = counts.get(prompt, 0) + counts.get(said, 0) + counts.get(thought, 0)
+        return total + (count(rest.get(self.tools)) or 0)
 
     def _is_cached(self, key: str, usage: Usage) -> bool:
         """Whether all that is known of the prompt is what came from the cache."""

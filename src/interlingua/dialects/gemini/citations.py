@@ -6,27 +6,27 @@ the supports, and address and title of every chunk that some support names. The 
 blocks count code points; a place is counted over all visible text of the candidate, or in one part
 if the part is named. Words in the form of a citation, since reading again cannot tell:
 
-    chunk   the index of the citation's chunk
-    with    this citation and the one before it were one support
-    at      the support's position, where supports do not come in the order of the text
-    source  the citation was one of `citationMetadata`
-    zero    a start at 0 was spelled out
-    joined  the place was counted over all text, though the text is not the first
-    numbered  the part was named, though the text is the first
+    chunk    the index of the citation's chunk
+    with     this citation and the one before it were one support
+    at       the support's position, where supports do not come in the order of the text
+    source   the citation was one of `citationMetadata`
+    numbers  how its place was said, if not as the writer would
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+import msgspec
 
 from interlingua.dialects.gemini.tables import CHUNKS, NAME, SIGNATURE
 from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.fields import Table
+from interlingua.dialects.kernel.fields import QUIET, Attrs, Table, inside, plain
 from interlingua.dialects.kernel.kept import (
-    FORM,
     Kept,
+    form_in,
     form_of,
     kept,
     mine_inside,
@@ -38,21 +38,34 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import snake_case
 from interlingua.model.blocks import Block, Citation, TextBlock
 
-_NUMBERS = ("startIndex", "endIndex", "partIndex")
+
+class Said(msgspec.Struct):
+    """A support or a source, between citations and keys. Its place is in the wire's numbers."""
+
+    text: str | None = None
+    url: str | None = None
+    title: str | None = None
+    start: int | None = None
+    end: int | None = None
+    part: int | None = None
+    chunks: list[int] | None = None
+
+
+_NUMBERS = {"startIndex": "start", "endIndex": "end", "partIndex": "part"}
+_PLACE = [plain(key, attr, int) for key, attr in _NUMBERS.items()]
+SUPPORT = Table(
+    Said,
+    inside("segment", plain("text", "text", str), *_PLACE),
+    plain("groundingChunkIndices", "chunks", list, blank=True),
+    also_named=snake_case,
+)
+SOURCE = Table(
+    Said, plain("uri", "url", str), plain("title", "title", str), *_PLACE[:2], also_named=snake_case
+)
+GROUNDING = Table(None, beside=("groundingSupports", "groundingChunks"), also_named=snake_case)
+_SOURCES = ("citations", "citationSources", "citation_sources")
+"""The names of the list of sources."""
 _SAID = frozenset({"cited_text", "url", "title", "start", "end"})
-CHUNK_KEYS = {key: CHUNKS[kind] for kind in CHUNKS for key in (kind, snake_case(kind))}
-
-
-def _keys(*keys: str) -> Table:
-    """An object of which these keys are read by hand."""
-    return Table(None, beside=keys, also_named=snake_case)
-
-
-GROUNDING = _keys("groundingSupports", "groundingChunks")
-SUPPORT = _keys("segment", "groundingChunkIndices")
-SEGMENT = _keys("text", *_NUMBERS)
-SOURCES = _keys("citations", "citationSources")
-SOURCE = _keys("uri", "title", "startIndex", "endIndex")
 
 # -- places ---------------------------------------------------------------------------------------
 
@@ -69,8 +82,8 @@ class Place(NamedTuple):
     """A stretch of one text, in code points."""
 
     spot: Spot
-    start: int | None
-    end: int | None
+    start: int | None = None
+    end: int | None = None
 
 
 def spots_of(parts: list[Any]) -> list[Spot]:
@@ -84,22 +97,22 @@ def spots_of(parts: list[Any]) -> list[Spot]:
     return spots
 
 
-def locate(spots: list[Spot], start: int | None, end: int | None, part: int | None) -> Place | None:
+def locate(
+    spots: list[Spot], start: int | None, end: int | None, part: int | None = None
+) -> Place | None:
     """Where bytes `start` to `end` are; None where no single text has them."""
     if part is not None:
-        spot = next((spot for spot in spots if spot.part == part), None)
-        return None if spot is None else _within(spot, start, end, 0)
-    if start is None and end is None:
-        return Place(spots[0], None, None)
-    for spot in spots:
-        if (place := _within(spot, start, end, spot.begin)) is not None:
-            return place
-    return None
+        found = [_within(spot, start, end, 0) for spot in spots if spot.part == part]
+    elif start is None and end is None:
+        return Place(spots[0])
+    else:
+        found = [_within(spot, start, end, spot.begin) for spot in spots]
+    return next((place for place in found if place is not None), None)
 
 
 def _within(spot: Spot, start: int | None, end: int | None, begin: int) -> Place | None:
     if start is None and end is None:
-        return Place(spot, None, None)
+        return Place(spot)
     first = _points(spot.text, (start or 0) - begin)
     last = None if end is None else _points(spot.text, end - begin)
     if first is None or (end is not None and (last is None or last < first)):
@@ -118,17 +131,23 @@ def _points(text: str, at: int) -> int | None:
         return None
 
 
-def in_bytes(spot: Spot, at: int | None) -> int | None:
-    """A place in code points as one in bytes; None where the text has no such place."""
-    if at is None or not 0 <= at <= len(spot.text):
-        return None
-    return at if spot.text.isascii() else len(spot.text[:at].encode())
+def _numbers(place: Place, spots: list[Spot], over_all: bool) -> Wire:
+    """How a place is said: counted in its part, which is named unless it is the first, or over all
+    text. A start at 0 is not spelled out."""
+    spot, start, end = place
+    first, last = [
+        None if at is None else len(spot.text[:at].encode()) + (spot.begin if over_all else 0)
+        for at in (start, end)
+    ]
+    told = {"startIndex": first if first or last is None else None, "endIndex": last}
+    told["partIndex"] = None if over_all or spot == spots[0] else spot.part
+    return {key: number for key, number in told.items() if number is not None}
 
 
 # -- reading --------------------------------------------------------------------------------------
 
-Found = list[tuple[Spot, list[Citation]]]
-"""What one support, or one source, gave: the text it is about, and its citations."""
+Found = list[tuple[int, Citation]]
+"""Citations, each with the index of the part that it is about."""
 
 
 def read_citations(
@@ -136,14 +155,17 @@ def read_citations(
 ) -> list[Block]:
     """The blocks with their citations; what is left of the metadata is kept."""
     spots = spots_of(parts)
-    found = _take_out(candidate, "groundingMetadata", spots, _read_supports, kept)
-    found += _take_out(candidate, "citationMetadata", spots, _read_sources, kept)
-    if not found:
-        return blocks
-    of_part: dict[int, list[Citation]] = {}
-    for spot, citations in found:
-        of_part.setdefault(spot.part, []).extend(citations)
-    return _with_citations(blocks, of_part)
+    cited: dict[int, list[Citation]] = {}
+    for key, read in (("groundingMetadata", _read_supports), ("citationMetadata", _read_sources)):
+        for part, citation in _take_out(candidate, key, spots, read, kept):
+            cited.setdefault(part, []).append(citation)
+    part = -1
+    for index, block in enumerate(blocks):
+        if "with" not in form_of(NAME, block.raw):
+            part += 1
+        if type(block) is TextBlock and part in cited:
+            blocks[index] = block.replace(citations=tuple(cited[part]))
+    return blocks
 
 
 def _take_out(
@@ -154,48 +176,50 @@ def _take_out(
     kept: Kept,
 ) -> Found:
     """Metadata of another shape than ours stay as they are: they are no reason to refuse."""
-    whole = candidate.get(key)
-    if whole is None:
-        if key in candidate:
-            kept.spell(key, None)
-        return []
+    whole = kept.may_take(candidate, key, dict)
     inner = Kept()
     found: Found = []
     try:
-        if spots:
-            found = read(want(whole, dict), spots, inner)
-    except ShapeError as error:
-        if not error.path:
-            raise error.inside(f".{key}") from None
+        if spots and whole is not None:
+            found = read(whole, spots, inner)
+    except ShapeError:
+        found = []
     if found:
         kept.absorb(key, inner)
-    else:
+    elif whole is not None:
         kept.rest[key] = whole
-    return _in_order(found)
+    return found
 
 
-def _in_order(found: Found) -> Found:
-    """Notes of the position, where they are needed to find the order again."""
-    order = [spot.part for spot, _ in found]
-    if order == sorted(order):
-        return found
-    return [(spot, [_at(each, n) for each in cited]) for n, (spot, cited) in enumerate(found)]
+class _Item(NamedTuple):
+    """A support or a source that was read, and where it is."""
+
+    said: Attrs
+    place: Place
+    kept: Kept
 
 
-def _at(citation: Citation, position: int) -> Citation:
-    mine = mine_of(NAME, citation.raw)
-    form = {**form_of(NAME, citation.raw), "at": position}
-    return citation.replace(raw={NAME: {**mine, FORM: form}})
+def _read_items(listed: Any, table: Table, spots: list[Spot]) -> list[_Item]:
+    items = [_read_item(wire, table, spots) for wire in want(listed, list)]
+    order = [item.place.spot.part for item in items]
+    if order != sorted(order):
+        for position, item in enumerate(items):
+            item.kept.form["at"] = position
+    return items
 
 
-def _with_citations(blocks: list[Block], of_part: dict[int, list[Citation]]) -> list[Block]:
-    part = -1
-    for index, block in enumerate(blocks):
-        if "with" not in form_of(NAME, getattr(block, "raw", None)):
-            part += 1
-        if type(block) is TextBlock and part in of_part:
-            blocks[index] = block.replace(citations=tuple(of_part[part]))
-    return blocks
+def _read_item(wire: Any, table: Table, spots: list[Spot]) -> _Item:
+    """Numbers that name no place stay where they are."""
+    kept, over_all = Kept(), table is SOURCE
+    said = table.read(want(wire, dict), kept)
+    numbers = {key: said[attr] for key, attr in _NUMBERS.items() if attr in said}
+    place = locate(spots, *[numbers.get(key) for key in _NUMBERS])
+    if place is None:
+        (kept.rest if over_all else kept.rest.setdefault("segment", {})).update(numbers)
+        return _Item(said, Place(spots[0]), kept)
+    if numbers != _numbers(place, spots, over_all):
+        kept.form["numbers"] = numbers
+    return _Item(said, place, kept)
 
 
 def _read_supports(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
@@ -203,121 +227,74 @@ def _read_supports(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
     GROUNDING.read(wire, kept)
     supports = kept.may_take(wire, "groundingSupports", list) or []
     chunks = kept.may_take(wire, "groundingChunks", list)
-    named: set[int] = set()
-    found = [_read_support(each, chunks or [], named, spots) for each in supports]
+    found: Found = []
+    named: set[int | None] = set()
+    for item in _read_items(supports, SUPPORT, spots):
+        for index, citation in _supported(item, chunks or []):
+            found.append((item.place.spot.part, citation))
+            named.add(index)
     if chunks is not None:
-        left = [_bare(each) if n in named else each for n, each in enumerate(chunks)]
+        left = [_bare(chunk) if n in named else chunk for n, chunk in enumerate(chunks)]
         kept.rest["groundingChunks"] = left
     return found
 
 
-def _read_support(
-    wire: Any, chunks: list[Any], named: set[int], spots: list[Spot]
-) -> tuple[Spot, list[Citation]]:
-    kept = Kept()
-    support = SUPPORT.usual(want(wire, dict, "[]"), kept)
-    SUPPORT.read(support, kept)
-    cited_text, place = _read_segment(support, spots, kept)
-    start, end = (place.start, place.end) if place else (None, None)
-    citations: list[Citation] = []
-    for index in _read_indices(support, kept):
-        if citations:
-            kept = Kept(form={"with": True})
+def _supported(item: _Item, chunks: list[Any]) -> Iterator[tuple[int | None, Citation]]:
+    """A citation for each chunk that a support names."""
+    said, (_, start, end), kept = item
+    named: list[int | None] = [want(index, int) for index in said.get("chunks") or ()]
+    for index in named or [None]:
         if index is not None:
             kept.form["chunk"] = index
-            named.add(index)
         url, title = _source(chunks, index)
         raw = kept.raw(NAME)
-        citations.append(Citation(cited_text, url, title, start=start, end=end, raw=raw))
-    return place.spot if place else spots[0], citations
+        yield index, Citation(said.get("text"), url, title, start=start, end=end, raw=raw)
+        kept = Kept(form={"with": True})
 
 
-def _read_segment(support: Wire, spots: list[Spot], kept: Kept) -> tuple[str | None, Place | None]:
-    given = kept.may_take(support, "segment", dict)
-    if not given:
-        if given is not None:
-            kept.spell("segment", given)
-        return None, None if given is None else Place(spots[0], None, None)
-    inner = Kept()
-    segment = SEGMENT.usual(given, inner)
-    SEGMENT.read(segment, inner)
-    text, place = inner.may_take(segment, "text", str), _read_place(segment, spots, inner)
-    kept.absorb("segment", inner)
-    return text, place
+def _read_sources(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
+    key = next((name for name in _SOURCES if name in wire), "citations")
+    kept.add_others(wire, (key,))
+    if key != "citations":
+        kept.form["named"] = {"citations": key}
+    found: Found = []
+    for said, (spot, start, end), note in _read_items(wire.get(key), SOURCE, spots):
+        note.form["source"] = True
+        url, title, raw = said.get("url"), said.get("title"), note.raw(NAME)
+        found.append((spot.part, Citation(None, url, title, start=start, end=end, raw=raw)))
+    return found
 
 
-def _read_indices(support: Wire, kept: Kept) -> list[int | None]:
-    indices = kept.may_take(support, "groundingChunkIndices", list)
-    if not indices:
-        if indices is not None:
-            kept.spell("groundingChunkIndices", indices)
-        return [None]
-    return [want(index, int, "[]") for index in indices]
+# -- chunks ---------------------------------------------------------------------------------------
+
+_KEYS = {key: CHUNKS[kind] for kind in CHUNKS for key in (kind, snake_case(kind))}
+_Words = tuple[str | None, str | None]
+"""Address and title."""
 
 
-def _read_place(wire: Wire, spots: list[Spot], kept: Kept) -> Place | None:
-    """The place that numbers name; those that name none stay where they are."""
-    numbers = {key: kept.may_take(wire, key, int) for key in _NUMBERS}
-    start, end, part = numbers.values()
-    place = locate(spots, start, end, part)
-    if place is None:
-        kept.rest.update({key: n for key, n in numbers.items() if n is not None})
-        return None
-    if part is None and place.spot is not spots[0]:
-        kept.form["joined"] = True
-    if part is not None and place.spot is spots[0]:
-        kept.form["numbered"] = True
-    if start == 0 and end is not None:
-        kept.form["zero"] = True
-    return place
+def _inside(chunk: Any) -> tuple[str, Wire, tuple[str, str]] | None:
+    """What a chunk says of its kind: under which key, and the keys of address and title there."""
+    for key, inner in chunk.items() if type(chunk) is dict else ():
+        if key in _KEYS and type(inner) is dict:
+            return key, inner, _KEYS[key]
+    return None
 
 
-def _source(chunks: list[Any], index: int | None) -> tuple[str | None, str | None]:
-    """Address and title of a chunk."""
-    if index is None or not 0 <= index < len(chunks) or type(chunk := chunks[index]) is not dict:
+def _source(chunks: list[Any], index: int | None) -> _Words:
+    found = _inside(chunks[index]) if index is not None and 0 <= index < len(chunks) else None
+    if found is None:
         return None, None
-    for key, inner in chunk.items():
-        if key in CHUNK_KEYS and type(inner) is dict:
-            url, title = [inner.get(name) for name in CHUNK_KEYS[key]]
-            return url if type(url) is str else None, title if type(title) is str else None
-    return None, None
+    url, title = [found[1].get(name) for name in found[2]]
+    return url if type(url) is str else None, title if type(title) is str else None
 
 
 def _bare(chunk: Any) -> Any:
     """A chunk without what its citations hold."""
-    if type(chunk) is not dict:
+    found = _inside(chunk)
+    if found is None:
         return chunk
-    for key, inner in chunk.items():
-        if key in CHUNK_KEYS and type(inner) is dict:
-            names = CHUNK_KEYS[key]
-            left = {n: v for n, v in inner.items() if n not in names or type(v) is not str}
-            return {**chunk, key: left}
-    return chunk
-
-
-def _read_sources(wire: Wire, spots: list[Spot], kept: Kept) -> Found:
-    wire = SOURCES.usual(wire, kept)
-    SOURCES.read(wire, kept)
-    name = "citations" if wire.get("citations") is not None else "citationSources"
-    if name == "citationSources":
-        kept.form["sources"] = name
-        kept.may_take(wire, "citations", list)
-    elif "citationSources" in wire:
-        kept.add("citationSources", wire["citationSources"])
-    return [_read_source(each, spots) for each in kept.may_take(wire, name, list) or []]
-
-
-def _read_source(wire: Any, spots: list[Spot]) -> tuple[Spot, list[Citation]]:
-    kept = Kept(form={"source": True})
-    source = SOURCE.usual(want(wire, dict, "[]"), kept)
-    SOURCE.read(source, kept)
-    url, title = kept.may_take(source, "uri", str), kept.may_take(source, "title", str)
-    place = _read_place(source, spots, kept) or Place(spots[0], None, None)
-    raw = kept.raw(NAME)
-    return place.spot, [Citation(None, url, title, start=place.start, end=place.end, raw=raw)]
-
-
-# -- writing --------------------------------------------------------------------------------------
+    key, inner, names = found
+    return {**chunk, key: {n: v for n, v in inner.items() if n not in names or type(v) is not str}}
 
 
 class _Chunks:
@@ -329,40 +306,41 @@ class _Chunks:
         self.chunks = list(kept)
         self._kept = len(kept)
         self._named = named
-        self._filled: dict[int, tuple[str | None, str | None]] = {}
-        self._made: dict[tuple[str | None, str | None], int] = {}
+        self._filled: dict[int, _Words] = {}
+        self._made: dict[_Words, int] = {}
 
     def index(self, citation: Citation, index: Any) -> int | None:
         wanted = (citation.url, citation.title)
-        if type(index) is int:
-            if not 0 <= index < self._kept:
-                if wanted == (None, None):
-                    return index
-            elif self._filled.get(index, wanted) == wanted and self._fill(index, wanted):
-                return index
+        if type(index) is int and self._fits(index, wanted):
+            return index
         if wanted == (None, None):
             return None
         if wanted not in self._made:
             self.chunks += [{} for _ in range(len(self.chunks), self._named)]
             self._made[wanted] = len(self.chunks)
-            self.chunks.append({"web": {}})
-            self._fill(len(self.chunks) - 1, wanted)
+            self.chunks.append({"web": _told(CHUNKS["web"], wanted)})
         return self._made[wanted]
 
-    def _fill(self, index: int, wanted: tuple[str | None, str | None]) -> bool:
+    def _fits(self, index: int, wanted: _Words) -> bool:
+        """Whether a chunk says this, or can be made to."""
         if index in self._filled:
-            return True
-        chunk = self.chunks[index]
-        for key, inner in chunk.items() if type(chunk) is dict else ():
-            if key in CHUNK_KEYS and type(inner) is dict:
-                pairs = zip(CHUNK_KEYS[key], wanted, strict=True)
-                told = {name: word for name, word in pairs if word is not None}
-                if any(type(inner.get(name)) is str for name in CHUNK_KEYS[key]):
-                    return False
-                self.chunks[index] = {**chunk, key: {**inner, **told}}
-                self._filled[index] = wanted
-                return True
-        return wanted == (None, None)
+            return self._filled[index] == wanted
+        found = _inside(self.chunks[index]) if 0 <= index < self._kept else None
+        if found is None:
+            return wanted == (None, None)
+        key, inner, names = found
+        if any(type(inner.get(name)) is str for name in names):
+            return False
+        self.chunks[index] = {**self.chunks[index], key: {**inner, **_told(names, wanted)}}
+        self._filled[index] = wanted
+        return True
+
+
+def _told(names: tuple[str, str], words: _Words) -> Wire:
+    return {name: word for name, word in zip(names, words, strict=True) if word is not None}
+
+
+# -- writing --------------------------------------------------------------------------------------
 
 
 class _Citing:
@@ -372,39 +350,40 @@ class _Citing:
         self._spots = spots_of(parts)
         self._recorder = recorder
         self._chunks = _Chunks(chunks if type(chunks) is list else [], named)
-        self._supports: list[tuple[Wire, Wire]] = []
-        self._sources: list[tuple[Wire, Wire]] = []
+        self._supports: list[tuple[Said, Wire]] = []
+        self._sources: list[tuple[Said, Wire]] = []
 
     def add(self, block: TextBlock, part: int) -> None:
         spot = next((spot for spot in self._spots if spot.part == part), None)
         before: Citation | None = None
         for citation in block.citations:
             self._recorder.unwritten(citation, _SAID)
-            mine, form = mine_of(NAME, citation.raw), form_of(NAME, citation.raw)
-            if form.get("source"):
+            place, mine = self._place(citation, spot), mine_of(NAME, citation.raw)
+            if form_in(mine).get("source"):
                 if citation.cited_text is None:
-                    self._sources.append((self._source(citation, spot, mine, form), form))
+                    said = Said(None, citation.url, citation.title)
+                    self._sources.append(self._placed(said, place, mine, over_all=True))
                     continue
                 self._tell_source(citation)
-                mine, form = {}, {}
+                mine = {}
+            form = form_in(mine)
             index = self._chunks.index(citation, form.get("chunk"))
-            if before is not None and form.get("with") and _same_place(before, citation):
-                self._bytes(citation, spot)  # for what it reports
-                if index is not None:
-                    self._supports[-1][0].setdefault("groundingChunkIndices", []).append(index)
-                continue
-            self._supports.append((self._support(citation, spot, index, mine), form))
-            before = citation
+            if before is None or not form.get("with") or not _same_place(before, citation):
+                self._supports.append(self._placed(Said(citation.cited_text), place, mine))
+                before = citation
+            if index is not None:
+                said = self._supports[-1][0]
+                said.chunks = [*(said.chunks or ()), index]
 
-    def metadata(self, name: str) -> Wire:
-        """What the candidate says of them; `name` is that of the list of sources."""
+    def metadata(self) -> Wire:
+        """What the candidate says of them."""
         out: Wire = {}
         if self._supports:
-            out["groundingMetadata"] = {"groundingSupports": _ordered(self._supports)}
+            out["groundingMetadata"] = {"groundingSupports": _written(self._supports, SUPPORT)}
             if self._chunks.chunks:
                 out["groundingMetadata"]["groundingChunks"] = self._chunks.chunks
         if self._sources:
-            out["citationMetadata"] = {name: _ordered(self._sources)}
+            out["citationMetadata"] = {"citations": _written(self._sources, SOURCE)}
         return out
 
     def _tell_source(self, citation: Citation) -> None:
@@ -413,81 +392,35 @@ class _Citing:
             reason, field = "no part of a support", f"raw.{NAME}.{key}"
             self._recorder.lost(citation, field, reason, severity="info")
 
-    def _support(
-        self, citation: Citation, spot: Spot | None, index: int | None, mine: Wire
-    ) -> Wire:
-        support = {key: item for key, item in mine.items() if key not in (FORM, "segment")}
-        segment = self._segment(citation, spot, mine_inside(mine, "segment"))
-        if segment:
-            support["segment"] = segment
-        if index is not None:
-            support["groundingChunkIndices"] = [index]
-        return support
-
-    def _segment(self, citation: Citation, spot: Spot | None, mine: Wire) -> Wire:
-        segment = {key: item for key, item in mine.items() if key != FORM}
-        form = mine.get(FORM, {})
-        if citation.start is not None or citation.end is not None:
-            segment = _without_numbers(segment) | self._numbers(citation, spot, form)
-        elif (
-            spot is not None
-            and (spot is not self._spots[0] or form.get("numbered"))
-            and not any(name in segment for name in _NUMBERS)
-        ):
-            segment["partIndex"] = spot.part
-        if citation.cited_text is not None:
-            segment["text"] = citation.cited_text
-        return segment
-
-    def _numbers(self, citation: Citation, spot: Spot | None, form: Wire) -> Wire:
-        """The place in bytes: over all text where that is plain, else in the part."""
-        start, end = self._bytes(citation, spot)
-        if spot is None or (start is None and end is None):
-            return {}
-        first = spot is self._spots[0]
-        if not form.get("numbered") and (first or form.get("joined")):
-            moved = [None if n is None else n + spot.begin for n in (start, end)]
-            place = locate(self._spots, moved[0], moved[1], None)
-            if place is not None and place.spot is spot:
-                return _place(moved[0], moved[1], form)
-        return {**_place(start, end, form), "partIndex": spot.part}
-
-    def _bytes(self, citation: Citation, spot: Spot | None) -> tuple[int | None, int | None]:
-        """Start and end in bytes; a place that the text does not have is reported."""
-        start = in_bytes(spot, citation.start) if spot else None
-        end = in_bytes(spot, citation.end) if spot else None
-        backwards = start is not None and end is not None and end < start
-        for name, told in (("start", start), ("end", end)):
-            if getattr(citation, name) is not None and (told is None or backwards):
+    def _place(self, citation: Citation, spot: Spot | None) -> Place | None:
+        """Where it is; a place that the text does not have is reported."""
+        points = range(0 if spot is None else len(spot.text) + 1)
+        told = [at if at in points else None for at in (citation.start, citation.end)]
+        start, end = told
+        if start is not None and end is not None and end < start:
+            told = [None, None]
+        for name, at in zip(("start", "end"), told, strict=True):
+            if at is None and getattr(citation, name) is not None:
                 self._recorder.lost(citation, name, "the text has no such place")
-        return (None, None) if backwards else (start, end)
+        return None if spot is None else Place(spot, *told)
 
-    def _source(self, citation: Citation, spot: Spot | None, mine: Wire, form: Wire) -> Wire:
-        source = {key: item for key, item in mine.items() if key != FORM}
-        if citation.url is not None:
-            source["uri"] = citation.url
-        if citation.title is not None:
-            source["title"] = citation.title
-        if citation.start is None and citation.end is None:
-            return source
-        start, end = self._bytes(citation, spot)
-        begin = spot.begin if spot else 0
-        moved = [None if n is None else n + begin for n in (start, end)]
-        return _without_numbers(source) | _place(moved[0], moved[1], form)
-
-
-def _without_numbers(wire: Wire) -> Wire:
-    return {key: item for key, item in wire.items() if key not in _NUMBERS}
-
-
-def _place(start: int | None, end: int | None, form: Wire) -> Wire:
-    """A start at 0 is not spelled out, unless it was."""
-    out: Wire = {}
-    if start is not None and (start or end is None or form.get("zero")):
-        out["startIndex"] = start
-    if end is not None:
-        out["endIndex"] = end
-    return out
+    def _placed(
+        self, said: Said, place: Place | None, mine: Wire, over_all: bool = False
+    ) -> tuple[Said, Wire]:
+        """A support or a source with its place: as it was said, while it is the same one. Numbers
+        that named no place stand until there is one."""
+        stray = mine if over_all else mine.get("segment") or {}
+        if not stray.keys().isdisjoint(_NUMBERS):
+            if place is None or place == Place(place.spot):
+                return said, mine
+            left = {key: item for key, item in stray.items() if key not in _NUMBERS}
+            mine = left if over_all else {**mine, "segment": left}
+        if place is not None:
+            old = form_in(mine).get("numbers")
+            if not old or locate(self._spots, *[old.get(key) for key in _NUMBERS]) != place:
+                old = _numbers(place, self._spots, over_all)
+            said.start, said.end, said.part = [old.get(key) for key in _NUMBERS]
+        return said, mine
 
 
 def _same_place(one: Citation, other: Citation) -> bool:
@@ -501,8 +434,7 @@ def write_citations(blocks: tuple[Block, ...], turn: Turn, parts: list[Wire], mi
     for block, part in zip(blocks, turn.placed, strict=True):
         if type(block) is TextBlock and block.citations:
             citing.add(block, part)
-    form = mine_inside(mine, "citationMetadata").get(FORM, {})
-    return citing.metadata(form.get("sources") or "citations")
+    return citing.metadata()
 
 
 def _named(blocks: tuple[Block, ...]) -> int:
@@ -516,7 +448,12 @@ _MOST = 1000
 """So many chunks may be named; nobody sends as many."""
 
 
-def _ordered(found: list[tuple[Wire, Wire]]) -> list[Wire]:
-    if all(type(form.get("at")) is int for _, form in found):
-        found = sorted(found, key=lambda each: each[1]["at"])
-    return [restore(wire, {FORM: form}) for wire, form in found]
+def _written(found: list[tuple[Said, Wire]], table: Table) -> list[Wire]:
+    if all(type(form_in(mine).get("at")) is int for _, mine in found):
+        found = sorted(found, key=lambda each: form_in(each[1])["at"])
+    written: list[Wire] = []
+    for said, mine in found:
+        wire: Wire = {}
+        table.write(said, wire, mine, QUIET)
+        written.append(restore(wire, mine))
+    return written

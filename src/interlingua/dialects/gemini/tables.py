@@ -12,13 +12,7 @@ from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
-from interlingua.model.blocks import (
-    AudioBlock,
-    DocumentBlock,
-    ImageBlock,
-    MediaBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
 from interlingua.model.metadata import StopReason
 
@@ -33,15 +27,8 @@ ROLES: dict[str, str] = {"user": USER, "model": MODEL, "function": USER, "tool":
 """A content's role to the side it speaks for; any other word is the user's side."""
 
 PARTS = (
-    "functionCall",
-    "functionResponse",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
-    "inlineData",
-    "fileData",
-    "text",
+    *("functionCall", "functionResponse", "executableCode", "codeExecutionResult"),
+    *("toolCall", "toolResponse", "inlineData", "fileData", "text"),
 )
 """The kinds of part, in the order in which a part of several kinds is read."""
 
@@ -67,11 +54,7 @@ NAMELESS = "unknown"
 
 # -- media ----------------------------------------------------------------------------------------
 
-MEDIA: dict[str, type[MediaBlock]] = {
-    "image": ImageBlock,
-    "audio": AudioBlock,
-    "video": VideoBlock,
-}
+MEDIA: dict[str, type[MediaBlock]] = {"image": ImageBlock, "audio": AudioBlock, "video": VideoBlock}
 """The first half of a media type to the block; anything else is a document."""
 DEFAULT_TYPES: dict[type[MediaBlock], str] = {
     ImageBlock: "image/png",
@@ -89,24 +72,10 @@ FIRST_BYTES: dict[str, str] = {
 }
 """How some files begin in base64."""
 EXTENSIONS: dict[str, str] = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "webp": "image/webp",
-    "gif": "image/gif",
-    "heic": "image/heic",
-    "heif": "image/heif",
-    "wav": "audio/wav",
-    "mp3": "audio/mp3",
-    "aac": "audio/aac",
-    "ogg": "audio/ogg",
-    "flac": "audio/flac",
-    "mp4": "video/mp4",
-    "mpeg": "video/mpeg",
-    "mov": "video/mov",
-    "webm": "video/webm",
-    "pdf": "application/pdf",
-    "txt": "text/plain",
+    **{word: f"image/{word}" for word in ("png", "jpeg", "webp", "gif", "heic", "heif")},
+    **{word: f"audio/{word}" for word in ("wav", "mp3", "aac", "ogg", "flac")},
+    **{word: f"video/{word}" for word in ("mp4", "mpeg", "mov", "webm")},
+    **{"jpg": "image/jpeg", "pdf": "application/pdf", "txt": "text/plain"},
 }
 VIDEO_HOSTS = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 """Links that are videos without saying so (recorded requests, read 2026-11)."""
@@ -122,13 +91,8 @@ BUILT_IN = frozenset(
 )
 
 MODES: TwoWay[str, str] = TwoWay(
-    {
-        "AUTO": "auto",
-        "ANY": "any",
-        "NONE": "none",
-        "VALIDATED": "auto",
-        "MODE_UNSPECIFIED": "auto",
-    }
+    {word: word.lower() for word in ("AUTO", "ANY", "NONE")}
+    | {"VALIDATED": "auto", "MODE_UNSPECIFIED": "auto"}
 )
 NARROWED = "VALIDATED"
 """The mode for `auto` among some tools: AUTO takes no list of names (remarks on the types of
@@ -148,53 +112,39 @@ THINKING_MODES: TwoWay[int, ReasoningMode] = TwoWay({0: "off", -1: "adaptive"})
 FORMATS: TwoWay[str, str] = TwoWay({"text/plain": "text", "application/json": "json"})
 
 SERVICE_TIERS: dict[str, str] = {
-    "unspecified": "unspecified",
-    "flex": "flex",
-    "standard": "standard",
-    "priority": "priority",
-    "auto": "unspecified",
-    "default": "standard",
+    **{word: word for word in ("unspecified", "flex", "standard", "priority")},
+    **{"auto": "unspecified", "default": "standard"},
 }
 """Our word, or another dialect's, to the wire's."""
 
 # -- answers --------------------------------------------------------------------------------------
 
+_FILTERS = (
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
+    # Why a prompt was blocked, which Vertex says of answers too (recorded, read 2026-11).
+    *("MODEL_ARMOR", "JAILBREAK"),
+    # New in `google-genai` 3.3.0 (read 2026-11-17).
+    *("ESCALATION", "PUP_LIMITED_DISABLED"),
+)
+_OTHERS = (
+    *("FINISH_REASON_UNSPECIFIED", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
+    *("TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "NO_IMAGE"),
+)
 STOP_REASONS: TwoWay[str | int, StopReason] = TwoWay(
     {
         "STOP": StopReason.END_TURN,
         "MAX_TOKENS": StopReason.MAX_TOKENS,
-        "SAFETY": StopReason.CONTENT_FILTER,
-        "RECITATION": StopReason.CONTENT_FILTER,
-        "LANGUAGE": StopReason.CONTENT_FILTER,
-        "BLOCKLIST": StopReason.CONTENT_FILTER,
-        "PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
-        "SPII": StopReason.CONTENT_FILTER,
-        "IMAGE_SAFETY": StopReason.CONTENT_FILTER,
-        "IMAGE_PROHIBITED_CONTENT": StopReason.CONTENT_FILTER,
-        "IMAGE_RECITATION": StopReason.CONTENT_FILTER,
-        # Why a prompt was blocked, which Vertex says of answers too (recorded, read 2026-11).
-        "MODEL_ARMOR": StopReason.CONTENT_FILTER,
-        "JAILBREAK": StopReason.CONTENT_FILTER,
-        # New in `google-genai` 3.3.0 (read 2026-11-17).
-        "ESCALATION": StopReason.CONTENT_FILTER,
-        "PUP_LIMITED_DISABLED": StopReason.CONTENT_FILTER,
+        **dict.fromkeys(_FILTERS, StopReason.CONTENT_FILTER),
         "MISSING_THOUGHT_SIGNATURE": StopReason.ERROR,
         "CONTINUATION": StopReason.PAUSE,
         "OTHER": StopReason.ERROR,
         "IMAGE_OTHER": StopReason.ERROR,
-        "FINISH_REASON_UNSPECIFIED": StopReason.OTHER,
-        "MALFORMED_FUNCTION_CALL": StopReason.OTHER,
-        "UNEXPECTED_TOOL_CALL": StopReason.OTHER,
-        "TOO_MANY_TOOL_CALLS": StopReason.OTHER,
-        "MALFORMED_RESPONSE": StopReason.OTHER,
-        "NO_IMAGE": StopReason.OTHER,
+        **dict.fromkeys(_OTHERS, StopReason.OTHER),
         # Some clients keep the enum's numbers (recorded, read 2026-11); beyond these the two
         # services number differently.
-        1: StopReason.END_TURN,
-        2: StopReason.MAX_TOKENS,
-        3: StopReason.CONTENT_FILTER,
-        4: StopReason.CONTENT_FILTER,
-        5: StopReason.ERROR,
+        **{1: StopReason.END_TURN, 2: StopReason.MAX_TOKENS, 5: StopReason.ERROR},
+        **dict.fromkeys((3, 4), StopReason.CONTENT_FILTER),
     },
     otherwise=StopReason.OTHER,
 )
@@ -210,9 +160,7 @@ NEAREST_STOPS: dict[StopReason, str] = {
 a reason that is not known."""
 
 CHUNKS: dict[str, tuple[str, str]] = {
-    "web": ("uri", "title"),
-    "retrievedContext": ("uri", "title"),
-    "maps": ("uri", "title"),
+    **dict.fromkeys(("web", "retrievedContext", "maps"), ("uri", "title")),
     "image": ("sourceUri", "title"),
 }
 """The kinds of grounding chunk, and where each says its address and title."""
