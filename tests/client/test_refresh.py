@@ -16,8 +16,8 @@ import pytest
 from interlingua.client.refresh import RefreshError, told_rules
 from interlingua.models.overlay import own_profiles
 from interlingua.models.profile import Profile, Profiles
+from interlingua.models.provider_lists import as_toml, rules_from_list
 from interlingua.models.reading import read_rules
-from interlingua.models.told import as_toml, rules_from_list
 from interlingua.providers import provider
 from tests.cli.running import run, told
 from tests.loopback import STOPS_WITHIN

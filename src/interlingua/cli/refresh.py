@@ -12,7 +12,7 @@ from interlingua import config
 from interlingua.cli.profile import text
 from interlingua.cli.terminal import Column, put_json, show_table
 from interlingua.models.profile import bundled
-from interlingua.models.told import Difference, as_toml, differences
+from interlingua.models.provider_lists import Difference, as_toml, differences
 
 COLUMNS = [
     Column("model", "cyan", shrink=True),

@@ -1,4 +1,4 @@
-"""Asking a provider about its own models: its list of them, as rules (`models/told.py`)."""
+"""Asking a provider about its own models: its list, as rules (`models/provider_lists.py`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from interlingua.client.transport import (
 )
 from interlingua.errors import InterlinguaError
 from interlingua.models.profile import Rule
-from interlingua.models.told import LISTS, TOLD, rules_from_list
+from interlingua.models.provider_lists import LISTS, TOLD, rules_from_list
 from interlingua.providers.credentials import authorise, credentials
 from interlingua.providers.endpoint import endpoint
 from interlingua.providers.provider import Provider
