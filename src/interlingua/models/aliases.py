@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from interlingua.models.shipped import data_file
+from interlingua.models.data_files import data_file
 
 
 def aliases() -> dict[str, str]:

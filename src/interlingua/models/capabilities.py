@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlingua.model.base import Value
+from interlingua.models.data_files import data_file
 from interlingua.models.names import KnownNames, UnknownModelError, model_name, unknown
-from interlingua.models.shipped import data_file
 
 if TYPE_CHECKING:
     from interlingua.models.profile import Profile, Rule

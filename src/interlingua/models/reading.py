@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlingua.errors import InterlinguaError, found
+from interlingua.models.data_files import data_file
 from interlingua.models.profile import Rule, check_range
-from interlingua.models.shipped import data_file
 
 if TYPE_CHECKING:
     from pathlib import Path
