@@ -19,9 +19,9 @@ from interlingua.losses import Loss, Report
 from interlingua.model.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
-from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.instructions import in_front
 from interlingua.retelling.issuers import UNVERIFIED, Listener
+from interlingua.retelling.search_options import asks_beside
 from interlingua.retelling.teller import Teller
 from interlingua.retelling.wording import Wording
 

@@ -19,8 +19,8 @@ from interlingua.model.message import Role
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.fields import Grammar
 from interlingua.models.profile import Profile
-from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.groups import group_of
+from interlingua.retelling.search_options import asks_beside
 
 # Bound once: looking up an enum's member costs as much as a whole step.
 _USER, _ASSISTANT, _TOOL = Role.USER, Role.ASSISTANT, Role.TOOL

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from interlingua.model.exchange import Request
 from interlingua.model.tools import ToolDefinition
 from interlingua.models.profile import Profile
-from interlingua.retelling.beside import asks_beside
+from interlingua.retelling.search_options import asks_beside
 
 
 def dialect_for_tools(

@@ -15,7 +15,7 @@ from interlingua.model.exchange import Request, ToolChoice
 from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 from interlingua.retelling import servers
-from interlingua.retelling.beside import (
+from interlingua.retelling.search_options import (
     CHAT,
     OPTIONS,
     ROUTER,

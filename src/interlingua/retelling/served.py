@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from interlingua.retelling.beside import OPTIONS
+from interlingua.retelling.search_options import OPTIONS
 
 Path = tuple[str, ...]
 

@@ -22,7 +22,6 @@ from interlingua.model.blocks import (
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
-from interlingua.retelling.beside import asks_beside
 from interlingua.retelling.changes import has_changes, settle
 from interlingua.retelling.crossing import cross
 from interlingua.retelling.groups import RESPONSES, has_groups, ungrouped
@@ -30,6 +29,7 @@ from interlingua.retelling.images import without_images
 from interlingua.retelling.issuers import UNVERIFIED, Listener
 from interlingua.retelling.labels import tell_labels
 from interlingua.retelling.pairs import answers_in, calls_of, ids_fit, is_paired
+from interlingua.retelling.search_options import asks_beside
 from interlingua.retelling.tools import tools_for
 from interlingua.retelling.wording import INSTRUCTS, Wording, is_call_last
 
