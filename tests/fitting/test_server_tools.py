@@ -10,7 +10,7 @@ import interlingua as il
 from interlingua.client.targets import Targets
 from interlingua.model.changes import Changes
 from interlingua.models.profile import profile_of
-from interlingua.retelling.served import DIALECTS, LIKE, TABLE
+from interlingua.retelling.vendor_tools import DIALECTS, LIKE, TABLE
 
 FUNCTION = {"name": "f", "input_schema": {"type": "object"}}
 PLACE = {"type": "approximate", "city": "Ulm", "country": "DE"}

@@ -24,7 +24,7 @@ from interlingua.retelling.search_options import (
     lifted,
     without,
 )
-from interlingua.retelling.served import (
+from interlingua.retelling.vendor_tools import (
     CHOICE_OF_FUNCTIONS,
     CHOSEN,
     DIALECTS,
