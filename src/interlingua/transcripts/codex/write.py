@@ -18,7 +18,7 @@ from interlingua.transcripts.codex.history import DIALECT, NAME, History
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line, joined, spelled
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, retell_messages, tell
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare

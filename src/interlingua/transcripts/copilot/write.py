@@ -36,7 +36,7 @@ from interlingua.transcripts.copilot.tables import ENDPOINTS, STOP_WORDS, VERSIO
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.lines import Line
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, retell_messages
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages
 from interlingua.transcripts.rows import tell_left_behind
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso

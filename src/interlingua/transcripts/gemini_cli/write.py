@@ -19,7 +19,7 @@ from interlingua.transcripts.gemini_cli.log import AGAIN, COMPACTED
 from interlingua.transcripts.gemini_cli.read import DIALECT, NAME, read_record
 from interlingua.transcripts.lines import joined
 from interlingua.transcripts.memo import KEY, memo
-from interlingua.transcripts.retold import RetoldMessage, retell_messages, tell
+from interlingua.transcripts.retelling import RetoldMessage, retell_messages, tell
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso
 from interlingua.transcripts.totals import bare

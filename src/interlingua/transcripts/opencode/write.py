@@ -18,7 +18,7 @@ from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.opencode.parts import write_call, write_part
 from interlingua.transcripts.opencode.read import AGAIN, NAME, read_message
 from interlingua.transcripts.opencode.tables import PROVIDERS, STOP_WORDS
-from interlingua.transcripts.retold import leave_instructions
+from interlingua.transcripts.retelling import leave_instructions
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_millis
 from interlingua.transcripts.totals import bare

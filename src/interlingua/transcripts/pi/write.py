@@ -19,7 +19,7 @@ from interlingua.transcripts.memo import KEY, memo
 from interlingua.transcripts.pi.blocks import call_id, write_blocks
 from interlingua.transcripts.pi.read import NAME, shown_as
 from interlingua.transcripts.pi.tables import APIS, STOP_WORDS, VERSION
-from interlingua.transcripts.retold import leave_instructions
+from interlingua.transcripts.retelling import leave_instructions
 from interlingua.transcripts.summary import is_summary, summary_text
 from interlingua.transcripts.times import to_iso, to_millis
 from interlingua.transcripts.totals import bare
