@@ -12,7 +12,7 @@ from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.dialects.registry import dialects
 from interlingua.estimate.estimator import estimate_input_tokens
-from interlingua.fitting.spoken import dialect_for_request
+from interlingua.fitting.dialect_choice import dialect_for_request
 from interlingua.model.events import Event
 from interlingua.model.exchange import Options, Request, Response
 from interlingua.model.message import Message

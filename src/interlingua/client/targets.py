@@ -15,7 +15,7 @@ from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.record import Written
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.fitting.back import Back
-from interlingua.fitting.spoken import dialect_for_request
+from interlingua.fitting.dialect_choice import dialect_for_request
 from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.models.names import model_name
