@@ -7,7 +7,7 @@ import msgspec
 
 from interlingua.cli.terminal import put_json
 from interlingua.config import learned_path, profiles_path
-from interlingua.fitting.learned import rule_of
+from interlingua.fitting.lessons import rule_of
 
 
 def show_learned(as_json: bool) -> None:

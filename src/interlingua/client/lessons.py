@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.client.errors import CallError
 from interlingua.client.targets import Prepared, Target, Targets
-from interlingua.fitting.learned import RULE, Lesson, apply_lesson, place_of, taught_by
+from interlingua.fitting.lessons import RULE, Lesson, apply_lesson, place_of, taught_by
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind
 

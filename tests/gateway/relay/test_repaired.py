@@ -14,7 +14,7 @@ from interlingua.client.errors import CallError
 from interlingua.client.lessons import Lessons, read_lessons
 from interlingua.client.targets import Targets
 from interlingua.client.transport import HttpRequest, Limits
-from interlingua.fitting.learned import Lesson, apply_lesson, named_in, rule_of, taught_by, without
+from interlingua.fitting.lessons import Lesson, apply_lesson, named_in, rule_of, taught_by, without
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.settings import RouteSettings, Settings

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlingua.errors import MissingExtraError
-from interlingua.fitting.learned import RULE as LEARNED
+from interlingua.fitting.lessons import RULE as LEARNED
 from interlingua.gateway.shared.state import Exchange
 from interlingua.model.metadata import Usage
 from interlingua.models.capabilities import known_models
