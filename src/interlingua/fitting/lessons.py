@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.fitting.allowed import AllowedValues, allowed_in
+from interlingua.fitting.allowed_values import AllowedValues, allowed_in
 from interlingua.model.exchange import EFFORTS, Options
 
 RULE = "learned"
