@@ -18,8 +18,8 @@ from interlingua.ids import Ulids, new_tool_id
 from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, UnknownBlock
 from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
-from interlingua.model.held import held
 from interlingua.model.message import Message
+from interlingua.model.provenance import held
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from tests.laws import corpus, laws

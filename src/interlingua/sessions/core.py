@@ -19,9 +19,9 @@ from interlingua.estimate.estimator import Estimator
 from interlingua.ids import Ulids
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
-from interlingua.model.held import held
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.model.provenance import held
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.cost import total

@@ -134,7 +134,7 @@ class Store(LedgerCalls, GatewayCalls, TaskCalls, RequestCalls):
         check: bool = True,
     ) -> Appended:
         """Append messages, all or none; ids, session id and time are filled in where missing, and
-        of complete answers what is known of their model, routing and usage (`model/held.py`).
+        of complete answers what is known of their model, routing and usage (`model/provenance.py`).
 
         A message that breaks a rule of what sessions hold is refused (InvalidError); without
         `check` it is not: what a provider answered is kept as it is.

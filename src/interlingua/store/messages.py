@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from interlingua.ids import Ulids, is_ulid
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
-from interlingua.model.held import held
 from interlingua.model.message import Message, from_micros
+from interlingua.model.provenance import held
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store.calls import Ledger, call_row
 from interlingua.store.effects import Op, Step, Work, now

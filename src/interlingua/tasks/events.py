@@ -14,9 +14,9 @@ from interlingua.arguments import recover
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.codec import dumps
-from interlingua.model.held import is_from_elsewhere
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
+from interlingua.model.provenance import is_from_elsewhere
 from interlingua.views.base import FORM
 from interlingua.views.openai_events import write_message_added, write_request_completed
 from interlingua.views.openai_ui import tool_call_to_openai
