@@ -47,7 +47,7 @@ _WHERE: dict[str, str] = {
         "model.metadata": "CostBreakdown Diagnostic MessageMetadata MessageStatus"
         " RoutingDecisionRecord RoutingMode RoutingRecord StopReason Usage",
         "model.rules": "Violation validate",
-        "model.spelled": "schema_of",
+        "model.spelled_numbers": "schema_of",
         "model.tools": "Grammar SideEffects ToolDefinition",
         "models.capabilities": "AdapterCapabilities Capabilities capabilities",
         "models.names": "AmbiguousModelError UnknownModelError",

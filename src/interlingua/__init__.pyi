@@ -77,7 +77,7 @@ from interlingua.model.metadata import StopReason as StopReason
 from interlingua.model.metadata import Usage as Usage
 from interlingua.model.rules import Violation as Violation
 from interlingua.model.rules import validate as validate
-from interlingua.model.spelled import schema_of as schema_of
+from interlingua.model.spelled_numbers import schema_of as schema_of
 from interlingua.model.tools import Grammar as Grammar
 from interlingua.model.tools import SideEffects as SideEffects
 from interlingua.model.tools import ToolDefinition as ToolDefinition

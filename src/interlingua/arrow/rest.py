@@ -13,7 +13,7 @@ import msgspec
 
 from interlingua.errors import ReadError
 from interlingua.model import codec
-from interlingua.model.spelled import spelled
+from interlingua.model.spelled_numbers import spelled
 
 encode = msgspec.json.Encoder(enc_hook=spelled).encode
 decode = msgspec.json.Decoder().decode

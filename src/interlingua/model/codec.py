@@ -25,7 +25,7 @@ from interlingua.model import salvage
 from interlingua.model.base import Value, _defaults
 from interlingua.model.message import Message
 from interlingua.model.older import may_be_older, renewed
-from interlingua.model.spelled import SpelledFloat, spelled
+from interlingua.model.spelled_numbers import SpelledFloat, spelled
 
 T = TypeVar("T")
 WHAT = "canonical JSON"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.model.spelled import SpelledFloat, spelled
+from interlingua.model.spelled_numbers import SpelledFloat, spelled
 from interlingua.redaction.redactor import Redactor
 from interlingua.redaction.rules import ALL, Finding, Redacted, Rules
 

@@ -36,7 +36,7 @@ from interlingua.model.events import (
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Usage
-from interlingua.model.spelled import spelled
+from interlingua.model.spelled_numbers import spelled
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 

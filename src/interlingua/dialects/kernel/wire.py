@@ -8,7 +8,7 @@ import msgspec
 
 from interlingua.errors import WriteError
 from interlingua.model import codec
-from interlingua.model.spelled import spelled
+from interlingua.model.spelled_numbers import spelled
 
 Wire = dict[str, Any]
 
