@@ -186,7 +186,7 @@ def test_an_export_can_be_without_secrets(store: Store, target: str) -> None:
 
 
 def test_reports_are_empty_where_everything_can_be_said(store: Store) -> None:
-    from interlingua.cli.abroad import transcript_of
+    from interlingua.cli.export_transcripts import transcript_of
 
     report = Report("x")
     id = settle(store, session()).sessions[0]

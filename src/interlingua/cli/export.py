@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from interlingua.cli import abroad, stored
+from interlingua.cli import export_transcripts, stored
 from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
 from interlingua.cli.sessions import TARGETS
@@ -64,18 +64,18 @@ def export_sessions(
     address: str | None,
 ) -> int:
     """Sessions by id, or all; gives the exit code."""
-    known = [*stored.targets(), *abroad.names()]
+    known = [*stored.targets(), *export_transcripts.names()]
     if wanted.target not in known:
         problem = f"no format is called {wanted.target!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--to")
     if wanted.trace and wanted.target != stored.JSONL:
         raise click.UsageError("--trace goes with --to jsonl only")
     lost = 0
-    is_abroad = wanted.target in abroad.names()
+    is_abroad = wanted.target in export_transcripts.names()
     with opened(address) as store:
         chosen = _chosen(store, ids)
         if is_abroad:
-            abroad.require_place(wanted.target, output, len(chosen))
+            export_transcripts.require_place(wanted.target, output, len(chosen))
         if wanted.target == stored.HTML and len(chosen) != 1:
             raise click.UsageError("--to html takes one session: name it")
         quiet = output is None and sys.stdout.isatty()
@@ -128,8 +128,8 @@ def _abroad(
     write: Callable[[bytes], object],
 ) -> list[Loss]:
     report = Report(wanted.target)
-    transcript = abroad.transcript_of(store, store.session(id), report, wanted.hide)
-    report.extend(abroad.write_to(transcript, wanted.target, place, single, write))
+    transcript = export_transcripts.transcript_of(store, store.session(id), report, wanted.hide)
+    report.extend(export_transcripts.write_to(transcript, wanted.target, place, single, write))
     if report:
         complain(f"session {id}: {report}")
     return report.losses

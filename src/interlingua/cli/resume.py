@@ -108,7 +108,7 @@ def command(
 
 
 def _stored(id: str, address: str | None) -> Transcript:
-    from interlingua.cli.abroad import transcript_of
+    from interlingua.cli.export_transcripts import transcript_of
     from interlingua.losses import Report
 
     report = Report("transcript")
