@@ -49,7 +49,7 @@ def command(
     strict: bool,
     address: str | None,
 ) -> None:
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
 
     wanted = ExportOptions(target, model, trace, Hiding(patterns) if redact else None)
     sys.exit(export_sessions(ids, wanted, output, report, strict, address))

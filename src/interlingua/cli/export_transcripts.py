@@ -22,7 +22,7 @@ from interlingua.transcripts.summary import is_summary
 from interlingua.transcripts.totals import model_changes, models_of, usage_of
 
 if TYPE_CHECKING:
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
     from interlingua.store.base import Store
 
 OURS = "interlingua"

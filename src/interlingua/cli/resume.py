@@ -81,7 +81,7 @@ def command(
         transcript = sessions.opened(found)
     told(transcript.report)
     if redact:
-        from interlingua.cli.hiding import Hiding
+        from interlingua.cli.redact_option import Hiding
 
         hiding = Hiding(patterns)
         transcript = hiding.transcript(transcript, keep_folder=True)

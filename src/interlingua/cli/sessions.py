@@ -199,7 +199,7 @@ def export(
     address: str | None,
 ) -> None:
     from interlingua.cli.export import export_sessions
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
     from interlingua.cli.stored import ExportOptions
 
     wanted = ExportOptions(target, model, hide=Hiding(patterns) if redact else None)

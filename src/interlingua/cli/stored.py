@@ -29,7 +29,7 @@ from interlingua.prices.table import bundled
 from interlingua.store.rows import SessionRow
 
 if TYPE_CHECKING:
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
     from interlingua.store.base import Store
 
 JSONL = "jsonl"

@@ -38,7 +38,7 @@ from interlingua.cli.times import Moment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
     from interlingua.transcripts import Found, Made, Transcript
     from interlingua.transcripts.glance import Glance
 
@@ -361,7 +361,7 @@ def _made(
 ) -> tuple[Made, Hiding | None]:
     """The files, and what is taken out of them. A session that stays in its format keeps its lines
     but for that; any other is said anew without it."""
-    from interlingua.cli.hiding import Hiding
+    from interlingua.cli.redact_option import Hiding
     from interlingua.transcripts import Made, draft
 
     name = output.name if output is not None else None
