@@ -56,7 +56,7 @@ def _checked(
     """What is wrong with each conversation of a file, and where it is."""
     shape = "stream" if kind == "stream" else shape_of(given, lines)
     if shape == "stream":
-        from interlingua.cli.recorded import recording
+        from interlingua.cli.recordings import recording
 
         yield "", check_stream(*recording(given, source))
         return
@@ -91,7 +91,7 @@ def check(data: bytes, source: str, kind: str) -> list[str]:
 
 def check_stream(source: str, chunks: Iterator[bytes]) -> list[str]:
     """The same of a stream: its frames come home, it may be cut into any pieces, and it ends."""
-    from interlingua.cli.recorded import Recording, events_of, frames_of
+    from interlingua.cli.recordings import Recording, events_of, frames_of
     from interlingua.streams.fold import fold
 
     data = b"".join(chunks)

@@ -9,7 +9,7 @@ from interlingua.cli.conversion import ConvertOptions, tell
 from interlingua.cli.inputs import Input
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put
-from interlingua.cli.recorded import recording
+from interlingua.cli.recordings import recording
 from interlingua.dialects.registry import dialects
 from interlingua.errors import ReadError
 from interlingua.model.events import Event, MessageComplete, MessageStart, StreamError

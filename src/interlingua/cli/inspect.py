@@ -82,7 +82,7 @@ def _all(
 
 
 def _folded(given: Input, source: str) -> InspectedConversation:
-    from interlingua.cli.recorded import events_of, frames_of, recording
+    from interlingua.cli.recordings import events_of, frames_of, recording
     from interlingua.streams.fold import fold
 
     recorded = recording(given, source)
