@@ -8,10 +8,10 @@ import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from interlingua.cli import stored
+from interlingua.cli import stored_sessions
 from interlingua.cli.chat_open import Talk, short
 from interlingua.cli.chat_screen import Screen
-from interlingua.cli.stored import ExportOptions
+from interlingua.cli.stored_sessions import ExportOptions
 from interlingua.cli.terminal import put
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
@@ -19,9 +19,9 @@ from interlingua.store.base import Store
 from interlingua.store.open import open_store
 
 BY_ENDING = {
-    ".md": stored.MARKDOWN,
-    ".html": stored.HTML,
-    ".jsonl": stored.JSONL,
+    ".md": stored_sessions.MARKDOWN,
+    ".html": stored_sessions.HTML,
+    ".jsonl": stored_sessions.JSONL,
     ".json": "canonical",
 }
 ENDINGS = ("html", "json", "md")
@@ -45,8 +45,8 @@ async def export(
         target = BY_ENDING[f".{ending}"]
     if target is None:
         ending = path.suffix.lower() if path is not None else ""
-        target = BY_ENDING.get(ending, stored.MARKDOWN)
-    known = stored.targets()
+        target = BY_ENDING.get(ending, stored_sessions.MARKDOWN)
+    known = stored_sessions.targets()
     if target not in known:
         raise InterlinguaError(f"no format is called {target!r}: {', '.join(known)}")
     if path is not None and path.exists() and not await yes(f"Write over {path}?"):
@@ -71,7 +71,7 @@ def _written(talk: Talk, target: str) -> tuple[bytes, Report]:
     with _same_store(talk) as store:
         row = store.session(talk.session.id)
         wanted = ExportOptions(target, talk.model)
-        return b"".join(stored.pieces(store, row, wanted, report)), report
+        return b"".join(stored_sessions.pieces(store, row, wanted, report)), report
 
 
 def _same_store(talk: Talk) -> Store:

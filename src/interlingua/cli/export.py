@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from interlingua.cli import export_transcripts, stored
+from interlingua.cli import export_transcripts, stored_sessions
 from interlingua.cli.agents import redact_options
 from interlingua.cli.main import shown
 from interlingua.cli.sessions import TARGETS
-from interlingua.cli.stored import ExportOptions
+from interlingua.cli.stored_sessions import ExportOptions
 from interlingua.cli.stores import all_sessions, find_session, opened, store_option
 from interlingua.cli.terminal import complain, plural, progress, put
 from interlingua.losses import Loss, Report
@@ -64,11 +64,11 @@ def export_sessions(
     address: str | None,
 ) -> int:
     """Sessions by id, or all; gives the exit code."""
-    known = [*stored.targets(), *export_transcripts.names()]
+    known = [*stored_sessions.targets(), *export_transcripts.names()]
     if wanted.target not in known:
         problem = f"no format is called {wanted.target!r}: {', '.join(known)}"
         raise click.BadParameter(problem, param_hint="--to")
-    if wanted.trace and wanted.target != stored.JSONL:
+    if wanted.trace and wanted.target != stored_sessions.JSONL:
         raise click.UsageError("--trace goes with --to jsonl only")
     lost = 0
     is_abroad = wanted.target in export_transcripts.names()
@@ -76,7 +76,7 @@ def export_sessions(
         chosen = _chosen(store, ids)
         if is_abroad:
             export_transcripts.require_place(wanted.target, output, len(chosen))
-        if wanted.target == stored.HTML and len(chosen) != 1:
+        if wanted.target == stored_sessions.HTML and len(chosen) != 1:
             raise click.UsageError("--to html takes one session: name it")
         quiet = output is None and sys.stdout.isatty()
         in_one = not is_abroad or format_of(wanted.target).rows
@@ -139,7 +139,7 @@ def _export(
     store: Store, id: str, wanted: ExportOptions, write: Callable[[bytes], object]
 ) -> list[Loss]:
     report = Report(wanted.target)
-    for piece in stored.pieces(store, store.session(id), wanted, report):
+    for piece in stored_sessions.pieces(store, store.session(id), wanted, report):
         write(piece)
     if report:
         complain(f"session {id}: {report}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interlingua import transcripts
-from interlingua.cli import formats, stored
+from interlingua.cli import formats, stored_sessions
 from interlingua.losses import Report
 from interlingua.model.message import Message
 from interlingua.store.rows import SessionRow
@@ -40,7 +40,7 @@ def transcript_of(
 ) -> Transcript:
     """A session, with the providers' own ids of calls."""
     row = row if hide is None else hide.row(row)
-    messages = stored.messages_abroad(store, row, report, hide)
+    messages = stored_sessions.messages_abroad(store, row, report, hide)
     return Transcript(
         format=OURS,
         messages=messages,

@@ -200,7 +200,7 @@ def export(
 ) -> None:
     from interlingua.cli.export import export_sessions
     from interlingua.cli.redact_option import Hiding
-    from interlingua.cli.stored import ExportOptions
+    from interlingua.cli.stored_sessions import ExportOptions
 
     wanted = ExportOptions(target, model, hide=Hiding(patterns) if redact else None)
     sys.exit(export_sessions((id,), wanted, None, report, strict, address))
