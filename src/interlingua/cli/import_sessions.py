@@ -100,7 +100,7 @@ class SessionImporter:
     def settle(self, transcript: Transcript) -> list[str]:
         """A session of another agent, with its branches and helpers; gives the problems of
         messages that were kept as they are."""
-        from interlingua.cli.settling import settle
+        from interlingua.cli.import_transcripts import settle
 
         settled = settle(self.store, transcript)
         self.counts.sessions += len(settled.sessions)

@@ -188,7 +188,7 @@ def _go_on(
 
 def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool) -> None:
     """Our own chat: the session goes into the store."""
-    from interlingua.cli.settling import settle
+    from interlingua.cli.import_transcripts import settle
 
     with opened(address, make=True) as store:
         settled = settle(store, transcript)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interlingua import transcripts
-from interlingua.cli.settling import settle
+from interlingua.cli.import_transcripts import settle
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
