@@ -17,7 +17,7 @@ from interlingua.bulk import tally
 from interlingua.cli import formats
 from interlingua.cli.conversion import ConvertOptions
 from interlingua.cli.inputs import BOM, Input
-from interlingua.cli.lines import BatchResult, Job, convert_lines
+from interlingua.cli.line_batches import BatchResult, Job, convert_lines
 from interlingua.cli.main import shown
 from interlingua.cli.outputs import Put
 from interlingua.dialects.kernel.wire import parse
