@@ -63,7 +63,7 @@ def command(
         refreshed(refresh, as_json)
         return
     if learned:
-        from interlingua.cli.learned import show_learned
+        from interlingua.cli.learned_rules import show_learned
 
         show_learned(as_json)
         return
