@@ -11,7 +11,7 @@ from typing import NamedTuple
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer
 from interlingua.client.attempts import Clock
-from interlingua.client.bound import told
+from interlingua.client.dropped_thinking import told
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import Lessons

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt
 from interlingua.client.attempts import Clock, InFlight, tried
-from interlingua.client.bound import told
+from interlingua.client.dropped_thinking import told
 from interlingua.client.errors import (
     CallCancelledError,
     CallError,
