@@ -3,7 +3,7 @@
 `chat.py` says one thing to a model and gives what comes back, as it comes. It has no terminal and
 no prompt: `cli/chat.py` does. Around it: `setup.py` knows who can be talked to from this machine,
 `attach.py` makes blocks of files, `files.py` has the tools for the files of a folder, `family.py`
-goes back by forks, and `dry.py` shows a request that is not sent.
+goes back by forks, and `dry_run.py` shows a request that is not sent.
 """
 
 from interlingua.chat.chat import Chat, ChatEvent

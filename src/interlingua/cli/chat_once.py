@@ -129,7 +129,7 @@ def _consent(question: Confirmation) -> bool:
 
 async def show_request(question: Question, wanted: ChatOptions, as_json: bool) -> int:
     """Print the request that the question would make. Nothing is sent and nothing is stored."""
-    from interlingua.chat.dry import dry
+    from interlingua.chat.dry_run import dry
 
     message = question.message()
     screen = Screen()
