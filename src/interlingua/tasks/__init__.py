@@ -1,8 +1,9 @@
 """Tasks: sessions in which an agent runs, with a folder, a queue and events. No HTTP: that is
 `gateway/tasks`.
 
-`agent.py` and `aio.py` are the two ways in, without and with `await`; both drive the effects of
-`core.py`. `runner.py` runs an agent, `tending.py` says that it lives, `events.py` has what is told.
+`agent.py` and `aio.py` are the two ways in, without and with `await`; both run the effects of
+`core.py`. `runner.py` runs an agent, `heartbeat.py` says that it is alive, `events.py` has the
+events of a task.
 """
 
 from interlingua.tasks.agent import Agent

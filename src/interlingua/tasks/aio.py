@@ -107,8 +107,8 @@ class AsyncAgent(AgentFace):
         first where the last run broke off. Without a `dispatcher`, Python functions among the tools
         run by themselves; `confirm` is asked before those with side effects. Cancelling this
         stops the run; what arrived is kept."""
+        from interlingua.tasks.heartbeat import Heartbeat
         from interlingua.tasks.runner import Runner
-        from interlingua.tasks.tending import Heartbeat
 
         runner = Runner(self, client, dispatcher, **more)
         tender = Heartbeat(self.store)

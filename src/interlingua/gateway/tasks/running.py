@@ -28,8 +28,8 @@ from interlingua.tasks import events
 from interlingua.tasks.aio import AsyncAgent
 from interlingua.tasks.core import LEASE, is_lost, new_holder, queue
 from interlingua.tasks.errors import TaskBusyError
+from interlingua.tasks.heartbeat import Heartbeat
 from interlingua.tasks.runner import Runner, error_words
-from interlingua.tasks.tending import Heartbeat
 from interlingua.tools.context import Timeouts
 from interlingua.tools.dispatch import Dispatcher
 from interlingua.tools.errors import WorkspaceError
