@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from interlingua.redaction import named
+from interlingua.redaction import named_secrets
 from interlingua.redaction.rules import ASSIGNED, KINDS, Rules
 from interlingua.redaction.shapes import Shape
 
@@ -76,7 +76,7 @@ def _all(text: str, rules: Rules) -> Iterator[Span]:
             if shape.holds(match):
                 yield Span(*match.span(match.re.groups), shape.kind)
     if rules.wants(ASSIGNED) and ("=" in text or ":" in text):
-        for start, end in named.assigned(text):
+        for start, end in named_secrets.assigned(text):
             yield Span(start, end, ASSIGNED)
 
 

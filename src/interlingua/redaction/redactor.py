@@ -17,7 +17,7 @@ import msgspec
 from interlingua.model.base import Value
 from interlingua.model.blocks import Citation, DocumentBlock, Source, TextBlock, ToolUseBlock
 from interlingua.model.message import Message
-from interlingua.redaction import named
+from interlingua.redaction import named_secrets
 from interlingua.redaction.find import TAKEN_OUT, Span, joined, spans
 from interlingua.redaction.rules import ALL, ASSIGNED, Finding, Redacted, Rules
 from interlingua.redaction.shapes import words
@@ -97,7 +97,7 @@ class Redactor:
     def _is_named(self, name: str | None, text: str) -> bool:
         if name is None or " " in text or text in self.rules.keep:
             return False
-        return self.rules.wants(ASSIGNED) and named.is_secret(name, text, quoted=True)
+        return self.rules.wants(ASSIGNED) and named_secrets.is_secret(name, text, quoted=True)
 
     def _with_known(self, text: str, found: list[Span]) -> list[Span]:
         more = [
