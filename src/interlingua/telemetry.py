@@ -92,7 +92,7 @@ def headers_of(span: Any) -> dict[str, str]:
     return told
 
 
-def usage_said(usage: Usage | None) -> dict[str, Any]:
+def usage_attributes(usage: Usage | None) -> dict[str, Any]:
     """Tokens in the words of the conventions, which count cached ones as input too; ours are
     disjoint."""
     if usage is None:

@@ -16,7 +16,7 @@ from interlingua.telemetry import (
     known,
     provider_said,
     tracing_here,
-    usage_said,
+    usage_attributes,
 )
 
 CANCELLED = "cancelled"
@@ -66,7 +66,7 @@ class Spans(Middleware):
         }
         partial = error.partial
         if partial is not None:
-            said |= usage_said(partial.message.metadata.usage)
+            said |= usage_attributes(partial.message.metadata.usage)
         self._end(call, error.model, said, failed=True)
         return error
 
@@ -117,7 +117,7 @@ def answered(answer: Answer) -> dict[str, Any]:
         "gen_ai.response.id": metadata.response_id,
         "interlingua.attempts": len(answer.attempts),
         "interlingua.losses": len(answer.report.losses),
-        **usage_said(metadata.usage),
+        **usage_attributes(metadata.usage),
     }
     if metadata.stop_reason is not None:
         said["gen_ai.response.finish_reasons"] = (metadata.stop_reason.value,)

@@ -14,7 +14,7 @@ from interlingua.telemetry import (
     known,
     own_tracing,
     provider_said,
-    usage_said,
+    usage_attributes,
 )
 
 
@@ -86,7 +86,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
         "interlingua.key.id": principal.key_id,
         "enduser.pseudo.id": principal.user_id,
         "http.response.status_code": exchange.status or None,
-        **usage_said(exchange.usage),
+        **usage_attributes(exchange.usage),
     }
     if exchange.stop_reason is not None:
         said["gen_ai.response.finish_reasons"] = (exchange.stop_reason.value,)
