@@ -107,7 +107,7 @@ def usage_attributes(usage: Usage | None) -> dict[str, Any]:
     }
 
 
-def provider_said(provider: str) -> str:
+def provider_name(provider: str) -> str:
     """A provider in the words of the conventions."""
     return PROVIDER_WORDS.get(provider, provider)
 

@@ -14,7 +14,7 @@ from interlingua.telemetry import (
     Tracing,
     headers_of,
     known,
-    provider_said,
+    provider_name,
     tracing_here,
     usage_attributes,
 )
@@ -82,7 +82,7 @@ class Spans(Middleware):
         if model is not None:
             provider, _, name = model.partition(":")
             span.update_name(f"chat {name[:200]}")
-            said |= {"gen_ai.provider.name": provider_said(provider), "gen_ai.request.model": name}
+            said |= {"gen_ai.provider.name": provider_name(provider), "gen_ai.request.model": name}
         span.set_attributes(known(said))
         if failed:
             span.set_status(self._error)

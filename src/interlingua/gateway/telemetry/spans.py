@@ -13,7 +13,7 @@ from interlingua.telemetry import (
     headers_of,
     known,
     own_tracing,
-    provider_said,
+    provider_name,
     usage_attributes,
 )
 
@@ -77,7 +77,7 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
     assert target is not None
     said: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider_said(target.provider.key),
+        "gen_ai.provider.name": provider_name(target.provider.key),
         "gen_ai.request.model": target.name[:200],
         "gen_ai.request.stream": exchange.stream,
         "interlingua.request.id": exchange.id,

@@ -16,7 +16,7 @@ from interlingua.losses import Report
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason, Usage
-from interlingua.telemetry import provider_said
+from interlingua.telemetry import provider_name
 from interlingua.transcripts.bodies import model_of
 from interlingua.transcripts.format import Draft
 from interlingua.transcripts.memo import KEY, memo
@@ -194,7 +194,7 @@ def _attributes(metadata: MessageMetadata, model: str | None) -> dict[str, Any]:
     provider = metadata.provider or "unknown"
     told = {
         OPERATION: "chat",
-        PROVIDER: provider_said(provider),
+        PROVIDER: provider_name(provider),
         MODEL: bare(metadata.model) or metadata.response_model or model,
         ANSWERED_BY: metadata.response_model,
         RESPONSE: metadata.response_id,
