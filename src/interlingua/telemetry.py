@@ -112,6 +112,6 @@ def provider_name(provider: str) -> str:
     return PROVIDER_WORDS.get(provider, provider)
 
 
-def known(said: Mapping[str, Any]) -> dict[str, Any]:
+def without_none(said: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of what might be said."""
     return {name: value for name, value in said.items() if value is not None}

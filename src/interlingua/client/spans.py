@@ -13,10 +13,10 @@ from interlingua.model.exchange import Options
 from interlingua.telemetry import (
     Tracing,
     headers_of,
-    known,
     provider_name,
     tracing_here,
     usage_attributes,
+    without_none,
 )
 
 CANCELLED = "cancelled"
@@ -83,7 +83,7 @@ class Spans(Middleware):
             provider, _, name = model.partition(":")
             span.update_name(f"chat {name[:200]}")
             said |= {"gen_ai.provider.name": provider_name(provider), "gen_ai.request.model": name}
-        span.set_attributes(known(said))
+        span.set_attributes(without_none(said))
         if failed:
             span.set_status(self._error)
         span.end()
@@ -92,7 +92,7 @@ class Spans(Middleware):
 def asked(call: Call) -> dict[str, Any]:
     """What a span says of a call before it is made."""
     options: Options = call.request.options
-    return known(
+    return without_none(
         {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": call.models[0][:200],

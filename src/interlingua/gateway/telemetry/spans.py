@@ -11,10 +11,10 @@ from interlingua.telemetry import (
     Tracing,
     context_of,
     headers_of,
-    known,
     own_tracing,
     provider_name,
     usage_attributes,
+    without_none,
 )
 
 
@@ -94,4 +94,4 @@ def attributes(exchange: Exchange) -> dict[str, Any]:
         said["error.type"] = exchange.error.value
     if exchange.report is not None:
         said["interlingua.losses"] = len(exchange.report.losses)
-    return known(said)
+    return without_none(said)
