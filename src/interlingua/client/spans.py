@@ -49,7 +49,7 @@ class Spans(Middleware):
 
     def request(self, call: Call) -> Call:
         span = self._tracer.start_span(
-            f"chat {call.models[0][:200]}", kind=self._kind, attributes=asked(call)
+            f"chat {call.models[0][:200]}", kind=self._kind, attributes=request_attributes(call)
         )
         self._open[call.id] = span
         return call.replace(headers={**call.headers, **headers_of(span)})
@@ -89,7 +89,7 @@ class Spans(Middleware):
         span.end()
 
 
-def asked(call: Call) -> dict[str, Any]:
+def request_attributes(call: Call) -> dict[str, Any]:
     """What a span says of a call before it is made."""
     options: Options = call.request.options
     return without_none(
