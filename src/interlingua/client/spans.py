@@ -55,7 +55,7 @@ class Spans(Middleware):
         return call.replace(headers={**call.headers, **headers_of(span)})
 
     def answer(self, call: Call, answer: Answer) -> Answer:
-        self._end(call, answer.model, answered(answer))
+        self._end(call, answer.model, response_attributes(answer))
         return answer
 
     def error(self, call: Call, error: CallError) -> CallError:
@@ -109,7 +109,7 @@ def request_attributes(call: Call) -> dict[str, Any]:
     )
 
 
-def answered(answer: Answer) -> dict[str, Any]:
+def response_attributes(answer: Answer) -> dict[str, Any]:
     """What a span says of an answer."""
     metadata = answer.message.metadata
     said: dict[str, Any] = {
