@@ -114,7 +114,7 @@ def say_to(
 ) -> Written:
     """The same before the provider's address has its say."""
     return say(
-        asked_of(request, target, stream),
+        request_for(request, target, stream),
         target.dialect,
         target.profile,
         provider=target.provider.key,
@@ -124,7 +124,7 @@ def say_to(
     )
 
 
-def asked_of(request: Request, target: Target, stream: bool | None) -> Request:
+def request_for(request: Request, target: Target, stream: bool | None) -> Request:
     """The request, asked of the target."""
     options = request.options
     if options.stream is not stream:
