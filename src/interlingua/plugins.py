@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _METADATA = (".dist-info", ".egg-info")
 
 
-def plugged(group: str) -> tuple[EntryPoint, ...]:
+def entry_points_of(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of a group; packages change where the path does."""
     return _points(group, tuple(sys.path))
 

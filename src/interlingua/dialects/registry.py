@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua.dialects.record import Dialect, Traits
 from interlingua.errors import DetectError
-from interlingua.plugins import plugged
+from interlingua.plugins import entry_points_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -73,7 +73,7 @@ def dialect(name: str) -> Dialect:
 
 
 def _others() -> dict[str, Dialect]:
-    points = plugged(GROUP)
+    points = entry_points_of(GROUP)
     return _load(points) if points else _NONE
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from interlingua.errors import DetectError
 from interlingua.losses import Report
-from interlingua.plugins import plugged
+from interlingua.plugins import entry_points_of
 from interlingua.transcripts.glance import Glance
 from interlingua.transcripts.transcript import Transcript
 
@@ -154,7 +154,7 @@ def all_formats() -> Iterator[Format]:
 
 
 def _plugged() -> tuple[EntryPoint, ...]:
-    return plugged(GROUP)
+    return entry_points_of(GROUP)
 
 
 def _checked(point: EntryPoint) -> Format:
