@@ -38,7 +38,7 @@ from interlingua.sessions.defaults import default_router
 from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.errors import SessionError
 from interlingua.sessions.files import with_files
-from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, tried
+from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, trial_write
 from interlingua.sessions.prices import kept_prices
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.pruning import MOST_BYTES
@@ -376,7 +376,7 @@ class Core:
         said = with_files(history, self.row.workspace_path)
         adapter = adapter.for_request(adapter.request(said, tools, options))
         tokens = tokens_said(adapter, self._estimator(adapter.model), said, tools, options)
-        report, critical = tried(adapter, said, tools, options)
+        report, critical = trial_write(adapter, said, tools, options)
         present = self.model
         now = None
         if present is not None:

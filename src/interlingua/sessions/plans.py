@@ -57,7 +57,7 @@ def _money(plan: SwapPlan) -> str:
     return f", ${plan.cost_usd:f} to read it once{now}"
 
 
-def tried(
+def trial_write(
     adapter: Adapter,
     messages: Sequence[Message],
     tools: Sequence[ToolDefinition],
