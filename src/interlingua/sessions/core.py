@@ -38,7 +38,7 @@ from interlingua.sessions.defaults import default_router
 from interlingua.sessions.effects import Effects, ask
 from interlingua.sessions.errors import SessionError
 from interlingua.sessions.files import with_files
-from interlingua.sessions.plans import SwapPlan, reading_cost, tokens_said, trial_write
+from interlingua.sessions.plans import SwapPlan, estimated_tokens, reading_cost, trial_write
 from interlingua.sessions.prices import kept_prices
 from interlingua.sessions.prompts import compose, is_composed, parts_of
 from interlingua.sessions.pruning import MOST_BYTES
@@ -225,7 +225,7 @@ class Core:
         estimator = self._estimator(adapter.model)
         model, count, tokens = self._estimated
         if model != adapter.model or count > len(history):
-            return tokens_said(adapter, estimator, [*history, *new], self.tools, options)
+            return estimated_tokens(adapter, estimator, [*history, *new], self.tools, options)
         return tokens + round(estimator.added([*history[count:], *new]))
 
     def _estimator(self, model: str) -> Estimator:
@@ -375,14 +375,14 @@ class Core:
         adapter = self.adapter(model)
         said = with_files(history, self.row.workspace_path)
         adapter = adapter.for_request(adapter.request(said, tools, options))
-        tokens = tokens_said(adapter, self._estimator(adapter.model), said, tools, options)
+        tokens = estimated_tokens(adapter, self._estimator(adapter.model), said, tools, options)
         report, critical = trial_write(adapter, said, tools, options)
         present = self.model
         now = None
         if present is not None:
             there = self.adapter(present)
             memory = self._estimator(there.model)
-            now = reading_cost(there, tokens_said(there, memory, history, tools, options))
+            now = reading_cost(there, estimated_tokens(there, memory, history, tools, options))
         return SwapPlan(
             model,
             report,
@@ -418,7 +418,7 @@ class Core:
     def _require_fit(self, model: str) -> Effects[None]:
         history = yield from self.load()
         router, adapter, options = self.setting.router, self.adapter(model), self.setting.options
-        tokens = tokens_said(adapter, self._estimator(model), history, self.tools, options)
+        tokens = estimated_tokens(adapter, self._estimator(model), history, self.tools, options)
         refusal = check_swap(
             model,
             history,

@@ -78,7 +78,7 @@ def _going_on(messages: Sequence[Message]) -> Sequence[Message]:
     return [*messages, Message.user("?")] if ends else messages
 
 
-def tokens_said(
+def estimated_tokens(
     adapter: Adapter,
     estimator: Estimator,
     messages: Sequence[Message],
