@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.client import AsyncClient, RetryPolicy, ServerError
-from interlingua.client.attempts import Clock, tried
+from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.budget import SHARED, STEPS, Budget
 from interlingua.client.errors import CallError, NetworkError, RateLimitError
 from interlingua.client.middleware import Call
@@ -200,7 +200,9 @@ async def call(
     policy = policy or RetryPolicy()
     made = Call("c", models, Request())
     try:
-        await tried(made, provider.once, policy, RETRYABLE, sleep or no_sleep, budget, provider_of)
+        await with_retries(
+            made, provider.once, policy, RETRYABLE, sleep or no_sleep, budget, provider_of
+        )
     except CallError as error:
         return error
     return None

@@ -102,7 +102,7 @@ class Purse:
         return False
 
 
-async def tried(
+async def with_retries(
     call: Call,
     once: Callable[[str, Clock], Awaitable[T]],
     policy: RetryPolicy,

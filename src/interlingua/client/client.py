@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 from interlingua.client import counting
 from interlingua.client.answer import Answer, Parsed, Run, TokenCount
 from interlingua.client.attempt import Asker
-from interlingua.client.attempts import Clock, InFlight, tried
+from interlingua.client.attempts import Clock, InFlight, with_retries
 from interlingua.client.budget import SHARED, Budget
 from interlingua.client.errors import CallError
 from interlingua.client.failures import placed as placed
@@ -190,7 +190,7 @@ class AsyncClient:
         try:
             call = await self.layers.request(call)
             clock = Clock(None)
-            work = tried(
+            work = with_retries(
                 call,
                 lambda model, left: self.asker.answer(model, call, left, self.layers),
                 self.policy,
@@ -273,7 +273,7 @@ class AsyncClient:
                 request.messages, request.tools, target.model, request.options
             )
             return TokenCount(tokens, "estimate", target.model)
-        work = tried(
+        work = with_retries(
             call,
             lambda _, left: self.asker.count(target, call, left),
             self.policy,

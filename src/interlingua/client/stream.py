@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt
-from interlingua.client.attempts import Clock, InFlight, tried
+from interlingua.client.attempts import Clock, InFlight, with_retries
 from interlingua.client.dropped_thinking import told
 from interlingua.client.errors import (
     CallCancelledError,
@@ -66,7 +66,7 @@ class AsyncStream:
         self._flight = client.begin(self.call.id)
         try:
             self.call = await client.layers.request(self.call)
-            work = tried(
+            work = with_retries(
                 self.call,
                 self._open,
                 client.policy,

@@ -10,7 +10,7 @@ import msgspec
 
 from interlingua.client.answer import Attempt
 from interlingua.client.attempt import ErrorReply, OpenReply
-from interlingua.client.attempts import Clock, tried
+from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.errors import CallError
 from interlingua.client.middleware import Call
 from interlingua.client.targets import Prepared, Target
@@ -42,7 +42,7 @@ async def tries_of(
     call = Call(exchange.id, inbound.route.models, inbound.request or _NO_REQUEST, exchange.stream)
     settings = gateway.settings
     try:
-        done, exchange.tries = await tried(
+        done, exchange.tries = await with_retries(
             call,
             once,
             settings.retry,
