@@ -11,7 +11,7 @@ from typing import NamedTuple
 from interlingua.client import counting, failures
 from interlingua.client.answer import Answer
 from interlingua.client.attempts import Clock
-from interlingua.client.dropped_thinking import told
+from interlingua.client.dropped_thinking import with_dropped_thinking
 from interlingua.client.errors import CallError, TooLargeError
 from interlingua.client.fetching import MediaCache, MediaFetcher
 from interlingua.client.lessons import Lessons
@@ -237,7 +237,7 @@ class Asker:
         opened = await self.open(prepared, clock, stream=False)
         target = prepared.target
         response = with_provenance(opened.read(await opened.body(self.max_bytes)), target)
-        report = told(response, call.request, prepared.http, prepared.report)
+        report = with_dropped_thinking(response, call.request, prepared.http, prepared.report)
         return Answer(response, report, target.model, failures.request_id(opened.headers))
 
     async def count(self, target: Target, call: Call, clock: Clock) -> int:

@@ -16,7 +16,9 @@ from interlingua.model.exchange import Request, Response
 from interlingua.providers.binding import DIALECT
 
 
-def told(response: Response, request: Request, http: HttpRequest, report: Report) -> Report:
+def with_dropped_thinking(
+    response: Response, request: Request, http: HttpRequest, report: Report
+) -> Report:
     """The report of a request, with what the provider says it left out of it."""
     raw = (response.raw or {}).get(DIALECT)
     said = raw.get("input_transformations") if isinstance(raw, dict) else None

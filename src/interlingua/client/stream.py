@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from interlingua.client import failures
 from interlingua.client.answer import Answer, Attempt
 from interlingua.client.attempts import Clock, InFlight, with_retries
-from interlingua.client.dropped_thinking import told
+from interlingua.client.dropped_thinking import with_dropped_thinking
 from interlingua.client.errors import (
     CallCancelledError,
     CallError,
@@ -250,7 +250,9 @@ class AsyncStream:
     async def _finish(self) -> None:
         self._final = self._folder.response()
         prepared = self._opened().prepared
-        self._report = told(self._final, self.call.request, prepared.http, prepared.report)
+        self._report = with_dropped_thinking(
+            self._final, self.call.request, prepared.http, prepared.report
+        )
         self.latency_ms = self._clock.passed_ms()
         if self._error is not None:
             self._fail(self._error)
@@ -266,8 +268,8 @@ class AsyncStream:
         decoder.placed(failed)
         cancelled = isinstance(failed, CallCancelledError)
         status = MessageStatus.CANCELLED if cancelled else MessageStatus.ERROR
-        told = [event for event in rest if not is_last(event)]
-        events = self._told(told)
+        unfinished = [event for event in rest if not is_last(event)]
+        events = self._told(unfinished)
         partial = self._folder.response()
         last = rest[-1] if rest else None
         if isinstance(last, StreamError) and last.partial is not None:
