@@ -19,7 +19,7 @@ from interlingua.model.blocks import Block, ToolResultBlock, ToolUseBlock, Unkno
 from interlingua.model.codec import dumps
 from interlingua.model.exchange import Request
 from interlingua.model.message import Message
-from interlingua.model.provenance import held
+from interlingua.model.provenance import with_provenance
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
 from tests.laws import corpus, laws
@@ -70,7 +70,9 @@ def examine(store: Store, messages: list[Message]) -> str | None:
     sent = store.append(session, messages, check=False).messages
     expected = [dumps(message) for message in sent]
     for given, kept in zip(messages, sent, strict=True):
-        own = held(given).replace(id=kept.id, session_id=session, created_at=kept.created_at)
+        own = with_provenance(given).replace(
+            id=kept.id, session_id=session, created_at=kept.created_at
+        )
         if dumps(own) != dumps(kept):
             return "what was appended is not what was given"
     found = store.messages(session)

@@ -21,7 +21,7 @@ APPENDED = "made elsewhere and appended; no model was chosen here"
 """The reason in the routing record of such an answer."""
 
 
-def held(message: Message) -> Message:
+def with_provenance(message: Message) -> Message:
     """The message as a session holds it: a complete answer with the provenance that is known of it;
     anything else, and one that says it all already, as it is."""
     metadata = message.metadata

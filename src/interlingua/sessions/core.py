@@ -21,7 +21,7 @@ from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageStatus
-from interlingua.model.provenance import held
+from interlingua.model.provenance import with_provenance
 from interlingua.model.rules import validate
 from interlingua.model.tools import ToolDefinition
 from interlingua.prices.cost import total
@@ -176,7 +176,7 @@ class Core:
         if self.history is None or self.ids is None:
             calls = yield from ask(lambda store: store.tool_calls(self.id))
             stored = yield from ask(lambda store: store.messages(self.id))
-            self.history = [held(message) for message in stored]
+            self.history = [with_provenance(message) for message in stored]
             last = self.history[-1].id if self.history else None
             self.ids = IdMap.of(calls, Ulids(after=last))
         return self.history
@@ -276,7 +276,7 @@ class Core:
         """A message that changed, in its place. What others may have changed too is written only
         `instead_of` the copy that we know."""
         assert self.ids is not None
-        message = held(message)
+        message = with_provenance(message)
         ids = self.ids.provider_ids(message)
         yield from ask(
             lambda s: s.save(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from interlingua.ids import Ulids, is_ulid
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message, from_micros
-from interlingua.model.provenance import held
+from interlingua.model.provenance import with_provenance
 from interlingua.model.rules import EarlierCall, validate, validate_appended
 from interlingua.store.calls import Ledger, call_row
 from interlingua.store.effects import Op, Step, Work, now
@@ -24,13 +24,13 @@ class Messages(Work):
             if message.session_id is not None and message.session_id != session_id:
                 problem = f"message {message.id} belongs to session {message.session_id!r}"
                 raise ConflictError(self.where, f"{problem}, not to {session_id!r}")
-        return [draft(held(message)) for message in messages]
+        return [draft(with_provenance(message)) for message in messages]
 
     def draft(self, message: Message) -> Draft:
         """A message that is to be saved: it must say which one it is."""
         if message.id is None or message.session_id is None:
             raise StoreError(self.where, "only a message with id and session_id can be saved")
-        return draft(held(message))
+        return draft(with_provenance(message))
 
     def append(
         self,
@@ -182,7 +182,7 @@ class Messages(Work):
         """Whether the message is still the one that somebody has a copy of."""
         rows = yield Step(self.sql.message_now, (session_id, id))
         message = read(session_id, rows[0]) if rows else None
-        if message is not None and draft(held(message))[2:] != copy[2:]:
+        if message is not None and draft(with_provenance(message))[2:] != copy[2:]:
             problem = f"message {id} of session {session_id!r} was changed by another program"
             raise ConflictError(self.where, problem)
 
