@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.client.refresh import RefreshError, told_rules
+from interlingua.client.refresh import RefreshError, listed_rules
 from interlingua.models.overlay import own_profiles
 from interlingua.models.profile import Profile, Profiles
 from interlingua.models.provider_lists import as_toml, rules_from_list
@@ -191,7 +191,7 @@ def test_a_list_of_several_pages_is_asked_for_with_the_key() -> None:
     }
     with serving(pages) as (url, script):
         environ = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "k-123"}
-        rules = asyncio.run(told_rules(provider("anthropic"), environ))
+        rules = asyncio.run(listed_rules(provider("anthropic"), environ))
     assert [rule.models for rule in rules] == [("a-1",), ("b-1",)]
     assert all(headers["x-api-key"] == "k-123" for _, _, headers, _ in script.asked)
     assert all("anthropic-version" in headers for _, _, headers, _ in script.asked)
@@ -205,7 +205,7 @@ def test_ollama_is_asked_about_each_of_its_models() -> None:
         },
     }
     with serving(answers) as (url, script):
-        rules = asyncio.run(told_rules(provider("ollama"), {"OLLAMA_HOST": url}))
+        rules = asyncio.run(listed_rules(provider("ollama"), {"OLLAMA_HOST": url}))
     assert [rule.tools.calls for rule in rules if rule.tools] == [True, False]
     assert [method for method, _, _, _ in script.asked] == ["GET", "POST", "POST"]
 
@@ -221,12 +221,12 @@ def test_gemini_pages_go_on_by_token_and_bedrock_is_signed(tmp_path: Path) -> No
     }
     with serving(pages) as (url, script):
         environ = {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "k"}
-        assert len(asyncio.run(told_rules(provider("gemini"), environ))) == 2
+        assert len(asyncio.run(listed_rules(provider("gemini"), environ))) == 2
         file = tmp_path / "providers.toml"
         file.write_text(f'[providers.bedrock]\nbase_url = "{url}"\nmodels = "/foundation-models"\n')
         secrets = {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s"}
         aws = {"AWS_REGION": "eu-west-1", **secrets}
-        assert len(asyncio.run(told_rules(provider("bedrock", file), aws))) == 1
+        assert len(asyncio.run(listed_rules(provider("bedrock", file), aws))) == 1
     assert script.asked[-1][2]["authorization"].startswith("AWS4-HMAC-SHA256")
 
 
@@ -243,16 +243,16 @@ def test_what_is_no_list_is_an_error(answer: Any, said: str) -> None:
     with serving({"GET /models": answer}) as (url, _):
         environ = {"MISTRAL_BASE_URL": url, "MISTRAL_API_KEY": "k"}
         with pytest.raises(RefreshError, match=f"provider 'mistral': .*{said}"):
-            asyncio.run(told_rules(provider("mistral"), environ))
+            asyncio.run(listed_rules(provider("mistral"), environ))
 
 
 def test_a_provider_that_is_not_there_or_says_only_names_is_an_error() -> None:
     with serving({}) as (url, _):
         pass
     with pytest.raises(RefreshError, match="cannot be asked"):
-        asyncio.run(told_rules(provider("ollama"), {"OLLAMA_HOST": url}))
+        asyncio.run(listed_rules(provider("ollama"), {"OLLAMA_HOST": url}))
     with pytest.raises(RefreshError, match="no more than their names"):
-        asyncio.run(told_rules(provider("openai"), {}))
+        asyncio.run(listed_rules(provider("openai"), {}))
 
 
 def test_the_command_keeps_what_it_was_told_and_shows_where_it_differs(

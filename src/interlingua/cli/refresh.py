@@ -25,10 +25,10 @@ COLUMNS = [
 
 def refreshed(key: str, as_json: bool) -> None:
     """Ask, write the file, and show where our rules say something else."""
-    from interlingua.client.refresh import told_rules
+    from interlingua.client.refresh import listed_rules
     from interlingua.providers.registry import own_path, provider
 
-    rules = asyncio.run(told_rules(provider(key, own_path())))
+    rules = asyncio.run(listed_rules(provider(key, own_path())))
     path = config.told_path(key)
     head = f"What {key} says of its models. Written by `interlingua models --refresh {key}`."
     _write(path, as_toml(rules, head))

@@ -42,7 +42,7 @@ class RefreshError(InterlinguaError):
         super().__init__(f"provider {provider!r}: {problem}")
 
 
-async def told_rules(
+async def listed_rules(
     provider: Provider,
     environ: Mapping[str, str] | None = None,
     transport: Transport | None = None,
