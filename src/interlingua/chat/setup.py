@@ -8,7 +8,7 @@ from typing import Any
 
 from interlingua import config
 from interlingua.client.client import AsyncClient
-from interlingua.client.reach import Reached, of_reached, reached
+from interlingua.client.reach import Reached, of_reached, reachable
 from interlingua.client.targets import Key, Place, Targets
 from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import known_models
@@ -105,7 +105,7 @@ class Setup:
 
     def reached(self) -> Reached:
         """The providers that can be asked now."""
-        return reached(Targets(self.providers, environ=self.environ))
+        return reachable(Targets(self.providers, environ=self.environ))
 
     def client(self) -> AsyncClient:
         """A client that starts the bundled local model when it is first asked."""

@@ -36,7 +36,7 @@ _told: dict[tuple[str, int], tuple[float, tuple[str, ...] | None]] = {}
 
 def askable(targets: Targets) -> list[str]:
     """Ids of models that can be asked now, those of our lists first."""
-    return of_reached(reached(targets), known_models())
+    return of_reached(reachable(targets), known_models())
 
 
 def of_reached(there: Reached, known: Iterable[str]) -> list[str]:
@@ -45,7 +45,7 @@ def of_reached(there: Reached, known: Iterable[str]) -> list[str]:
     return [*ours, *[f"{key}:{name}" for key, names in there.items() for name in names or ()]]
 
 
-def reached(targets: Targets) -> Reached:
+def reachable(targets: Targets) -> Reached:
     """The providers that can be asked now."""
     found: dict[str, tuple[str, ...] | None] = {}
     asked: dict[str, AuthorisedRequest] = {}
