@@ -8,7 +8,7 @@ from typing import Any
 
 from interlingua import config
 from interlingua.client.client import AsyncClient
-from interlingua.client.reach import Reached, of_reached, reachable
+from interlingua.client.reach import Reached, of_reachable, reachable
 from interlingua.client.targets import Key, Place, Targets
 from interlingua.models.aliases import aliases
 from interlingua.models.capabilities import known_models
@@ -101,7 +101,7 @@ class Setup:
 
     def usable(self) -> list[str]:
         """Models that can be asked now; a server of the user's own is asked what it has."""
-        return of_reached(self.reached(), known_models())
+        return of_reachable(self.reached(), known_models())
 
     def reached(self) -> Reached:
         """The providers that can be asked now."""

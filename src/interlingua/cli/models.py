@@ -85,9 +85,9 @@ def command(
     ids = [id for id in known if part in id.lower() and provider in (None, provider_of(id))]
     if now or not (every or name or provider):
         from interlingua.chat.setup import Setup
-        from interlingua.client.reach import of_reached
+        from interlingua.client.reach import of_reachable
 
-        asked = of_reached(Setup().reached(), known)
+        asked = of_reachable(Setup().reached(), known)
         ids = [id for id in asked if part in id.lower() and provider in (None, provider_of(id))]
     if as_json:
         put_json({"pricing_version": table.version, "models": [_told(id, table) for id in ids]})

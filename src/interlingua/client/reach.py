@@ -36,10 +36,10 @@ _told: dict[tuple[str, int], tuple[float, tuple[str, ...] | None]] = {}
 
 def askable(targets: Targets) -> list[str]:
     """Ids of models that can be asked now, those of our lists first."""
-    return of_reached(reachable(targets), known_models())
+    return of_reachable(reachable(targets), known_models())
 
 
-def of_reached(there: Reached, known: Iterable[str]) -> list[str]:
+def of_reachable(there: Reached, known: Iterable[str]) -> list[str]:
     """Those of the known ids whose provider has them, and what servers say themselves."""
     ours = [id for id in known if there.get(id.partition(":")[0], ()) is None]
     return [*ours, *[f"{key}:{name}" for key, names in there.items() for name in names or ()]]
