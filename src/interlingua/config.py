@@ -68,7 +68,7 @@ def profiles_path() -> Path:
     return config_folder() / "profiles.toml"
 
 
-def told_path(provider: str) -> Path:
+def provider_list_path(provider: str) -> Path:
     """What a provider itself has told about its models, laid over the package's rules."""
     return config_folder() / "profiles" / f"{provider}.toml"
 

@@ -29,7 +29,7 @@ def refreshed(key: str, as_json: bool) -> None:
     from interlingua.providers.registry import own_path, provider
 
     rules = asyncio.run(listed_rules(provider(key, own_path())))
-    path = config.told_path(key)
+    path = config.provider_list_path(key)
     head = f"What {key} says of its models. Written by `interlingua models --refresh {key}`."
     _write(path, as_toml(rules, head))
     found = differences(rules, bundled())

@@ -53,7 +53,7 @@ def own_profiles() -> Profiles:
 
 def own_files() -> list[Path]:
     """The files that may have rules, weakest first; they need not be there."""
-    told = config.told_path("x").parent
+    told = config.provider_list_path("x").parent
     return [*sorted(told.glob("*.toml")), config.profiles_path()]
 
 
