@@ -29,7 +29,7 @@ from interlingua.store.request_rows import (
     RequestRow,
     StatusError,
     Wanted,
-    told,
+    request_dict,
     told_whole,
     with_status,
 )
@@ -140,7 +140,7 @@ COLUMNS = (
 def _list(rows: list[RequestRow], limit: int, names: Names, as_json: bool) -> None:
     more, rows = len(rows) > limit, rows[:limit]
     if as_json:
-        put_json([told(row) for row in rows])
+        put_json([request_dict(row) for row in rows])
     elif not rows:
         click.echo("No request has passed that fits.", err=True)
     else:
@@ -205,7 +205,7 @@ WIDTHS = (30, 19, 12, 32, 6, 9, 9, 12, 3, 8)
 
 def _tell(row: RequestRow, names: Names, as_json: bool) -> None:
     if as_json:
-        put_json(told(row))
+        put_json(request_dict(row))
         return
     room = console().width if on_terminal() else max(column.wide for column in COLUMNS)
     texts = [

@@ -74,7 +74,7 @@ class Clause(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
-def told(row: RequestRow) -> JsonObject:
+def request_dict(row: RequestRow) -> JsonObject:
     """A request for machines: every member, whether it is known or not."""
     hidden = ("tenant", "tries", "report", "seq")
     members = [name for name in RequestRow.__struct_fields__ if name not in hidden]
@@ -92,7 +92,7 @@ def told_whole(row: RequestRow, events: Sequence[EventRow]) -> JsonObject:
     if not tries and row.attempts == 1 and row.error is None:
         tries = [{"model": row.model}]
     trace = [_told_event(event) for event in events]
-    return {**told(row), "tries": tries, "report": report, "trace": trace}
+    return {**request_dict(row), "tries": tries, "report": report, "trace": trace}
 
 
 def _told_event(event: EventRow) -> JsonObject:

@@ -27,7 +27,7 @@ from interlingua.store.request_rows import (
     RequestRow,
     StatusError,
     Wanted,
-    told,
+    request_dict,
     told_whole,
     with_status,
 )
@@ -55,7 +55,7 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
     last = None if before is None else await _row(service, before, principal)
     upto = await service.store.last_request()
     found = await service.store.requests(wanted, limit + 1, last)
-    rows = [told(row) for row in found[:limit]]
+    rows = [request_dict(row) for row in found[:limit]]
     return answer({"requests": rows, "has_more": len(found) > limit, "last": upto})
 
 

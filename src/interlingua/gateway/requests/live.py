@@ -15,7 +15,7 @@ from contextlib import suppress
 from interlingua.gateway.sessions.live import frame
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
-from interlingua.store.request_rows import Wanted, told
+from interlingua.store.request_rows import Wanted, request_dict
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Watching:
     async def _page(self, wanted: Wanted, after: int, upto: int) -> tuple[int, bytes]:
         """What of it has room in a page, and how far that goes."""
         rows = await self._store.requests_after(after, upto, wanted, PAGE)
-        piece = b"".join([frame(NAME, told(row), row.seq) for row in rows])
+        piece = b"".join([frame(NAME, request_dict(row), row.seq) for row in rows])
         return (rows[-1].seq if len(rows) == PAGE else upto), piece
 
     async def _poll(self) -> None:
