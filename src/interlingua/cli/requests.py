@@ -29,8 +29,8 @@ from interlingua.store.request_rows import (
     RequestRow,
     StatusError,
     Wanted,
+    request_details,
     request_dict,
-    told_whole,
     with_status,
 )
 
@@ -222,7 +222,7 @@ def _tell(row: RequestRow, names: Names, as_json: bool) -> None:
 def _show(store: Store, row: RequestRow, as_json: bool) -> None:
     from interlingua.bus.event import NO_SESSION
 
-    whole = told_whole(row, store.request_trace(row.id, NO_SESSION))
+    whole = request_details(row, store.request_trace(row.id, NO_SESSION))
     if as_json:
         put_json(whole)
         return

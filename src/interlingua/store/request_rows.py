@@ -81,7 +81,7 @@ def request_dict(row: RequestRow) -> JsonObject:
     return {name: msgspec.to_builtins(getattr(row, name)) for name in members}
 
 
-def told_whole(row: RequestRow, events: Sequence[EventRow]) -> JsonObject:
+def request_details(row: RequestRow, events: Sequence[EventRow]) -> JsonObject:
     """A request with its tries, its report and its trace. The report is in the row, or in the event
     of the request."""
     found = [row.report, *[event.payload.get("losses") for event in events]]

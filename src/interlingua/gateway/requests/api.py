@@ -27,8 +27,8 @@ from interlingua.store.request_rows import (
     RequestRow,
     StatusError,
     Wanted,
+    request_details,
     request_dict,
-    told_whole,
     with_status,
 )
 from interlingua.store.requests import PREFIX
@@ -61,7 +61,7 @@ async def listing(service: Service, request: Request, principal: Principal) -> R
 
 async def show(service: Service, request: Request, principal: Principal) -> Response:
     row = await _row(service, request.path_params["id"], principal)
-    return answer(told_whole(row, await service.store.request_trace(row.id, NO_SESSION)))
+    return answer(request_details(row, await service.store.request_trace(row.id, NO_SESSION)))
 
 
 async def keys(service: Service, request: Request, principal: Principal) -> Response:
