@@ -107,7 +107,7 @@ def cost_of_answer(answer: Answer, table: PriceTable) -> Decimal | None:
         return None
 
 
-def told(report: Report) -> None:
+def complain_of_losses(report: Report) -> None:
     """Losses that matter, on standard error."""
     if any(loss.severity != "info" for loss in report):
         complain(str(report))

@@ -14,11 +14,11 @@ import click
 
 from interlingua.cli.agents import (
     SESSION,
+    complain_of_losses,
     from_option,
     home_option,
     known_format,
     redact_options,
-    told,
 )
 from interlingua.cli.main import shown
 from interlingua.cli.stores import find_session, json_option, opened, store_option
@@ -79,7 +79,7 @@ def command(
     else:
         found = sessions.pick(session, home, [known_format(format, "--from")] if format else [])
         transcript = sessions.opened(found)
-    told(transcript.report)
+    complain_of_losses(transcript.report)
     if redact:
         from interlingua.cli.redact_option import Hiding
 

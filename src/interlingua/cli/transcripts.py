@@ -14,11 +14,11 @@ import msgspec
 from interlingua import config
 from interlingua.cli.agents import (
     SESSION,
+    complain_of_losses,
     from_option,
     home_option,
     known_format,
     redact_options,
-    told,
 )
 from interlingua.cli.stores import json_option
 from interlingua.cli.terminal import (
@@ -124,13 +124,20 @@ def _rows(found: list[Found], cache: Path | None) -> Iterator[Row]:
     known = Glances(Prices(), cache)
     sizes = [_size(each) for each in found]
     with progress("looking", sum(sizes)) as done:
-        for (each, told), size in zip(glances(found, known.of), sizes, strict=True):
+        for (each, priced), size in zip(glances(found, known.of), sizes, strict=True):
             done(size)
-            if isinstance(told, str):
-                complain(told)
+            if isinstance(priced, str):
+                complain(priced)
                 continue
-            time = datetime.fromtimestamp(changed(told.glance, each), UTC)
-            yield Row(each, told.glance, time, told.models, told.cost, told.unpriced)
+            time = datetime.fromtimestamp(changed(priced.glance, each), UTC)
+            yield Row(
+                each,
+                priced.glance,
+                time,
+                priced.models,
+                priced.cost,
+                priced.unpriced,
+            )
 
 
 def _size(found: Found) -> int:
@@ -336,7 +343,7 @@ def convert(
 
     known_format(target, "--to")
     transcript = _opened(session, format, home)
-    told(transcript.report)
+    complain_of_losses(transcript.report)
     made, hiding = _made(transcript, target, output, patterns if redact else None)
     if output is None and len(made.files) > 1:
         problem = f"it is {len(made.files)} files with its helpers: --output names the first"
@@ -350,7 +357,7 @@ def convert(
                 put(piece)
     if hiding is not None:
         hiding.tell()
-    told(made.report)
+    complain_of_losses(made.report)
     if report is not None:
         Path(report).write_bytes(made.report.to_json() + b"\n")
     sys.exit(3 if strict and made.report else 0)
