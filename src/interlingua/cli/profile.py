@@ -36,7 +36,7 @@ def show_profile(name: str | None, dialect: str | None, as_json: bool) -> None:
     spoken = dialect or models.dialect(id)
     profile = models.known_profile(id, spoken)
     if as_json:
-        put_json({"model": id, "dialect": spoken, **told(profile)})
+        put_json({"model": id, "dialect": spoken, **profile_dict(profile)})
         return
     if not profile:
         click.echo(f"No rule speaks of {id}: requests are written as they are.", err=True)
@@ -87,7 +87,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def told(profile: Profile) -> dict[str, Any]:
+def profile_dict(profile: Profile) -> dict[str, Any]:
     """The same for machines."""
     groups: dict[str, dict[str, Any]] = {}
     behind: dict[str, Any] = {}
