@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interlingua import transcripts
-from interlingua.cli.import_transcripts import settle
+from interlingua.cli.import_transcripts import import_transcript
 from interlingua.losses import Report
 from interlingua.model.blocks import ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
@@ -41,7 +41,7 @@ def branched() -> Transcript:
 
 
 def test_branches_are_forks_that_name_where_they_leave(store: Store) -> None:
-    settled = settle(store, branched())
+    settled = import_transcript(store, branched())
     main, second, third = (store.session(id) for id in settled.sessions)
     assert [row.message_count for row in (main, second, third)] == [8, 8, 8]
     assert (main.name, main.workspace_path) == ("Bread", "/home/user/bakery")
@@ -54,7 +54,7 @@ def test_branches_are_forks_that_name_where_they_leave(store: Store) -> None:
 
 
 def test_calls_of_a_branch_have_ids_of_their_own_and_keep_the_providers(store: Store) -> None:
-    ids = settle(store, branched()).sessions
+    ids = import_transcript(store, branched()).sessions
     calls = [store.tool_calls(id) for id in ids]
     assert [[call.provider_id for call in each] for each in calls] == [["toolu_a", "toolu_b"]] * 3
     assert len({call.id for each in calls for call in each}) == 6
@@ -65,13 +65,13 @@ def test_calls_of_a_branch_have_ids_of_their_own_and_keep_the_providers(store: S
 
 
 def test_what_a_branch_copied_is_paid_for_once(store: Store) -> None:
-    settle(store, branched())
+    import_transcript(store, branched())
     assert told("cost")["total"]["messages"] == 5
 
 
 def test_helpers_are_sessions_that_name_the_message_that_called_them(store: Store) -> None:
     helper = SubAgent(other(), "toolu_b")
-    settled = settle(store, session().replace(subagents=(helper,)))
+    settled = import_transcript(store, session().replace(subagents=(helper,)))
     main, own = (store.session(id) for id in settled.sessions)
     assert own.parent_id == main.id
     assert own.parent_message_id == store.messages(main.id)[2].id
@@ -93,13 +93,13 @@ def test_nothing_is_kept_of_a_session_that_cannot_be_stored_whole(
 
     monkeypatch.setattr(store, "add_session", full)
     with pytest.raises(OSError, match="no room"):
-        settle(store, branched())
+        import_transcript(store, branched())
     assert store.sessions() == []
 
 
 def test_a_message_that_breaks_a_rule_is_kept_and_told(store: Store) -> None:
     alone = Message.of_result(ToolResultBlock("toolu_x", ()))
-    settled = settle(store, session().replace(messages=(alone,), branches=()))
+    settled = import_transcript(store, session().replace(messages=(alone,), branches=()))
     assert settled.problems
     assert store.session(settled.sessions[0]).message_count == 1
 
@@ -137,7 +137,7 @@ def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 def test_sessions_can_be_exported_in_every_format_that_is_written(
     format: str, tmp_path: Path, store: Store
 ) -> None:
-    id = settle(store, other()).sessions[0]
+    id = import_transcript(store, other()).sessions[0]
     out = tmp_path / f"out{format_of(format).suffix}"
     ok("export", id, "--to", format, "-o", out)
     read = transcripts.read(out, format)
@@ -145,7 +145,7 @@ def test_sessions_can_be_exported_in_every_format_that_is_written(
 
 
 def test_ids_of_calls_are_those_of_their_providers_again(store: Store, tmp_path: Path) -> None:
-    id = settle(store, session()).sessions[0]
+    id = import_transcript(store, session()).sessions[0]
     ok("export", id, "--to", "pi", "-o", tmp_path / "out.jsonl")
     calls = [
         call.id for m in transcripts.read(tmp_path / "out.jsonl").messages for call in m.tool_calls
@@ -156,7 +156,7 @@ def test_ids_of_calls_are_those_of_their_providers_again(store: Store, tmp_path:
 def test_several_sessions_are_files_of_a_folder_or_lines_of_a_file(
     store: Store, tmp_path: Path
 ) -> None:
-    ids = [settle(store, other()).sessions[0] for _ in range(2)]
+    ids = [import_transcript(store, other()).sessions[0] for _ in range(2)]
     assert run("export", "--to", "codex").exit_code == 2
     ok("export", "--to", "codex", "-o", tmp_path / "folder")
     names = sorted(path.name for path in (tmp_path / "folder").iterdir())
@@ -189,7 +189,7 @@ def test_reports_are_empty_where_everything_can_be_said(store: Store) -> None:
     from interlingua.cli.export_transcripts import transcript_of
 
     report = Report("x")
-    id = settle(store, session()).sessions[0]
+    id = import_transcript(store, session()).sessions[0]
     made = transcript_of(store, store.session(id), report)
     assert not report
     assert len(made.messages) == len(session().messages)

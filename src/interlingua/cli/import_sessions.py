@@ -100,9 +100,9 @@ class SessionImporter:
     def settle(self, transcript: Transcript) -> list[str]:
         """A session of another agent, with its branches and helpers; gives the problems of
         messages that were kept as they are."""
-        from interlingua.cli.import_transcripts import settle
+        from interlingua.cli.import_transcripts import import_transcript
 
-        settled = settle(self.store, transcript)
+        settled = import_transcript(self.store, transcript)
         self.counts.sessions += len(settled.sessions)
         self.counts.messages += settled.messages
         return settled.problems

@@ -49,7 +49,7 @@ class _StoredBranch(NamedTuple):
         return next((at for at, (a, b) in pairs if not _same(a, b)), min(len(self.ids), len(other)))
 
 
-def settle(store: Store, transcript: Transcript) -> ImportedTranscript:
+def import_transcript(store: Store, transcript: Transcript) -> ImportedTranscript:
     """Put a session with its branches and helpers into a store; all of it, or nothing."""
     work = _TranscriptImport(store)
     try:

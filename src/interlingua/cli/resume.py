@@ -188,10 +188,10 @@ def _go_on(
 
 def _chat(transcript: Transcript, address: str | None, run: bool, as_json: bool) -> None:
     """Our own chat: the session goes into the store."""
-    from interlingua.cli.import_transcripts import settle
+    from interlingua.cli.import_transcripts import import_transcript
 
     with opened(address, make=True) as store:
-        settled = settle(store, transcript)
+        settled = import_transcript(store, transcript)
     for problem in settled.problems:
         complain(problem)
     id = settled.sessions[0]
