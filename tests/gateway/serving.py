@@ -16,7 +16,7 @@ import uvicorn
 
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.keys.issuing import Issued, Terms, issue
+from interlingua.gateway.keys.issuing import NewKey, Terms, issue
 from interlingua.gateway.server.drain import Server
 from interlingua.gateway.server.sockets import bound, place_of, protocol
 from interlingua.gateway.service import Service
@@ -137,7 +137,7 @@ async def served(home: Path, settings: Settings | None = None) -> AsyncIterator[
         await service.close()
 
 
-def key(home: Path, name: str = "test", **terms: Any) -> Issued:
+def key(home: Path, name: str = "test", **terms: Any) -> NewKey:
     """A new key of the gateway's store."""
     path = terms.pop("workspace_path", ".")
     user_id = terms.pop("user_id", None)

@@ -27,7 +27,7 @@ from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import Column, cell, minute, put_json, say, show_table
 
 if TYPE_CHECKING:
-    from interlingua.gateway.keys.issuing import Issued, Terms
+    from interlingua.gateway.keys.issuing import NewKey, Terms
     from interlingua.store.base import Store
     from interlingua.store.reference import KeyRow
 
@@ -143,7 +143,7 @@ def issue(
         click.echo("--workspace names another folder; `--workspace .` is for none.", err=True)
 
 
-def _show_token(issued: Issued, as_json: bool) -> None:
+def _show_token(issued: NewKey, as_json: bool) -> None:
     if as_json:
         put_json({"token": issued.token, "key": _public(issued.key)})
         return

@@ -22,7 +22,7 @@ from interlingua.gateway.memory.responses import Responses
 from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
-from interlingua.gateway.requests.live import Watching
+from interlingua.gateway.requests.live import RequestWatchers
 from interlingua.gateway.sessions.running import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.table import check, targets_of
@@ -53,7 +53,7 @@ class Service:
         self.health = Health(gateway, store)
         self.turns = Turns(gateway, store)
         self.tasks = TaskRuns(gateway, store, self.turns)
-        self.watching = Watching(store)
+        self.watching = RequestWatchers(store)
         tracer.stored = self.watching.poke
         self.responses = cast(Responses, gateway.responses)
         self.in_flight: Callable[[], int] = lambda: 0

@@ -17,7 +17,7 @@ from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.ends import ending
-from interlingua.gateway.relay.heard import Hearing
+from interlingua.gateway.relay.text_counter import TextCounter
 from interlingua.model.metadata import StopReason
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.faults.cuts import (
@@ -175,7 +175,7 @@ def test_words_that_look_like_an_end_are_none() -> None:
 
 def test_what_was_said_is_counted_by_its_text() -> None:
     for dialect in BACKS:
-        hearing = Hearing(dialect)
+        hearing = TextCounter(dialect)
         hearing.add(stream_of(dialect))
         count = hearing.count()
         assert 20 <= count <= 80, (dialect, count)

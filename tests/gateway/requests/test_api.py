@@ -15,7 +15,7 @@ import pytest
 import interlingua as il
 from interlingua.gateway.keys.issuing import add_user, rotate
 from interlingua.gateway.requests import live
-from interlingua.gateway.requests.live import Watching
+from interlingua.gateway.requests.live import RequestWatchers
 from interlingua.ids import Ulids
 from interlingua.store.open import open_async_store
 from interlingua.store.request_rows import RequestRow, Wanted
@@ -292,7 +292,7 @@ def test_what_another_worker_writes_is_seen_here(tmp_path: Path) -> None:
             await open_async_store(address) as here,
             await open_async_store(address) as there,
         ):
-            watching = Watching(here)
+            watching = RequestWatchers(here)
             reading = asyncio.ensure_future(first(watching.read(Wanted(), 0), 2))
             made = row()
             await there.append_requests([made])
@@ -311,7 +311,7 @@ def test_a_slow_reader_holds_a_page_and_reads_the_rest_later(
 
     async def work() -> None:
         async with await open_async_store(str(tmp_path / "s.db")) as store:
-            watching = Watching(store)
+            watching = RequestWatchers(store)
             reader = watching.read(Wanted(), 0)
             assert await anext(reader) == b": watching\n\n"
             made = [row() for _ in range(95)]

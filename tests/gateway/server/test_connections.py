@@ -14,7 +14,7 @@ import uvicorn
 
 from interlingua.gateway.server.sockets import protocol
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared.leaving import LEAVING
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
 
 BODY = b'{"a":"' + b"x" * 100_000 + b'"}'
 HEADERS = [(b"content-type", b"application/json"), (b"x-request-id", b"req_1")]
@@ -48,9 +48,11 @@ class Answering:
         status = int(word) if word.isdigit() else 200
         headers = HEADERS if word.isdigit() else BAD[word]
         if self.direct:
-            self.done.append(scope[LEAVING].answer(status, headers, BODY))
+            self.done.append(scope[DIRECT_CLIENT].answer(status, headers, BODY))
             if self.done[-1]:
-                assert not scope[LEAVING].answer(status, headers, BODY), "an answer is sent once"
+                assert not scope[DIRECT_CLIENT].answer(status, headers, BODY), (
+                    "an answer is sent once"
+                )
                 return
         length = (b"content-length", b"%d" % len(BODY))
         start = {"type": "http.response.start", "status": status, "headers": [*headers, length]}

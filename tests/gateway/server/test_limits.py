@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.patient_response import PatientResponse
 from tests.effort import examples
 from tests.gateway.serving import Served, Upstream, asked, served, settings_in
 
@@ -96,7 +96,7 @@ def test_a_watcher_that_takes_nothing_is_left_after_a_while() -> None:
         scope = {"type": "http", "path": "/x", "asgi": {"spec_version": "2.3"}}
         began = time.monotonic()
         source = pieces()
-        await asyncio.wait_for(Patient(source, 0.2)(scope, never, stuck), 5)
+        await asyncio.wait_for(PatientResponse(source, 0.2)(scope, never, stuck), 5)
         await source.aclose()
         assert time.monotonic() - began < 2
 

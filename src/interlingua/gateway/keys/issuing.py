@@ -30,7 +30,7 @@ class TermsError(InterlinguaError):
     """A key that cannot be as it is asked for."""
 
 
-class Issued(NamedTuple):
+class NewKey(NamedTuple):
     """A new key, and its token, which nobody can show again."""
 
     key: KeyRow
@@ -64,7 +64,7 @@ def issue(
     *,
     user_id: str | None = None,
     team_id: str | None = None,
-) -> Issued:
+) -> NewKey:
     """Make a key. The token is in what comes back, and nowhere else."""
     terms = _sound(terms or Terms())
     if not name.strip():
@@ -85,7 +85,7 @@ def issue(
         **msgspec.structs.asdict(terms),
     )
     store.save_keys([key])
-    return Issued(key, token)
+    return NewKey(key, token)
 
 
 def change(store: Store, id: str, **terms: Any) -> KeyRow:
@@ -99,7 +99,7 @@ def change(store: Store, id: str, **terms: Any) -> KeyRow:
     return key
 
 
-def rotate(store: Store, id: str, grace: timedelta = GRACE) -> Issued:
+def rotate(store: Store, id: str, grace: timedelta = GRACE) -> NewKey:
     """Replace a key by a new one with the same owner, terms and spending; the old one still opens
     for a while."""
     old = store.key(id)
@@ -116,7 +116,7 @@ def rotate(store: Store, id: str, grace: timedelta = GRACE) -> Issued:
     until = now + grace if grace > timedelta() else None
     ended = msgspec.structs.replace(old, status="revoked", revoked_at=now, grace_period_until=until)
     store.save_keys([new, ended])
-    return Issued(new, token)
+    return NewKey(new, token)
 
 
 def revoke(store: Store, id: str) -> KeyRow:

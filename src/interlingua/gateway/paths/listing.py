@@ -26,7 +26,7 @@ OLLAMA_VERSION = "0.12.0"
 """Clients of Ollama look whether the server is new enough; this is the API that we speak."""
 
 
-class Listed:
+class ListedModel:
     """One model that can be asked for, by the name to ask with."""
 
     def __init__(self, name: str, model: str) -> None:
@@ -40,7 +40,7 @@ class Listed:
             self.can = None
 
 
-async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
+async def models(gateway: Gateway, principal: Principal) -> list[ListedModel]:
     """Names of the gateway's own, then models that can be asked now, as far as this key may use
     them."""
     found: dict[str, str] = {}
@@ -53,7 +53,7 @@ async def models(gateway: Gateway, principal: Principal) -> list[Listed]:
         found.setdefault(model, model)
     allowed = principal.allowed_models
     return [
-        Listed(name, model)
+        ListedModel(name, model)
         for name, model in found.items()
         if allowed is None or model in allowed or f"{ROUTE}{name}" in allowed
     ]
@@ -79,7 +79,7 @@ def whose(path: str, headers: Mapping[str, str]) -> Front | None:
     return ANTHROPIC if is_anthropic and path.startswith("/v1/") else None
 
 
-def page(front: Front, listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+def page(front: Front, listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
     """The list, or the part of it that was asked for."""
     if front is ANTHROPIC:
         return _anthropic_page(listed, query)
@@ -90,7 +90,7 @@ def page(front: Front, listed: Sequence[Listed], query: Mapping[str, str]) -> di
     return {"object": "list", "data": [one(front, each) for each in listed]}
 
 
-def one(front: Front, listed: Listed) -> dict[str, Any]:
+def one(front: Front, listed: ListedModel) -> dict[str, Any]:
     """One model in the dialect's words."""
     can = listed.can
     if front is ANTHROPIC:
@@ -125,7 +125,7 @@ def one(front: Front, listed: Listed) -> dict[str, Any]:
     return {"id": listed.name, "object": "model", "created": 0, "owned_by": listed.provider}
 
 
-def find(gateway: Gateway, listed: Sequence[Listed], name: str, front: Front) -> Listed:
+def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Front) -> ListedModel:
     """One model by the name that a client uses for it."""
     name = name.removeprefix("models/")
     meant = [name]
@@ -138,7 +138,7 @@ def find(gateway: Gateway, listed: Sequence[Listed], name: str, front: Front) ->
     raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
 
 
-def shown(listed: Listed) -> dict[str, Any]:
+def shown(listed: ListedModel) -> dict[str, Any]:
     """What `/api/show` tells clients of Ollama, which ask it how long a prompt may be and whether
     tools can be offered."""
     can = listed.can
@@ -175,7 +175,7 @@ def _size(query: Mapping[str, str], name: str, usual: int) -> int:
     return int(said)
 
 
-def _anthropic_page(listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+def _anthropic_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
     size = _size(query, "limit", 20)
     names = [each.name for each in listed]
     before, after = query.get("before_id"), query.get("after_id")
@@ -197,7 +197,7 @@ def _anthropic_page(listed: Sequence[Listed], query: Mapping[str, str]) -> dict[
     }
 
 
-def _gemini_page(listed: Sequence[Listed], query: Mapping[str, str]) -> dict[str, Any]:
+def _gemini_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dict[str, Any]:
     size = _size(query, "pageSize", 50)
     said = query.get("pageToken", "0")
     start = int(said[:9]) if said.isascii() and said.isdigit() else -1

@@ -12,7 +12,7 @@ from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.repeat import KEY, Repeat
-from interlingua.gateway.relay.client import Left, Line, with_client
+from interlingua.gateway.relay.client import ClientLeft, Line, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
 from interlingua.gateway.relay.headers import answer_headers
@@ -28,8 +28,8 @@ from interlingua.gateway.relay.stream import Stream, begun, error_frames, more
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
 from interlingua.gateway.relay.whole import failed, relay
 from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
-from interlingua.gateway.shared.leaving import LEAVING, Leaving
 from interlingua.gateway.shared.refusals import coded
 from interlingua.gateway.shared.sizes import Most, most_of
 from interlingua.gateway.shared.state import Exchange, Refused
@@ -69,8 +69,8 @@ class App:
             exchange.principal = await gateway.keys.find(token)
             if found.action == "nothing":
                 raise Refused(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
-            leaving: Leaving | None = scope.get(LEAVING)
-            body = None if leaving is None else leaving.body()
+            client: DirectClient | None = scope.get(DIRECT_CLIENT)
+            body = None if client is None else client.body()
             if body is None:
                 body = await self._body(headers, receive)
             elif len(body) > gateway.settings.limits.body:
@@ -86,7 +86,7 @@ class App:
                     return
                 send = repeat.send
             inbound = await with_history(gateway, exchange, inbound)
-            direct = leaving if repeat is None else None
+            direct = client if repeat is None else None
             await with_client(scope, receive, self._work(exchange, inbound, send, direct))
         except Refused as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
@@ -95,7 +95,7 @@ class App:
         except asyncio.CancelledError:  # the gateway goes, and has told the client
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
             raise
-        except Left:
+        except ClientLeft:
             exchange.status, exchange.error = 499, ErrorKind.CANCELLED
         except UNAVAILABLE as error:
             no = unavailable(exchange, error)
@@ -138,13 +138,13 @@ class App:
                 message = await receive()
                 if not message.get("more_body"):
                     if message["type"] == "http.disconnect":
-                        raise Left
+                        raise ClientLeft
                     return bytes(message.get("body", b""))
                 pieces, size = [message.get("body", b"")], len(message.get("body", b""))
                 while message.get("more_body"):
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Left
+                        raise ClientLeft
                     pieces.append(message.get("body", b""))
                     size += len(pieces[-1])
                     if size > limits.body:
@@ -167,7 +167,7 @@ class App:
         exchange.reservation = await self.gateway.caps.reserve(exchange, most, targets)
 
     async def _work(
-        self, exchange: Exchange, inbound: Inbound, send: Send, direct: Leaving | None
+        self, exchange: Exchange, inbound: Inbound, send: Send, direct: DirectClient | None
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
         if exchange.principal.capped:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from interlingua.gateway.shared.asgi import Receive, Scope, Send
-from interlingua.gateway.shared.leaving import LEAVING, Leaving
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 
 
 class Line:
@@ -54,18 +54,18 @@ class Line:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-class Left(Exception):  # noqa: N818  # nobody is there to be told of an error
+class ClientLeft(Exception):  # noqa: N818  # nobody is there to be told of an error
     """The client has gone."""
 
 
 async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, None]) -> None:
     """Do the work as long as the client is there; when it leaves, everything is given up. A server
     of ours tells that itself; of any other it has to be asked for."""
-    leaving: Leaving | None = scope.get(LEAVING)
-    if leaving is not None and leaving.has_left:
+    direct: DirectClient | None = scope.get(DIRECT_CLIENT)
+    if direct is not None and direct.has_left:
         work.close()
-        raise Left
-    task = asyncio.current_task(None if leaving is None else leaving.loop)
+        raise ClientLeft
+    task = asyncio.current_task(None if direct is None else direct.loop)
     assert task is not None
     left = over = False
 
@@ -76,10 +76,10 @@ async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, 
             task.cancel()
 
     asking = None
-    if leaving is None:
+    if direct is None:
         asking = asyncio.ensure_future(_gone(receive, leave))
     else:
-        leaving.tell(leave)
+        direct.tell(leave)
     try:
         await work
     except asyncio.CancelledError:
@@ -87,12 +87,12 @@ async def with_client(scope: Scope, receive: Receive, work: Coroutine[Any, Any, 
             raise
     finally:
         over = True
-        if leaving is not None:
-            leaving.forget()
+        if direct is not None:
+            direct.forget()
         if asking is not None:
             asking.cancel()
     if left:
-        raise Left
+        raise ClientLeft
 
 
 async def _gone(receive: Receive, leave: Callable[[], None]) -> None:

@@ -17,7 +17,6 @@ from interlingua.errors import ReadError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.relay.ends import BROKEN_OFF
-from interlingua.gateway.relay.heard import Hearing
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, note_kept
 from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.promised_members import promised_members
@@ -28,6 +27,7 @@ from interlingua.gateway.relay.sending import (
     send,
     tries_of,
 )
+from interlingua.gateway.relay.text_counter import TextCounter
 from interlingua.gateway.relay.whole import echoed, given_id
 from interlingua.gateway.shared.state import Exchange
 from interlingua.model.codec import dumps
@@ -164,7 +164,7 @@ class PassthroughStream:
         self._front = front
         self._passthrough = passthrough
         self._secrets = tuple(secrets)
-        self._hearing = Hearing(front.dialect) if exchange.principal.metered else None
+        self._counter = TextCounter(front.dialect) if exchange.principal.metered else None
         self.began = False
         self.over = False
 
@@ -184,8 +184,8 @@ class PassthroughStream:
         out = self._passthrough.feed(data)
         if out:
             self.began = True
-            if self._hearing is not None:
-                self._hearing.add(out)
+            if self._counter is not None:
+                self._counter.add(out)
         if self._passthrough.error is BROKEN_OFF and not self.over:
             self.over = True
             return out + error_frames(self._front, BROKEN_OFF) if self.began else b""
@@ -216,8 +216,8 @@ class PassthroughStream:
         ):
             exchange.stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
         usage = passthrough.usage
-        if self._hearing is not None and (usage is None or exchange.error is not None):
-            exchange.heard = self._hearing.count()
+        if self._counter is not None and (usage is None or exchange.error is not None):
+            exchange.heard = self._counter.count()
 
     end = note
 

@@ -18,7 +18,7 @@ from interlingua.gateway.requests.caps import keys_seen
 from interlingua.gateway.sessions.live import frame
 from interlingua.gateway.shared.bodies import number, text_of
 from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
-from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.patient_response import PatientResponse
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Principal
 from interlingua.ids import is_ulid
@@ -133,7 +133,7 @@ async def _live(service: Service, request: Request, wanted: Wanted) -> Response:
         after = int(said)
     if after > last:
         raise ApiError(410, "cursor_expired", "there is no request of this number")
-    return Patient(
+    return PatientResponse(
         _told(service.watching.read(wanted, after)),
         service.limits.stalled,
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},

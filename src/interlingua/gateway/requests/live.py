@@ -28,7 +28,7 @@ PAGE = 100
 NAME = "request"
 
 
-class Watching:
+class RequestWatchers:
     """Who watches in this process, and how far the store is."""
 
     def __init__(self, store: AsyncStore) -> None:

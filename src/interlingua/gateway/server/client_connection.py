@@ -12,9 +12,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from interlingua.gateway.server.connections import Taking, Together
+from interlingua.gateway.server.connections import CoalescingTransport, StallLimit
 from interlingua.gateway.settings import Limits
-from interlingua.gateway.shared.leaving import LEAVING, Leaving
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -26,7 +26,7 @@ FEW = 4
 """Requests that may wait behind another; beyond these, nothing more is read."""
 
 
-class ClientConnection(Taking, HttpToolsProtocol):
+class ClientConnection(StallLimit, HttpToolsProtocol):
     """`limits` are given by a subclass.
 
     A request that was answered before its body was there, since it was refused: what still comes of
@@ -59,7 +59,7 @@ class ClientConnection(Taking, HttpToolsProtocol):
         super().connection_lost(exc)
         cycle, self._under_way = self._under_way, None
         if cycle is not None and not cycle.response_complete:
-            cycle.scope[LEAVING].happens()
+            cycle.scope[DIRECT_CLIENT].happens()
             if cycle is not self.cycle:
                 cycle.disconnected = True
                 cycle.message_event.set()
@@ -128,8 +128,8 @@ class ClientConnection(Taking, HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._under_way = cycle
-        cycle.scope[LEAVING] = Leaving(cycle, self.loop)
-        cycle.transport = Together(cycle.transport, self.loop)
+        cycle.scope[DIRECT_CLIENT] = DirectClient(cycle, self.loop)
+        cycle.transport = CoalescingTransport(cycle.transport, self.loop)
         HttpToolsProtocol._start_asgi_task(self, cycle, app)
 
     def on_response_complete(self) -> None:

@@ -15,7 +15,7 @@ else:
     Protocol = object  # it comes before one of uvicorn's
 
 
-class Taking(Protocol):
+class StallLimit(Protocol):
     """A slow client may take as long as it likes, as long as it takes something: after `stalled`
     seconds without that, the connection is ended, and with it the request upstream. It is looked
     after only while too much waits to be sent."""
@@ -56,7 +56,7 @@ class Taking(Protocol):
             self._looking = None
 
 
-class Together:
+class CoalescingTransport:
     """A transport that keeps the beginning of an answer until there is more of it, but no longer
     than to the next round of the event loop: one write is cheaper than two."""
 

@@ -21,8 +21,8 @@ import uvicorn
 
 from interlingua.gateway.relay.stream import error_frames
 from interlingua.gateway.settings import Listen
+from interlingua.gateway.shared.direct_client import DIRECT_CLIENT
 from interlingua.gateway.shared.fronts import error_body, match
-from interlingua.gateway.shared.leaving import LEAVING
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
@@ -151,6 +151,6 @@ async def last_words(cycle: Any) -> None:
         logger.info("last_words_failed", extra={"why": type(error).__name__})
     finally:
         cycle.disconnected = True
-        leaving = cycle.scope.get(LEAVING)
-        if leaving is not None:
-            leaving.happens()  # others may still be spoken to; this request is over now
+        direct = cycle.scope.get(DIRECT_CLIENT)
+        if direct is not None:
+            direct.happens()  # others may still be spoken to; this request is over now

@@ -27,7 +27,7 @@ from interlingua.gateway.shared.bodies import (
     user_message,
 )
 from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
-from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.patient_response import PatientResponse
 from interlingua.gateway.shared.state import Principal
 from interlingua.ids import is_ulid
 from interlingua.model.events import WIRE_NAMES
@@ -211,7 +211,7 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
         return answer({"events": [told(each) for each in part], "has_more": len(rows) > limit})
     after = await _cursor(service, request, row, after)
     first = await _snapshot(service, row) if flag(query, "snapshot") else b""
-    return Patient(
+    return PatientResponse(
         _stream(service, row.id, after, types, first),
         service.limits.stalled,
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},

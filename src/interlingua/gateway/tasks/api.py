@@ -14,7 +14,7 @@ from starlette.responses import Response
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.shared.bodies import flag, number, text_of
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
-from interlingua.gateway.shared.patient import Patient
+from interlingua.gateway.shared.patient_response import PatientResponse
 from interlingua.gateway.shared.state import Principal, Refused
 from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
@@ -235,7 +235,7 @@ async def _stream(
         return Response(headers=_SSE, media_type=_SSE_TYPE)
     first = await anext(pieces)
     body = _after_first(first, pieces)
-    return Patient(body, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
+    return PatientResponse(body, service.limits.stalled, headers=_SSE, media_type=_SSE_TYPE)
 
 
 async def _after_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:

@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 logger = logging.getLogger(__name__)
 
 
-class Patient(StreamingResponse):
+class PatientResponse(StreamingResponse):
     """Ends when the client has taken nothing for `stalled` seconds; the connection is closed."""
 
     def __init__(self, content: AsyncIterator[bytes], stalled: float, **more: Any) -> None:

@@ -12,7 +12,7 @@ HELD = 64 * 1024
 _TEXT = rb'"(?:%b)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 
 
-class Hearing:
+class TextCounter:
     """Whole frames in; how many bytes of text are in them is counted when somebody asks."""
 
     def __init__(self, dialect: str) -> None:

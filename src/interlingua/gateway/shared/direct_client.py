@@ -7,8 +7,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-LEAVING = "interlingua.leaving"
-"""Where the scope of a request has its `Leaving`."""
+DIRECT_CLIENT = "interlingua.direct_client"
+"""Where the scope of a request has its `DirectClient`."""
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
@@ -17,7 +17,7 @@ _CONTROL = bytes([code for code in (*range(32), 127) if code not in b"\t\r\n"])
 """What no header may hold, beside ends of lines in wrong places."""
 
 
-class Leaving:
+class DirectClient:
     """What our own connections can tell whoever works on a request, without anybody waiting for it:
     that its client has left, and a body that is here already. A whole answer goes back as quickly.
     """
