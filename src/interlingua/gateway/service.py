@@ -23,10 +23,10 @@ from interlingua.gateway.paths.guard import Guard
 from interlingua.gateway.paths.routes import application
 from interlingua.gateway.relay.app import App
 from interlingua.gateway.requests.live import RequestWatchers
-from interlingua.gateway.sessions.running import Turns
+from interlingua.gateway.sessions.turns import Turns
 from interlingua.gateway.settings import Limits, Settings
 from interlingua.gateway.table import check, targets_of
-from interlingua.gateway.tasks.running import TaskRuns
+from interlingua.gateway.tasks.runs import TaskRuns
 from interlingua.gateway.telemetry.health import Health
 from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import Metrics

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua.client.budget import Budget
-from interlingua.gateway.sessions.metered import Metered
+from interlingua.gateway.sessions.metered_client import MeteredClient
 from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.state import ANONYMOUS
 from tests.gateway.memory.repeats import main
@@ -50,7 +50,7 @@ def test_c8_when_all_fails_the_provider_is_asked_little_more_and_clients_are_tol
                 assert headers["retry-after"] == "1"
             assert CALLS < len(provider.requests) <= 1.2 * CALLS
             assert budget.counts("anthropic") == (CALLS, len(provider.requests) - CALLS)
-            assert Metered(gateway.service.gateway, ANONYMOUS).budget is budget
+            assert MeteredClient(gateway.service.gateway, ANONYMOUS).budget is budget
             # Where another provider can do it, all are answered.
             provider.requests.clear()
             for _ in range(20):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from interlingua.gateway.sessions.live import Overheard
+from interlingua.gateway.sessions.live import RemoteAnswer
 from interlingua.model.blocks import TextBlock, ThinkingBlock
 from interlingua.model.message import Message
 from tests.gateway.serving import Served, Upstream, served
@@ -119,7 +119,7 @@ async def test_who_lists_tasks_elsewhere_hears_that_one_is_deleted(
 
 
 def test_what_is_overheard_is_told_once() -> None:
-    overheard = Overheard()
+    overheard = RemoteAnswer()
     first = Message.assistant([ThinkingBlock("hm"), TextBlock("one ")]).replace(id="a")
     names = [piece.name for piece in overheard.growth(first)]
     assert names == ["message.start", "thinking.delta", "text.delta"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import interlingua as il
-from interlingua.gateway.tasks.live import Listening, Live
+from interlingua.gateway.tasks.live import Live, ReadPosition
 from interlingua.gateway.tasks.overview import Reader
 from interlingua.model import events as ev
 from interlingua.store.task_rows import TaskRow
@@ -37,30 +37,30 @@ def test_every_reader_gets_the_whole_text_however_it_reads(
     pieces: list[tuple[int, str]], looks: list[bool], joined: int
 ) -> None:
     live = Live()
-    early, late = Listening(live), None
+    early, late = ReadPosition(live), None
     got: dict[int, str] = {}
     late_got: dict[int, str] = {}
     live.take(START, "m1", 3)
     whole: dict[int, str] = {}
     for number, (index, text) in enumerate(pieces):
         if number == joined:
-            late = Listening(live)
+            late = ReadPosition(live)
         live.take(ev.TextDelta(index, text), "m1", 3)
         whole[index] = whole.get(index, "") + text
         if looks[number]:
             read(early.growth(), got)
-    late = late or Listening(live)
+    late = late or ReadPosition(live)
     live.take(TOLD, "m1", 3)
     for listening, found in ((early, got), (late, late_got)):
         read(listening.growth(), found)
         assert sorted(filter(None, found.values())) == sorted(filter(None, whole.values()))
         assert listening.growth() == b""
-    assert Listening(live).growth() == b"", "what is whole is told as an event"
+    assert ReadPosition(live).growth() == b"", "what is whole is told as an event"
 
 
 def test_an_answer_belongs_behind_what_was_told_before_it() -> None:
     live = Live()
-    listening = Listening(live)
+    listening = ReadPosition(live)
     live.take(START, None, 4)
     live.take(ev.TextDelta(0, "a"), None, 4)
     assert listening.growth() == b"", "it has no name yet"
@@ -79,7 +79,7 @@ def test_an_answer_belongs_behind_what_was_told_before_it() -> None:
 
 def test_what_another_process_stores_of_an_answer_is_heard_as_it_grows() -> None:
     live = Live()
-    listening = Listening(live)
+    listening = ReadPosition(live)
     got: dict[int, str] = {}
     for text in ("", "Hel", "Hello", "Hello"):
         message = il.Message.assistant([il.ThinkingBlock("Hm"), il.TextBlock(text)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlingua.client.errors import CallError
 from interlingua.errors import InterlinguaError, ReadError
-from interlingua.gateway.sessions.running import BusyError, FullError
+from interlingua.gateway.sessions.turns import BusyError, FullError
 from interlingua.gateway.shared.callers import ApiError
 from interlingua.models.names import UnknownModelError
 from interlingua.providers.errors import ProviderSetupError

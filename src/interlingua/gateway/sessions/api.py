@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.catalogue import CATALOGUE
-from interlingua.gateway.sessions.finding import Own, filter_of, messages_with
-from interlingua.gateway.sessions.live import frame, plain, told, watched
+from interlingua.gateway.sessions.live import frame, plain, told, watch_session
 from interlingua.gateway.sessions.other_workers import turn_of
+from interlingua.gateway.sessions.search import OwnSessions, filter_of, messages_with
 from interlingua.gateway.sessions.summary import place_of, summary
 from interlingua.gateway.shared.bodies import (
     ChangedSession,
@@ -242,7 +242,7 @@ async def _stream(
     service: Service, session_id: str, after: int, types: list[str], first: bytes
 ) -> AsyncIterator[bytes]:
     yield first or b": watching\n\n"
-    source = watched(service.store, service.turns.hub, session_id, after, types)
+    source = watch_session(service.store, service.turns.hub, session_id, after, types)
     async for piece in source:
         yield piece
 
@@ -265,8 +265,8 @@ def _is_own(row: SessionRow, principal: Principal) -> bool:
     return policy.get(OWNER) == tenant_of(principal) and KIND not in policy
 
 
-def own_sessions(service: Service, principal: Principal) -> Own:
-    return Own(service.store, lambda row: _is_own(row, principal))
+def own_sessions(service: Service, principal: Principal) -> OwnSessions:
+    return OwnSessions(service.store, lambda row: _is_own(row, principal))
 
 
 def is_task(row: SessionRow) -> bool:

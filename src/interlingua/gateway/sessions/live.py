@@ -220,12 +220,12 @@ def frame(name: str, data: Any, id: int | None = None) -> bytes:
     return first + b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
 
 
-async def watched(
+async def watch_session(
     store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str] = ()
 ) -> AsyncIterator[bytes]:
     """What happens from a number on, without a gap and each event once, until the client leaves or
     the gateway goes. Pieces of an answer stand between the events before and after it."""
-    watching = _Watching(store, hub, session_id, after, types)
+    watching = _SessionWatch(store, hub, session_id, after, types)
     try:
         async for piece in watching.run():
             yield piece
@@ -233,7 +233,7 @@ async def watched(
         hub.leave(session_id, watching.watcher)
 
 
-class _Watching:
+class _SessionWatch:
     def __init__(
         self, store: AsyncStore, hub: Hub, session_id: str, after: int, types: Sequence[str]
     ) -> None:
@@ -243,7 +243,7 @@ class _Watching:
         self._session_id = session_id
         self._after = after
         self._types = types
-        self._overheard = Overheard()
+        self._remote = RemoteAnswer()
 
     async def run(self) -> AsyncIterator[bytes]:
         last = time.monotonic()
@@ -260,7 +260,7 @@ class _Watching:
             for out in self._shown(elsewhere):
                 heard = True
                 yield out
-            piece = await self.watcher.next(POLL_SAYING if self._overheard.id else POLL)
+            piece = await self.watcher.next(POLL_SAYING if self._remote.id else POLL)
             if piece is not None:
                 if piece.name == "message.start":  # what led to it stands before it
                     async for out in self._trace():
@@ -287,18 +287,18 @@ class _Watching:
         tail = await self._store.tail(self._session_id, 1)
         if not tail or tail[0].metadata.status is not MessageStatus.PARTIAL:
             return []
-        return self._overheard.growth(tail[0])
+        return self._remote.growth(tail[0])
 
     async def _rest(self, row: EventRow) -> list[Piece]:
         """The end of an answer of another worker that was overheard."""
         id = row.payload.get("message_id")
-        if id is None or id != self._overheard.id:
+        if id is None or id != self._remote.id:
             return []
         try:
             message = await self._store.message(self._session_id, id)
         except NotFoundError:
             return []
-        return self._overheard.end(message)
+        return self._remote.end(message)
 
     async def _trace(self) -> AsyncIterator[bytes]:
         """Events that are stored now. Before the end of a call come the pieces of its answer."""
@@ -337,7 +337,7 @@ class _Watching:
         return bool(name) and (not self._types or name in self._types)
 
 
-class Overheard:
+class RemoteAnswer:
     """An answer of another worker, as far as it was told: what is stored of it grows."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.exports.summary import answer, losses_of, totals_of
-from interlingua.gateway.sessions.finding import Own
+from interlingua.gateway.sessions.search import OwnSessions
 from interlingua.prices.table import PriceTable
 from interlingua.store.base import AsyncStore
 from interlingua.store.rows import SessionRow
@@ -15,7 +15,7 @@ PAGE = 1000
 
 
 async def summary(
-    store: AsyncStore, row: SessionRow, own: Own, prices: PriceTable
+    store: AsyncStore, row: SessionRow, own: OwnSessions, prices: PriceTable
 ) -> dict[str, Any]:
     told = totals_of(
         [
@@ -41,7 +41,7 @@ async def _losses(store: AsyncStore, id: str, wanted: set[str]) -> dict[str, dic
     return found
 
 
-async def _branches(store: AsyncStore, row: SessionRow, own: Own) -> dict[str, Any]:
+async def _branches(store: AsyncStore, row: SessionRow, own: OwnSessions) -> dict[str, Any]:
     """All sessions of a family, parents before their children, and how far this one is a copy."""
     first = row
     for _ in range(MOST_BRANCHES):
@@ -72,7 +72,7 @@ def _branch(row: SessionRow) -> dict[str, Any]:
     }
 
 
-async def _copied_until(store: AsyncStore, row: SessionRow, own: Own) -> str | None:
+async def _copied_until(store: AsyncStore, row: SessionRow, own: OwnSessions) -> str | None:
     """The last message of a fork that is a copy of its parent's."""
     parent = None if row.parent_id is None else await own.row(row.parent_id)
     if parent is None or row.parent_message_id is None:

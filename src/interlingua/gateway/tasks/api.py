@@ -20,7 +20,7 @@ from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
 from interlingua.gateway.tasks.folders import folder_of
 from interlingua.gateway.tasks.overview import all_tasks
-from interlingua.gateway.tasks.running import owner_of
+from interlingua.gateway.tasks.runs import owner_of
 from interlingua.ids import is_ulid
 from interlingua.model.codec import dumps
 from interlingua.model.message import Message

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from interlingua.gateway.tasks import output
-from interlingua.gateway.tasks.live import Listening, Live
+from interlingua.gateway.tasks.live import Live, ReadPosition
 from interlingua.model.metadata import MessageStatus
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import NotFoundError, StoreError
@@ -275,7 +275,7 @@ class _Reader:
         self._feed = feed
         self._after = after
         self._closed = closed
-        self._listening = Listening(feed.live)
+        self._listening = ReadPosition(feed.live)
         self._questions = feed.questions
 
     async def run(self) -> AsyncIterator[bytes]:

@@ -79,7 +79,7 @@ class Live:
             block.pieces.append(text[known:])
 
 
-class Listening:
+class ReadPosition:
     """How far one reader has read."""
 
     def __init__(self, live: Live) -> None:

@@ -53,7 +53,7 @@ def _time(given: Mapping[str, str], name: str) -> datetime | None:
         raise ApiError(400, "invalid_request", problem) from None
 
 
-class Own:
+class OwnSessions:
     """Sessions of one caller, each looked up once."""
 
     def __init__(self, store: AsyncStore, is_own: Callable[[SessionRow], bool]) -> None:
@@ -74,7 +74,7 @@ class Own:
 
 
 async def messages_with(
-    store: AsyncStore, own: Own, words: str, limit: int
+    store: AsyncStore, own: OwnSessions, words: str, limit: int
 ) -> list[dict[str, Any]]:
     """Messages of the caller's sessions in which all words occur, the newest first."""
     found: list[dict[str, Any]] = []

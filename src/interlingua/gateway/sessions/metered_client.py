@@ -17,7 +17,7 @@ from interlingua.model.exchange import ErrorKind, Request
 from interlingua.store.request_rows import SESSIONS
 
 
-class Metered(AsyncClient):
+class MeteredClient(AsyncClient):
     """Asks for one principal, by the gateway's own way to its providers."""
 
     def __init__(

@@ -22,7 +22,7 @@ MARGIN = 1.0
 Changed = Callable[[str], None]
 
 
-class Asking:
+class Questions:
     """Questions of the runs of this process. `changed` is told of each task whose questions are
     others now."""
 

@@ -13,7 +13,7 @@ from interlingua.chat.setup import DialectByModel, OwnRegistry
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.live import TURN_END, Hub, Teller
-from interlingua.gateway.sessions.metered import Metered
+from interlingua.gateway.sessions.metered_client import MeteredClient
 from interlingua.gateway.sessions.other_workers import LOOK, OtherWorkers, turn_of
 from interlingua.gateway.shared.state import Principal
 from interlingua.model.exchange import Options, Request
@@ -55,10 +55,10 @@ class FollowedSession(AsyncSession):
         return followed
 
 
-class Running:
+class RunningTurn:
     """A turn under way."""
 
-    def __init__(self, session: FollowedSession, client: Metered) -> None:
+    def __init__(self, session: FollowedSession, client: MeteredClient) -> None:
         self.session = session
         self.client = client
         self.task: asyncio.Task[None] | None = None
@@ -91,7 +91,7 @@ class Turns:
         self.store = store
         self.hub = Hub()
         self.other_workers = OtherWorkers(store)
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningTurn] = {}
         self.hub.is_local = lambda session_id: session_id in self._running
         self._tending: asyncio.Task[None] | None = None
         self.set_up()
@@ -124,7 +124,7 @@ class Turns:
             "team_id": principal.team_id,
         }
 
-    def running(self, session_id: str) -> Running | None:
+    def running(self, session_id: str) -> RunningTurn | None:
         return self._running.get(session_id)
 
     def __len__(self) -> int:
@@ -137,15 +137,15 @@ class Turns:
         message: Message,
         override: str | None,
         options: Options | None,
-    ) -> Running:
+    ) -> RunningTurn:
         """Begin a turn; it goes on by itself when this returns. What stops it from beginning is
         raised here, and then nothing was stored."""
         if session_id in self._running:
             raise BusyError(f"session {session_id} has a turn under way")
         if len(self._running) >= MOST:
             raise FullError(f"{MOST} turns are under way")
-        client = Metered(self.gateway, principal, session_id)
-        self._running[session_id] = running = Running(_NOT_YET, client)
+        client = MeteredClient(self.gateway, principal, session_id)
+        self._running[session_id] = running = RunningTurn(_NOT_YET, client)
         try:
             opened = await FollowedSession.open(self.store, session_id, **self.known(principal))
             session = running.session = cast(FollowedSession, opened)
@@ -179,7 +179,7 @@ class Turns:
 
     async def _hold(
         self,
-        client: Metered,
+        client: MeteredClient,
         session: AsyncSession,
         model: str,
         message: Message,
@@ -193,7 +193,7 @@ class Turns:
         await client.hold(id, said)
 
     async def _run(
-        self, running: Running, message: Message, override: str | None, options: Options | None
+        self, running: RunningTurn, message: Message, override: str | None, options: Options | None
     ) -> None:
         session, hub, teller = running.session, self.hub, Teller()
         chat = Chat(session, running.client)

@@ -11,14 +11,14 @@ from interlingua.chat.chat import Chat, ChatEvent, to_the_end
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.sessions.api import OWNER, TASK
-from interlingua.gateway.sessions.metered import Metered
-from interlingua.gateway.sessions.running import MOST, FullError, Turns
+from interlingua.gateway.sessions.metered_client import MeteredClient
+from interlingua.gateway.sessions.turns import MOST, FullError, Turns
 from interlingua.gateway.shared.callers import tenant_of
 from interlingua.gateway.shared.state import Principal
-from interlingua.gateway.tasks.asking import Asking
 from interlingua.gateway.tasks.equipment import Equipment
 from interlingua.gateway.tasks.feeds import Feeds
 from interlingua.gateway.tasks.overview import Overview
+from interlingua.gateway.tasks.questions import Questions
 from interlingua.model.message import Message, Role
 from interlingua.sessions.effects import run_async
 from interlingua.store.base import AsyncStore
@@ -50,7 +50,7 @@ def owner_of(principal: Principal) -> str:
 class Run:
     """A task that runs here."""
 
-    def __init__(self, runner: Runner, client: Metered) -> None:
+    def __init__(self, runner: Runner, client: MeteredClient) -> None:
         self.runner = runner
         self.client = client
         self.work: asyncio.Task[None] | None = None
@@ -66,7 +66,7 @@ class TaskRuns:
         self.feeds = Feeds(store)
         self.feeds.is_local = self._running_here
         self.overview = Overview(store)
-        self.asking = Asking(store, self.changed)
+        self.asking = Questions(store, self.changed)
         self.equipment = Equipment(gateway.settings)
         self._tender = Heartbeat(store)
         self._running: dict[str, Run] = {}
@@ -147,7 +147,7 @@ class TaskRuns:
         starting: Message | None,
     ) -> None:
         """The task was claimed. Returns when the run has begun; it goes on by itself."""
-        client = Metered(self.gateway, principal, row.id)
+        client = MeteredClient(self.gateway, principal, row.id)
         try:
             runner = await self._runner(row, principal, holder, client)
             if starting is not None and starting.role is Role.USER:
@@ -167,7 +167,7 @@ class TaskRuns:
             await work  # raises why
 
     async def _runner(
-        self, row: TaskRow, principal: Principal, holder: str, client: Metered
+        self, row: TaskRow, principal: Principal, holder: str, client: MeteredClient
     ) -> Runner:
         settings = self.gateway.settings.tasks
         registry = self.equipment.registry
@@ -199,7 +199,7 @@ class TaskRuns:
         await runner.take_over()
         return runner
 
-    async def _hold(self, client: Metered, runner: Runner, message: Message) -> None:
+    async def _hold(self, client: MeteredClient, runner: Runner, message: Message) -> None:
         """Set aside what the first call may cost: who may not pay for it is told now."""
         session = runner.agent.session
         model = session.model or self.turns.router.config().global_default
