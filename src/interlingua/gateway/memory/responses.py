@@ -47,7 +47,7 @@ DEEPEST = 1000
 TIDY_EVERY = 256
 
 
-class Kept(msgspec.Struct):
+class KeptResponse(msgspec.Struct):
     """One response: what it went on from, what was said, and the answer."""
 
     id: str
@@ -174,7 +174,7 @@ class Responses:
         return request.replace(messages=messages, continues=None if is_empty else rest)
 
     async def _history(self, id: str, exchange: Exchange) -> list[Message]:
-        chain: list[Kept] = []
+        chain: list[KeptResponse] = []
         wanted: str | None = id
         while wanted is not None:
             kept = await self._find(wanted, exchange.principal)
@@ -223,13 +223,13 @@ class Responses:
             await self._store.forget_remembered([], 0, MOST_OF_ALL)
         return True
 
-    async def _find(self, id: str, principal: Principal) -> Kept | None:
+    async def _find(self, id: str, principal: Principal) -> KeptResponse | None:
         place = _place(id, principal)
         rows = await self._store.remembered(place, [], [place.tenant])
         if not rows:
             return None
         plain: dict[str, Any] = msgspec.json.decode(rows[-1].turn)
-        return Kept(
+        return KeptResponse(
             plain["id"],
             plain["previous"],
             tuple([loads(msgspec.json.encode(each), Message) for each in plain["said"]]),

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.catalogue import CATALOGUE
-from interlingua.gateway.sessions.live import frame, plain, told, watch_session
+from interlingua.gateway.sessions.live import event_json, frame, plain, watch_session
 from interlingua.gateway.sessions.other_workers import turn_of
 from interlingua.gateway.sessions.search import OwnSessions, filter_of, messages_with
 from interlingua.gateway.sessions.summary import place_of, summary
@@ -208,7 +208,9 @@ async def events(service: Service, request: Request, principal: Principal) -> Re
             row.id, after, limit + 1, stored
         )  # fmt: skip
         part = rows[:limit]
-        return answer({"events": [told(each) for each in part], "has_more": len(rows) > limit})
+        return answer(
+            {"events": [event_json(each) for each in part], "has_more": len(rows) > limit}
+        )
     after = await _cursor(service, request, row, after)
     first = await _snapshot(service, row) if flag(query, "snapshot") else b""
     return PatientResponse(

@@ -132,8 +132,8 @@ class Teller:
         if message_id is None and not is_last(event):
             return []
         if self._start is not None:
-            told = {"role": self._start.role.value, "model": self._start.model}
-            self._held.insert(0, ("message.start", told))
+            start = {"role": self._start.role.value, "model": self._start.model}
+            self._held.insert(0, ("message.start", start))
             self._start = None
         held, self._held = self._held, []
         return [Piece(name, {"message_id": message_id, **each}, call) for name, each in held]
@@ -198,7 +198,7 @@ def plain(value: Any) -> msgspec.Raw:
     return msgspec.Raw(dumps(value))
 
 
-def told(row: EventRow) -> dict[str, Any]:
+def event_json(row: EventRow) -> dict[str, Any]:
     """An event of the trace as clients see it."""
     return {
         "id": row.id,
@@ -317,7 +317,7 @@ class _SessionWatch:
                         yield out
                 self._after = row.seq
                 if self._shows(row.type):
-                    yield frame(row.type, told(row), row.seq)
+                    yield frame(row.type, event_json(row), row.seq)
             if len(rows) < PAGE:
                 return
 

@@ -17,16 +17,16 @@ PAGE = 1000
 async def summary(
     store: AsyncStore, row: SessionRow, own: OwnSessions, prices: PriceTable
 ) -> dict[str, Any]:
-    told = totals_of(
+    whole = totals_of(
         [
             answer(each.message_id, each.created_at, each.metadata, prices)
             async for each in store.usages(session_id=row.id)
         ]
     )
-    changes = told["changes"]
+    changes = whole["changes"]
     losses = await _losses(store, row.id, {change["message_id"] for change in changes})
-    told["changes"] = [{**each, "losses": losses.get(each["message_id"])} for each in changes]
-    return {**told, **await _branches(store, row, own)}
+    whole["changes"] = [{**each, "losses": losses.get(each["message_id"])} for each in changes]
+    return {**whole, **await _branches(store, row, own)}
 
 
 async def _losses(store: AsyncStore, id: str, wanted: set[str]) -> dict[str, dict[str, Any]]:

@@ -37,7 +37,7 @@ CHUNK = 64 * 1024
 _QUEUE_EVENTS = (b'{"msg":"MessageQueued"', b'{"msg":"MessageUnqueued"')
 
 
-class Kept(NamedTuple):
+class KeptEvent(NamedTuple):
     seq: int
     data: bytes
 
@@ -57,7 +57,7 @@ class Feed:
         self.woken = asyncio.Event()
         self._store = store
         self._row = row
-        self._kept: deque[Kept] = deque()
+        self._kept: deque[KeptEvent] = deque()
         self._size = 0
         self._first = row.event_count
         """The number before the first event that is kept."""
@@ -139,7 +139,7 @@ class Feed:
         data = output.event_frame(row)
         if is_of_queue(row):
             data += self.queue
-        self._kept.append(Kept(row.seq, data))
+        self._kept.append(KeptEvent(row.seq, data))
         self._size += len(data)
         self.seq = row.seq
         while len(self._kept) > KEPT or (self._size > KEPT_BYTES and len(self._kept) > 1):
@@ -167,7 +167,7 @@ class Feed:
 
     # What readers ask
 
-    def since(self, seq: int) -> list[Kept] | None:
+    def since(self, seq: int) -> list[KeptEvent] | None:
         """Kept events behind a number; None if older ones are missing here."""
         if seq < self._first:
             return None
@@ -305,7 +305,7 @@ class _Reader:
             self._questions = self._feed.questions
             yield self._questions
 
-    def _kept(self, kept: list[Kept]) -> list[bytes]:
+    def _kept(self, kept: list[KeptEvent]) -> list[bytes]:
         out = []
         for each in kept:
             if self._listening.is_before(each.seq):

@@ -25,7 +25,7 @@ MOST_LOSSES = 200
 """Of one report that are kept; `total` is the number that there were."""
 
 
-class Kept(NamedTuple):
+class KeptReport(NamedTuple):
     """One report."""
 
     request_id: str
@@ -44,12 +44,12 @@ class Kept(NamedTuple):
         }
 
 
-def of_exchange(exchange: Exchange, at: float) -> Kept:
+def of_exchange(exchange: Exchange, at: float) -> KeptReport:
     report = exchange.report
     assert report is not None
     few = tuple(report.losses[:MOST_LOSSES])
     tenant = tenant_of(exchange.principal)
-    return Kept(exchange.id, tenant, at, report.target, len(report.losses), few)
+    return KeptReport(exchange.id, tenant, at, report.target, len(report.losses), few)
 
 
 class Losses:
@@ -66,7 +66,7 @@ class Losses:
         self.seconds = seconds
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, KeptReport] = OrderedDict()
         self._count = 0
         """Losses of all reports."""
 
@@ -85,7 +85,7 @@ class Losses:
         ):
             self._count -= len(kept.popitem(last=False)[1].losses)
 
-    async def find(self, request_id: str, principal: Principal) -> Kept | None:
+    async def find(self, request_id: str, principal: Principal) -> KeptReport | None:
         """The report, if there is one and it is this caller's: who asks for somebody else's hears
         the same as if there were none."""
         kept = self._kept.get(request_id) or await self._stored(request_id)
@@ -93,7 +93,7 @@ class Losses:
             return None
         return kept if kept.at >= self._clock() - self.seconds else None
 
-    async def _stored(self, request_id: str) -> Kept | None:
+    async def _stored(self, request_id: str) -> KeptReport | None:
         """The report as the trace has it: what was lost is filed under the request's own id."""
         if self.store is None or not request_id.startswith("req_") or len(request_id) > 40:
             return None
@@ -101,7 +101,7 @@ class Losses:
             told = row.payload.get("losses")
             if isinstance(told, dict):
                 found = msgspec.convert(told.get("losses", []), tuple[Loss, ...])
-                return Kept(
+                return KeptReport(
                     request_id,
                     told.get("tenant"),
                     _seconds(row.timestamp),
