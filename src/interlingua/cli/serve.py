@@ -57,7 +57,7 @@ def command(
 
     def tell(welcome: Welcome) -> None:
         if as_json:
-            click.echo(msgspec.json.encode(welcome.told()))
+            click.echo(msgspec.json.encode(welcome.as_json()))
         else:
             click.echo(shown(welcome.text()))
 

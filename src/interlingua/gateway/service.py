@@ -86,15 +86,17 @@ class Service:
     def _with(
         cls, store: AsyncStore, settings: Settings, targets: Targets | None, parts: dict[str, Any]
     ) -> Service:
-        told = settings.telemetry
-        metrics = Metrics([r.model for r in settings.routes.values()]) if told.metrics else None
-        losses = Losses(store if told.trace else None, told.loss_seconds)
+        telemetry = settings.telemetry
+        metrics = (
+            Metrics([r.model for r in settings.routes.values()]) if telemetry.metrics else None
+        )
+        losses = Losses(store if telemetry.trace else None, telemetry.loss_seconds)
         tracer = Tracer(
-            store if told.trace else None,
+            store if telemetry.trace else None,
             losses=losses,
             metrics=metrics,
-            spans=Spans() if told.spans else None,
-            log_requests=told.log_requests,
+            spans=Spans() if telemetry.spans else None,
+            log_requests=telemetry.log_requests,
         )
         usual: dict[str, Any] = {
             "keys": Keys(store, open_allowed=is_loopback(settings.listen.host), emit=tracer.emit),

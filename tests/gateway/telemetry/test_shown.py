@@ -247,7 +247,7 @@ def test_loss_reports_are_bounded_in_number_and_time() -> None:
         assert await losses.find("req_3", Principal()) is None
         kept = await losses.find("req_8", Principal())
         assert kept is not None
-        assert kept.told()["losses"][0]["path"] == "$.options.seed"
+        assert kept.as_json()["losses"][0]["path"] == "$.options.seed"
         now[0] += 61
         assert await losses.find("req_8", Principal()) is None
         losses.keep(lossy("req_9"))

@@ -78,7 +78,7 @@ class Caps:
         self._batch = ReservationBatch(store, self.holder)
         self._tending: asyncio.Task[None] | None = None
         self._first: asyncio.Future[None] | None = None
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._today = (0, "")
 
     async def reserve(
@@ -254,11 +254,11 @@ class Caps:
         if self._emit is None or not (over.window == "day" or over.window == "month"):
             return
         which = (over.owner_id, day if over.window == "day" else day[:7])
-        if which in self._told:
+        if which in self._reported:
             return
-        if len(self._told) >= _TOLD:
-            self._told.clear()
-        self._told.add(which)
+        if len(self._reported) >= _TOLD:
+            self._reported.clear()
+        self._reported.add(which)
         limit, current = usd(over.limit), usd(over.current)
         who = exchange.principal
         ids = (who.key_id, who.user_id, who.team_id)

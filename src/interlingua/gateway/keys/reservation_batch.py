@@ -34,7 +34,7 @@ T = TypeVar("T")
 Hears = Callable[[list[Alert]], None]
 
 
-def _nobody(told: list[Alert]) -> None:
+def _nobody(alerts: list[Alert]) -> None:
     pass
 
 
@@ -74,8 +74,8 @@ class ReservationBatch:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[None] = loop.create_future()
 
-        def heard(told: list[Alert]) -> None:
-            hears(told)
+        def heard(alerts: list[Alert]) -> None:
+            hears(alerts)
             if not written.done():
                 written.set_result(None)
 
@@ -144,8 +144,8 @@ class ReservationBatch:
                     future.set_exception(over)
                 else:
                     future.set_result(over)
-            for (_, hears), told in zip(settles, alerts, strict=True):
-                hears(told)
+            for (_, hears), crossed in zip(settles, alerts, strict=True):
+                hears(crossed)
             if len(reserves) >= MANY and len(self._reserves) < ENOUGH:
                 await asyncio.sleep(GATHERING)
 

@@ -101,8 +101,8 @@ class Tariffs:
         what was used, and would lock its owner out for the rest of a window."""
         prompt = max(window(model), worst.input_tokens)
         answer = max(self._output(model, None), worst.output_tokens)
-        told = (usage.prompt_tokens or 0, usage.output_tokens or 0)
-        return told[0] <= prompt * loops and told[1] <= answer * loops
+        claimed = (usage.prompt_tokens or 0, usage.output_tokens or 0)
+        return claimed[0] <= prompt * loops and claimed[1] <= answer * loops
 
     def _output(self, model: str, most: int | None) -> int:
         of_model = self._outputs.get(model)

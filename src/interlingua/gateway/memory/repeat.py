@@ -72,7 +72,7 @@ class Repeat:
         name = front_of(exchange.front).request_id
         if name is not None:
             own.append((name, exchange.id.encode()))
-        headers = reply.told(own)
+        headers = reply.headers_again(own)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         for at in range(0, len(body), PIECE):
             piece = body[at : at + PIECE]

@@ -54,7 +54,7 @@ class Reply(msgspec.Struct, frozen=True, array_like=True):
     def size(self) -> int:
         return OVERHEAD + len(self.body or b"")
 
-    def told(self, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    def headers_again(self, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """The headers for a request that is answered with it; `own` are those of that request."""
         length = [] if self.is_stream else [(b"content-length", b"%d" % len(self.body or b""))]
         return [*self.headers, *own, (REPLAYED, self.request_id.encode()), *length]

@@ -67,9 +67,9 @@ def keeps(target: Target, front: str) -> bool:
 
 
 def _stored(front: str) -> Stored:
-    told = front_of(front).stored
-    assert told is not None, f"{front} keeps nothing"
-    return told
+    stored = front_of(front).stored
+    assert stored is not None, f"{front} keeps nothing"
+    return stored
 
 
 class _Item(msgspec.Struct):
@@ -101,8 +101,8 @@ def ids_named(body: bytes, front: str) -> list[str]:
         said: _Named | _Odd = _named(body)
     except msgspec.ValidationError:
         said = _odd(body)
-    told, before = said.conversation, getattr(said, _stored(front).previous)
-    ids = [before, told.get("id") if isinstance(told, dict) else told]
+    conversation, before = said.conversation, getattr(said, _stored(front).previous)
+    ids = [before, conversation.get("id") if isinstance(conversation, dict) else conversation]
     for each in said.input if isinstance(said.input, list) else ():
         ids.append(each.get("id") if isinstance(each, dict) else getattr(each, "id", None))
     if not isinstance(before, str):
@@ -120,8 +120,8 @@ def ids_in(response: Response) -> Iterator[str]:
             if isinstance(id, str):
                 yield id
     for mine in (response.raw or {}).values():
-        told = mine.get("conversation") if isinstance(mine, dict) else None
-        id = told.get("id") if isinstance(told, dict) else told
+        conversation = mine.get("conversation") if isinstance(mine, dict) else None
+        id = conversation.get("id") if isinstance(conversation, dict) else conversation
         if isinstance(id, str):
             yield id
 
@@ -242,10 +242,10 @@ class Responses:
         kept = await self._find(id, principal)
         if kept is None:
             return None
-        told = retell(kept.answer, front.dialect, source=kept.source)
+        retold = retell(kept.answer, front.dialect, source=kept.source)
         from interlingua.dialects.registry import dialect
 
-        written = dialect(front.dialect).write_response(told.value, told.scribe)
+        written = dialect(front.dialect).write_response(retold.value, retold.scribe)
         wire: dict[str, Any] = dict(written.wire)
         if front is RESPONSES:  # which promises both in any case
             wire = {"previous_response_id": None, "store": True, **wire}

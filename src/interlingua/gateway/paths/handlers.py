@@ -59,7 +59,7 @@ async def losses(service: Service, request: Request, principal: Principal) -> Re
     if kept is None:
         text = "there is no report of this request; one without losses has none"
         raise ApiError(404, "report_not_found", text)
-    return answer(kept.told())
+    return answer(kept.as_json())
 
 
 async def version(service: Service, request: Request, principal: Principal) -> Response:

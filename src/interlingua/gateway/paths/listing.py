@@ -203,7 +203,7 @@ def _gemini_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dic
     start = int(said[:9]) if said.isascii() and said.isdigit() else -1
     if not 0 <= start <= len(listed):
         raise Refused(400, ErrorKind.INVALID_REQUEST, "pageToken: none of ours")
-    told: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
+    body: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
     if start + size < len(listed):
-        told["nextPageToken"] = str(start + size)
-    return told
+        body["nextPageToken"] = str(start + size)
+    return body

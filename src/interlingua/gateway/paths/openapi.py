@@ -482,7 +482,7 @@ def document() -> Json:
 
 def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> Json:
     inside: Json = {} if said.kind != "application/json" else {"schema": said.answer}
-    told: Json = {
+    operation: Json = {
         "summary": said.summary,
         "responses": {
             str(said.status): {"description": "As asked.", "content": {said.kind: inside}}
@@ -490,18 +490,18 @@ def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> J
         "security": [] if open else [{"key": []}],
     }
     if said.live or path.endswith("/events"):
-        told["responses"]["200"]["content"]["text/event-stream"] = {}
+        operation["responses"]["200"]["content"]["text/event-stream"] = {}
     if path == "/":
-        told["responses"]["200"]["content"]["text/html"] = {}
+        operation["responses"]["200"]["content"]["text/html"] = {}
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in _ID.findall(path)
     ]
     if parameters or said.parameters:
-        told["parameters"] = [*parameters, *said.parameters]
+        operation["parameters"] = [*parameters, *said.parameters]
     errors = set(said.errors)
     if said.body is not None:
-        told["requestBody"] = {
+        operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": refs[said.body]}},
         }
@@ -512,8 +512,8 @@ def _operation(said: Doc, path: str, open: bool, dialect: bool, refs: Refs) -> J
     for status in sorted(errors):
         shown = schema if status != 409 or said.there is None else {"anyOf": [schema, said.there]}
         what = {"description": "Not so.", "content": {"application/json": {"schema": shown}}}
-        told["responses"][str(status)] = what
-    return told
+        operation["responses"][str(status)] = what
+    return operation
 
 
 _ERROR_REF: Json = {"$ref": "#/components/schemas/Error"}

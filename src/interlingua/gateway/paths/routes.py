@@ -140,28 +140,28 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
                 principal = await principal_of(service.gateway.keys, request)
             return await row.handler(service, request, principal)
         except ApiError as error:
-            return _told(row, request, error)
+            return _error_response(row, request, error)
         except Refused as refused:
             code = refused.error.code or "refused"
             headers = dict(refused.headers)
             made = ApiError(refused.status, code, refused.error.message, headers=headers)
-            return _told(row, request, made)
+            return _error_response(row, request, made)
         except InterlinguaError as inner:
             made = api_error(inner)
             if made.status == 500:
                 why = type(inner).__name__
                 logger.error("request_failed", extra={"path": row.path, "why": why})
-            return _told(row, request, made)
+            return _error_response(row, request, made)
         except Exception as inner:
             why = type(inner).__name__
             logger.error("request_failed", extra={"path": row.path, "why": why})
             text = "the gateway itself failed; see its log"
-            return _told(row, request, ApiError(500, "internal_error", text))
+            return _error_response(row, request, ApiError(500, "internal_error", text))
 
     return endpoint
 
 
-def _told(row: Row, request: Request, error: ApiError) -> Response:
+def _error_response(row: Row, request: Request, error: ApiError) -> Response:
     """An error in our words, or in those of the dialect whose path it is."""
     if not row.dialect:
         return error_answer(error)

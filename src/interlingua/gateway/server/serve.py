@@ -112,11 +112,13 @@ class Workers:
                 self._kill()
 
     def _start(self, environ: dict[str, str]) -> None:
-        told = WorkerArguments(self._listening.fileno(), self._said)
+        arguments = WorkerArguments(self._listening.fileno(), self._said)
         command = [sys.executable, "-m", "interlingua.gateway.server.worker"]
-        command.append(msgspec.json.encode(told).decode())
+        command.append(msgspec.json.encode(arguments).decode())
         # A session of its own: Ctrl-C in a terminal comes to us, and we hand it on, once.
-        made = subprocess.Popen(command, env=environ, pass_fds=(told.fd,), start_new_session=True)
+        made = subprocess.Popen(
+            command, env=environ, pass_fds=(arguments.fd,), start_new_session=True
+        )
         self._workers.append(made)
 
     def _watch(self, environ: dict[str, str], folder: str) -> int:

@@ -64,15 +64,15 @@ class Welcome:
     def sdks(self) -> dict[str, dict[str, str]]:
         """What each official SDK reads from its environment."""
         key = KEY if self.keyed else ANY
-        told = {
+        environment = {
             "openai": {"OPENAI_BASE_URL": f"{self.place}/v1", "OPENAI_API_KEY": key},
             "anthropic": {"ANTHROPIC_BASE_URL": self.place, "ANTHROPIC_API_KEY": key},
             "google-genai": {"GOOGLE_GEMINI_BASE_URL": self.place, "GEMINI_API_KEY": key},
             "ollama": {"OLLAMA_HOST": self.place},
         }
         if self.keyed:
-            told["ollama"]["OLLAMA_API_KEY"] = key
-        return told
+            environment["ollama"]["OLLAMA_API_KEY"] = key
+        return environment
 
     def agents(self) -> dict[str, dict[str, str]]:
         """The same for coding agents that need no file."""
@@ -110,7 +110,7 @@ class Welcome:
         }
         return {name: self.place + path for name, path in names.items()}
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """For programs."""
         return {
             "url": self.place,

@@ -122,12 +122,12 @@ def _loop() -> Any:
 
 def main() -> None:
     """A worker that `supervise` has started: what it needs to know is its one argument."""
-    told = msgspec.json.decode(sys.argv[1], type=WorkerArguments)
-    listening = socket.socket(fileno=told.fd)
+    arguments = msgspec.json.decode(sys.argv[1], type=WorkerArguments)
+    listening = socket.socket(fileno=arguments.fd)
     try:
-        settings = told.said.settings()
+        settings = arguments.said.settings()
         logs.set_up(settings.telemetry)
-        code = work(told.said, settings, listening, lambda: None)
+        code = work(arguments.said, settings, listening, lambda: None)
     except InterlinguaError as error:
         sys.exit(f"interlingua: {error}")
     sys.exit(code)

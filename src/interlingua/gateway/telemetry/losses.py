@@ -35,7 +35,7 @@ class KeptReport(NamedTuple):
     total: int
     losses: tuple[Loss, ...]
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {
             "request_id": self.request_id,
             "target": self.target,
@@ -98,15 +98,15 @@ class Losses:
         if self.store is None or not request_id.startswith("req_") or len(request_id) > 40:
             return None
         for row in await self.store.events(request_id, limit=10):
-            told = row.payload.get("losses")
-            if isinstance(told, dict):
-                found = msgspec.convert(told.get("losses", []), tuple[Loss, ...])
+            stored = row.payload.get("losses")
+            if isinstance(stored, dict):
+                found = msgspec.convert(stored.get("losses", []), tuple[Loss, ...])
                 return KeptReport(
                     request_id,
-                    told.get("tenant"),
+                    stored.get("tenant"),
                     _seconds(row.timestamp),
-                    str(told.get("target")),
-                    int(told.get("count", len(found))),
+                    str(stored.get("target")),
+                    int(stored.get("count", len(found))),
                     found,
                 )
         return None

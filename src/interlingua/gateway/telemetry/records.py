@@ -34,7 +34,7 @@ def was_cut(exchange: Exchange) -> bool:
 def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> dict[str, Any]:
     """What `llm.call_completed` says."""
     usage = exchange.usage
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **_common(exchange),
         "input_tokens": 0 if usage is None else usage.input_tokens or 0,
         "output_tokens": 0 if usage is None else usage.output_tokens or 0,
@@ -43,10 +43,10 @@ def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> 
         "stop_reason": (exchange.stop_reason or StopReason.OTHER).value,
     }
     if usage is not None and usage.cached_input_tokens:
-        told["cached_input_tokens"] = usage.cached_input_tokens
+        fields["cached_input_tokens"] = usage.cached_input_tokens
     if usage is not None and usage.cache_creation_input_tokens:
-        told["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
-    return told
+        fields["cache_creation_input_tokens"] = usage.cache_creation_input_tokens
+    return fields
 
 
 def failed(exchange: Exchange) -> dict[str, Any]:
@@ -63,19 +63,19 @@ def failed(exchange: Exchange) -> dict[str, Any]:
 def _common(exchange: Exchange) -> dict[str, Any]:
     target, principal = exchange.target, exchange.principal
     assert target is not None
-    told = {
+    fields = {
         "model": target.model[:LONGEST],
         "provider": target.provider.key,
         "request_id": exchange.id,
         "inbound_shape": exchange.front,
     }
     if principal.key_id is not None:
-        told["gateway_key_id"] = principal.key_id
+        fields["gateway_key_id"] = principal.key_id
     if principal.user_id is not None:
-        told["user_id"] = principal.user_id
+        fields["user_id"] = principal.user_id
     if principal.team_id is not None:
-        told["team_id"] = principal.team_id
-    return told
+        fields["team_id"] = principal.team_id
+    return fields
 
 
 def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, Any]) -> EventRow:
@@ -182,7 +182,7 @@ _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATAL
 def log(exchange: Exchange, elapsed: float) -> None:
     target, usage, principal = exchange.target, exchange.usage, exchange.principal
     level = logging.WARNING if exchange.status >= 500 else logging.INFO
-    told = {
+    fields = {
         "request": exchange.id,
         "front": exchange.front,
         "model": None if target is None else target.model[:LONGEST],
@@ -196,4 +196,4 @@ def log(exchange: Exchange, elapsed: float) -> None:
         "losses": 0 if exchange.report is None else len(exchange.report.losses),
         "key": principal.key_id,
     }
-    logger.log(level, "request", extra={k: v for k, v in told.items() if v is not None})
+    logger.log(level, "request", extra={k: v for k, v in fields.items() if v is not None})

@@ -112,8 +112,8 @@ class Tracer:
 
     def headers(self, exchange: Exchange, incoming: Mapping[bytes, bytes]) -> dict[str, str]:
         """The trace that the client tells of goes on; with spans, through one of ours."""
-        told = trace_headers(incoming) if b"traceparent" in incoming else {}
-        return told if self._spans is None else self._spans.begun(exchange, told)
+        passed_on = trace_headers(incoming) if b"traceparent" in incoming else {}
+        return passed_on if self._spans is None else self._spans.begun(exchange, passed_on)
 
     def finished(self, exchange: Exchange) -> None:
         if self.losses is not None and exchange.report is not None and exchange.report.losses:
@@ -229,8 +229,8 @@ class Tracer:
         if exchange.front == SESSIONS or exchange.target is None or not asked:
             return None
         if exchange.error is None:
-            told = completed(exchange, cost, self.pricer.version)
-            return event_row("llm.call_completed", exchange, elapsed, told)
+            payload = completed(exchange, cost, self.pricer.version)
+            return event_row("llm.call_completed", exchange, elapsed, payload)
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))
 
     async def _write(self) -> bool:
