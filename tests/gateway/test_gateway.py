@@ -8,7 +8,7 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
-from interlingua.gateway.shared.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.state import Exchange, Principal, Refusal
 
 FRONTS = [CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA]
 MEANT = {
@@ -44,13 +44,13 @@ def test_a_route_comes_before_everything(gateway: Gateway) -> None:
 def test_a_name_that_nobody_has_is_refused_with_the_nearest(
     gateway: Gateway, front: object
 ) -> None:
-    with pytest.raises(Refused, match="anthropic:claude-sonnet-4-6") as caught:
+    with pytest.raises(Refusal, match="anthropic:claude-sonnet-4-6") as caught:
         gateway.route("claude-sonet-4-6", front)  # type: ignore[arg-type]
     assert (caught.value.status, caught.value.error.code) == (404, "model_not_found")
 
 
 def test_a_name_that_several_have_says_so(gateway: Gateway) -> None:
-    with pytest.raises(Refused, match="several providers have"):
+    with pytest.raises(Refusal, match="several providers have"):
         gateway.route("gpt-oss-120b", CHAT)
 
 
@@ -65,8 +65,8 @@ def test_a_key_may_be_for_a_route_wherever_that_leads(gateway: Gateway) -> None:
     route = gateway.route("claude-opus-5", CHAT)
     assert gateway.allow(asked, route) is route
     direct = Exchange("r", CHAT, who, client_model="gpt-5")
-    with pytest.raises(Refused, match="may not use openai:gpt-5"):
+    with pytest.raises(Refusal, match="may not use openai:gpt-5"):
         gateway.allow(direct, gateway.route("gpt-5", CHAT))
     gone = Gateway(Settings(), targets=Targets(environ={}))
-    with pytest.raises(Refused, match="may not use"):
+    with pytest.raises(Refusal, match="may not use"):
         gone.allow(asked, gone.route("claude-opus-5", CHAT))

@@ -27,7 +27,7 @@ from interlingua.gateway.shared.state import (
     NoKeys,
     NoMemory,
     NoTrace,
-    Refused,
+    Refusal,
     Responses,
     Trace,
 )
@@ -145,17 +145,17 @@ class Gateway:
         """Who serves a name, whatever the client speaks: names mean the same at every front."""
         name = name or self.settings.default_model
         if not name:
-            raise Refused(400, ErrorKind.INVALID_REQUEST, "the request names no model")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request names no model")
         known = self._routes.get((name, front.dialect))
         if known is None:
             if len(name) > LONGEST_NAME or not name.isprintable():
                 text = f"model: expected a name of at most {LONGEST_NAME} printable characters"
-                raise Refused(400, ErrorKind.INVALID_REQUEST, text, "invalid_model")
+                raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "invalid_model")
             try:
                 known = self._find(name, front)
             except (InterlinguaError, ValueError) as error:
                 text = f"model {name[:200]!r}: {error}"
-                raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
+                raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found") from None
             if len(self._routes) < 10_000:
                 self._routes[name, front.dialect] = known
         return known
@@ -208,7 +208,7 @@ class Gateway:
         if not open or open[0] is not route.targets[0]:
             model = route.targets[0].model
             text = f"this key may not use {model}"
-            raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
+            raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
         if len(open) == len(route.targets):
             return route
         return Route.to(open, route.passthrough, route.fetch_media)

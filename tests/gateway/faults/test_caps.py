@@ -13,7 +13,7 @@ import pytest
 
 from interlingua.gateway.keys import reservation_batch
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Refused
+from interlingua.gateway.shared.state import Refusal
 from interlingua.model.metadata import Usage
 from interlingua.store.cap_rules import MOST, Money, Settle
 from interlingua.store.errors import StoreError
@@ -118,7 +118,7 @@ def test_what_nobody_can_limit_is_counted_as_it_was_set_aside(address: str) -> N
     async def work(bench: Bench) -> None:
         exchange = bench.exchange()
         most = Most(1000, 1000, 1, ("an answer in the background",))
-        with pytest.raises(Refused, match="nobody can say"):
+        with pytest.raises(Refusal, match="nobody can say"):
             await bench.caps.reserve(exchange, most)
         bench.who = dataclasses.replace(bench.who, allow_unbounded=True)
         exchange = bench.exchange()

@@ -13,7 +13,7 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.open import open_async_store
@@ -35,7 +35,7 @@ async def spend(address: str, token: str, tasks: int, requests: int, seed: int) 
                 exchange.principal = await keys.find(token)
                 try:
                     await caps.reserve(exchange, Most(PROMPT, MOST))
-                except Refused as odd:
+                except Refusal as odd:
                     if odd.status != 429:
                         raise
                     continue

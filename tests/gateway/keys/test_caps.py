@@ -36,7 +36,7 @@ from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.shared.fronts import error_body, fronts
 from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, usd
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
@@ -97,8 +97,8 @@ class Bench:
         exchange.usage = Usage(input_tokens=0, output_tokens=output)
         await self.caps.settle(exchange)
 
-    async def refused(self, most: int | None = 1000, tokens: int = 0, **more: Any) -> Refused:
-        with pytest.raises(Refused) as raised:
+    async def refused(self, most: int | None = 1000, tokens: int = 0, **more: Any) -> Refusal:
+        with pytest.raises(Refusal) as raised:
             await self.begun(most, tokens, **more)
         return raised.value
 
@@ -149,7 +149,7 @@ def test_sixty_four_at_once_do_not_pass_a_cap(address: str) -> None:
         async def one() -> Exchange | None:
             try:
                 return await bench.begun()
-            except Refused:
+            except Refusal:
                 return None
 
         tried = await asyncio.gather(*[one() for _ in range(64)])
@@ -278,7 +278,7 @@ def test_only_so_many_run_at_a_time(address: str) -> None:
         async def one() -> Exchange | None:
             try:
                 return await bench.begun()
-            except Refused:
+            except Refusal:
                 return None
 
         tried = await asyncio.gather(*[one() for _ in range(10)])
@@ -713,7 +713,7 @@ def test_a_key_is_capped_as_its_row_says(address: str) -> None:
             target = Targets(environ={}).find(MODEL)
             first = Exchange("a", "anthropic", who, target=target)
             await caps.reserve(first, Most(1, 1))
-            with pytest.raises(Refused):
+            with pytest.raises(Refusal):
                 await caps.reserve(Exchange("b", "anthropic", who, target=target), Most(1, 1))
             await caps.close()
 

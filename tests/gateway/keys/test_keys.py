@@ -28,7 +28,7 @@ from interlingua.gateway.keys.keys import (
 from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.shared.fronts import paths as front_paths
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.ids import is_ulid
 from interlingua.store.base import AsyncStore, Store
 from interlingua.store.errors import NotFoundError, StoreError
@@ -60,8 +60,8 @@ def on(address: str, work: Callable[[AsyncStore], Any]) -> None:
     asyncio.run(do())
 
 
-async def refused(keys: Keys, token: str | None) -> Refused:
-    with pytest.raises(Refused) as raised:
+async def refused(keys: Keys, token: str | None) -> Refusal:
+    with pytest.raises(Refusal) as raised:
         await keys.find(token)
     return raised.value
 
@@ -313,7 +313,7 @@ def test_unknown_tokens_cost_the_same_calls_as_known_ones(tmp_path: Path) -> Non
         async def asked(given: str) -> list[str]:
             calls.clear()
             keys = Keys(Watched())  # type: ignore[arg-type]  # all of it goes through
-            with suppress(Refused):
+            with suppress(Refusal):
                 await keys.find(given)
             return list(calls)
 

@@ -14,7 +14,7 @@ import interlingua as il
 from interlingua.gateway.keys.issuing import issue
 from interlingua.gateway.memory.responses import Responses, keeps
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.state import Exchange, Principal, Refusal
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
 from tests.gateway.serving import ANTHROPIC, Upstream, key, served
@@ -106,7 +106,7 @@ def test_a_response_is_never_another_tenants_and_is_gone_when_deleted(tmp_path: 
         assert await responses.remove("resp_1", MINE)
         assert not await responses.remove("resp_1", MINE)
         assert await responses.wire("resp_1", OTHER) is not None
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Refusal) as refused:
             await responses.expand(request("two", "resp_1"), exchange())
         assert refused.value.status == 400
         assert refused.value.error.code == "previous_response_not_found"
@@ -127,7 +127,7 @@ def test_a_key_that_replaces_another_finds_its_responses(tmp_path: Path) -> None
 def test_a_chain_without_an_end_is_refused(tmp_path: Path) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
         await responses.keep(request("one", "resp_1"), answer("resp_1"), exchange())
-        with pytest.raises(Refused):
+        with pytest.raises(Refusal):
             await responses.expand(request("two", "resp_1"), exchange())
 
     run(tmp_path, work)

@@ -17,7 +17,7 @@ from interlingua.gateway.relay.counting import count, request_of
 from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.fronts import ANTHROPIC as ANTHROPIC_FRONT
 from interlingua.gateway.shared.fronts import GEMINI, Match
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
 
 ROUTES = {"fast": RouteSettings(ANTHROPIC)}
@@ -163,5 +163,5 @@ def test_a_prompt_is_counted_by_the_provider_that_can(tmp_path: Path) -> None:
 
 def test_a_body_that_cannot_be_counted_is_refused() -> None:
     for data in (b"", b"[", b"\xff"):
-        with pytest.raises(Refused, match="no request"):
+        with pytest.raises(Refusal, match="no request"):
             request_of(COUNT_G, data)

@@ -88,7 +88,7 @@ class Caps:
         targets: Sequence[Target] = (),
     ) -> Reservation | None:
         """Set aside what the request may cost at most, with any of the targets that may be asked;
-        `Refused` with 429 where that is more than is left, and with 403 where nobody can say what
+        `Refusal` with 429 where that is more than is left, and with 403 where nobody can say what
         it may cost."""
         who = exchange.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:

@@ -22,7 +22,7 @@ from interlingua.bus.payloads.service import AuthFailed
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.shared.principal import principal_of
 from interlingua.gateway.shared.refusals import CODE_HEADER
-from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -101,7 +101,7 @@ class Keys:
         self._open: tuple[float, bool] = (0.0, False)
 
     async def find(self, token: str | None) -> Principal:
-        """Who came with this token; `Refused` with 401 for one that opens nothing."""
+        """Who came with this token; `Refusal` with 401 for one that opens nothing."""
         hashed = hash_of(token or "")
         verdict = self._known.get(hashed)
         if verdict is None or verdict.until <= self._clock():
@@ -110,7 +110,7 @@ class Keys:
             return verdict.principal
         code = verdict.code if token else "missing_key"
         headers = (("www-authenticate", "Bearer"), (CODE_HEADER, code))
-        raise Refused(401, ErrorKind.AUTH, TEXTS[code], code, headers)
+        raise Refusal(401, ErrorKind.AUTH, TEXTS[code], code, headers)
 
     async def open_to_all(self) -> bool:
         """Whether there are no keys, and everybody may come in."""
@@ -139,7 +139,7 @@ class Keys:
         except StoreError as error:
             logger.error("keys_unreadable", extra={"why": error.reason})
             text = "keys cannot be looked up at this moment"
-            raise Refused(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
+            raise Refusal(503, ErrorKind.SERVER_ERROR, text, "store_unavailable") from None
 
     def _asked(self, hashed: str, done: asyncio.Future[Verdict]) -> None:
         del self._asking[hashed]

@@ -45,7 +45,7 @@ class Repeat:
 
     async def begin(self) -> None:
         """Give the answer that was given before, if there is one, and wait for one that is under
-        way. `Refused` where the key was used for another request, or the answer cannot be had."""
+        way. `Refusal` where the key was used for another request, or the answer cannot be had."""
         exchange, (path, key, body) = self._exchange, self._asked
         if not 0 < len(key) <= LONGEST_KEY or not all(32 < byte < 127 for byte in key):
             text = f"an idempotency key is 1 to {LONGEST_KEY} visible ASCII characters"

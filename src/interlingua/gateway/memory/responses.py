@@ -23,7 +23,7 @@ from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.memory.owners import Owners
 from interlingua.gateway.shared.callers import JSON, ApiError, answer, tenant_of
 from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
-from interlingua.gateway.shared.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.state import Exchange, Principal, Refusal
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.message import Message, Role
@@ -145,7 +145,7 @@ class Responses:
         self.owners = Owners(store, self._seconds)
 
     async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
-        """`Refused` where another tenant has got one of these from a provider that keeps it. The
+        """`Refusal` where another tenant has got one of these from a provider that keeps it. The
         first is the response that a request goes on from, if it does."""
         found = await self.owners.anothers(ids, exchange.principal)
         if found is not None:
@@ -261,15 +261,15 @@ class Responses:
         return True
 
 
-def _not_found(id: str, exchange: Exchange) -> Refused:
+def _not_found(id: str, exchange: Exchange) -> Refusal:
     title = _stored(exchange.front).title.lower()
     text = f"Previous {title} with id '{id[:100]}' not found."
-    return Refused(400, ErrorKind.INVALID_REQUEST, text, f"previous_{title}_not_found")
+    return Refusal(400, ErrorKind.INVALID_REQUEST, text, f"previous_{title}_not_found")
 
 
-def _no_part(id: str) -> Refused:
+def _no_part(id: str) -> Refusal:
     what = "Conversation" if id.startswith("conv_") else "Item"
-    return Refused(404, ErrorKind.INVALID_REQUEST, f"{what} with id '{id[:100]}' not found.")
+    return Refusal(404, ErrorKind.INVALID_REQUEST, f"{what} with id '{id[:100]}' not found.")
 
 
 def _instructions(request: Request) -> int:

@@ -16,7 +16,7 @@ from interlingua.gateway.shared.bodies import Rules, ShownModel, read
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.fronts import OLLAMA, error_body
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Principal, Refused
+from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.telemetry.metrics import CONTENT_TYPE, without_money
 from interlingua.model.exchange import ErrorKind
 from interlingua.routing.policy import SCHEMA_VERSION as RULES_VERSION
@@ -117,7 +117,7 @@ async def models(service: Service, request: Request, principal: Principal) -> Re
                 row["model"] = each.model
                 row["capabilities"] = None if each.can is None else msgspec.to_builtins(each.can)
         return answer(said)
-    except Refused as refused:
+    except Refusal as refused:
         return _in_dialect(front, refused)
 
 
@@ -127,7 +127,7 @@ async def model(service: Service, request: Request, principal: Principal) -> Res
         listed = await listing.models(service.gateway, principal)
         found = listing.find(service.gateway, listed, request.path_params["model"], front)
         return answer(listing.one(front, found))
-    except Refused as refused:
+    except Refusal as refused:
         return _in_dialect(front, refused)
 
 
@@ -140,14 +140,14 @@ async def ollama_show(service: Service, request: Request, principal: Principal) 
     try:
         name = said.model or said.name
         if name is None:
-            raise Refused(400, ErrorKind.INVALID_REQUEST, "the body names no model")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, "the body names no model")
         listed = await listing.models(service.gateway, principal)
         return answer(listing.shown(listing.find(service.gateway, listed, name, OLLAMA)))
-    except Refused as refused:
+    except Refusal as refused:
         return _in_dialect(OLLAMA, refused)
 
 
-def _in_dialect(front: Any, refused: Refused) -> Response:
+def _in_dialect(front: Any, refused: Refusal) -> Response:
     return Response(
         error_body(front, refused.error), refused.status, dict(refused.headers), media_type=JSON
     )

@@ -13,7 +13,7 @@ from interlingua.dialects.front import Front
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, INTERACTIONS, OLLAMA
-from interlingua.gateway.shared.state import ROUTE, Principal, Refused
+from interlingua.gateway.shared.state import ROUTE, Principal, Refusal
 from interlingua.model.exchange import ErrorKind
 from interlingua.models.capabilities import Capabilities, capabilities
 from interlingua.models.names import model_name
@@ -129,13 +129,13 @@ def find(gateway: Gateway, listed: Sequence[ListedModel], name: str, front: Fron
     """One model by the name that a client uses for it."""
     name = name.removeprefix("models/")
     meant = [name]
-    with suppress(Refused):
+    with suppress(Refusal):
         meant += gateway.route(name, front).models[:1]
     for each in listed:
         if each.name in meant:
             return each
     text = f"model {name[:200]!r} is not in the list"
-    raise Refused(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
+    raise Refusal(404, ErrorKind.INVALID_REQUEST, text, "model_not_found")
 
 
 def shown(listed: ListedModel) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _size(query: Mapping[str, str], name: str, usual: int) -> int:
     said = query.get(name, str(usual))
     if not (said.isascii() and said.isdigit()) or not 1 <= int(said[:9]) <= MOST:
         text = f"{name}: expected a number from 1 to {MOST}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text)
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text)
     return int(said)
 
 
@@ -181,7 +181,7 @@ def _anthropic_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> 
     before, after = query.get("before_id"), query.get("after_id")
     for name in (before, after):
         if name is not None and name not in names:
-            raise Refused(400, ErrorKind.INVALID_REQUEST, f"no model {name[:200]!r} to page from")
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, f"no model {name[:200]!r} to page from")
     if before is not None:
         end = names.index(before)
         start, more = max(0, end - size), end > size
@@ -202,7 +202,7 @@ def _gemini_page(listed: Sequence[ListedModel], query: Mapping[str, str]) -> dic
     said = query.get("pageToken", "0")
     start = int(said[:9]) if said.isascii() and said.isdigit() else -1
     if not 0 <= start <= len(listed):
-        raise Refused(400, ErrorKind.INVALID_REQUEST, "pageToken: none of ours")
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, "pageToken: none of ours")
     body: dict[str, Any] = {"models": [one(GEMINI, each) for each in listed[start : start + size]]}
     if start + size < len(listed):
         body["nextPageToken"] = str(start + size)

@@ -27,7 +27,7 @@ from interlingua.gateway.requests import api as requests_api
 from interlingua.gateway.sessions import api as sessions_api
 from interlingua.gateway.shared.callers import ApiError, answer, error_answer, principal_of
 from interlingua.gateway.shared.fronts import RESPONSES, error_body
-from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refused
+from interlingua.gateway.shared.state import ANONYMOUS, Principal, Refusal
 from interlingua.gateway.tasks import api as tasks_api
 from interlingua.model.exchange import ErrorKind, ProviderError
 
@@ -141,7 +141,7 @@ def _endpoint(service: Service, row: Row) -> Callable[[Request], Awaitable[Respo
             return await row.handler(service, request, principal)
         except ApiError as error:
             return _error_response(row, request, error)
-        except Refused as refused:
+        except Refusal as refused:
             code = refused.error.code or "refused"
             headers = dict(refused.headers)
             made = ApiError(refused.status, code, refused.error.message, headers=headers)

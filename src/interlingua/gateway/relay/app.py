@@ -32,7 +32,7 @@ from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
 from interlingua.gateway.shared.refusals import coded
 from interlingua.gateway.shared.sizes import Most, most_of
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class App:
             token = token_of(headers, scope["query_string"])
             exchange.principal = await gateway.keys.find(token)
             if found.action == "nothing":
-                raise Refused(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
+                raise Refusal(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
             client: DirectClient | None = scope.get(DIRECT_CLIENT)
             body = None if client is None else client.body()
             if body is None:
@@ -88,7 +88,7 @@ class App:
             inbound = await with_history(gateway, exchange, inbound)
             direct = client if repeat is None else None
             await with_client(scope, receive, self._work(exchange, inbound, send, direct))
-        except Refused as refused:
+        except Refusal as refused:
             exchange.status, exchange.error = refused.status, refused.error.kind
             exchange.code = refused.error.code
             await _plain(send, refusal(exchange, found.front, refused))
@@ -111,7 +111,7 @@ class App:
                 "request_failed", extra={"request": exchange.id, "why": type(error).__name__}
             )
             exchange.status, exchange.error = 500, ErrorKind.OTHER
-            failure = Refused(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
+            failure = Refusal(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
             await _plain(send, refusal(exchange, found.front, failure))
             if gateway.settings.raises:
                 raise
@@ -150,7 +150,7 @@ class App:
                     if size > limits.body:
                         raise too_long(limits.body)
         except TimeoutError:
-            raise Refused(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
+            raise Refusal(408, ErrorKind.INVALID_REQUEST, "the body did not arrive") from None
         return b"".join(pieces)
 
     async def _reserve(self, exchange: Exchange, inbound: Inbound) -> None:
@@ -285,12 +285,12 @@ def _unwanted(opening: asyncio.Future[Stream]) -> None:
         stream.opened.reply.close()
 
 
-def too_long(limit: int) -> Refused:
+def too_long(limit: int) -> Refusal:
     text = f"the body has more than {limit} bytes"
-    return Refused(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
+    return Refusal(413, ErrorKind.INVALID_REQUEST, text, "request_too_large")
 
 
-def refusal(exchange: Exchange, front: Front, refused: Refused) -> HttpAnswer:
+def refusal(exchange: Exchange, front: Front, refused: Refusal) -> HttpAnswer:
     upstream_dialect = exchange.target.dialect.name if exchange.target else front.dialect
     headers = [(name.encode(), value.encode()) for name, value in refused.headers]
     error = refused.error if refused.error.raw else coded(front.dialect, refused.error)

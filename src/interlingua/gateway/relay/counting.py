@@ -20,7 +20,7 @@ from interlingua.gateway.relay.sending import tries_of
 from interlingua.gateway.relay.whole import failed
 from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, Request
 
 NOTHING = Most(0, 0)
@@ -59,7 +59,7 @@ def request_of(match: Match, body: bytes) -> bytes:
         return match.front.to_count(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         text = f"the body is no request: {error}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
 
 
 async def _count(
@@ -77,7 +77,7 @@ async def _count(
         try:
             return await gateway.asker.count_of(given.request, target, clock)
         except WriteError as error:
-            raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
+            raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
     try:
         tokens, tries = await tries_of(gateway, exchange, inbound, once)

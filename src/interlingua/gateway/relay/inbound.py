@@ -15,7 +15,7 @@ from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.relay.patching import ESCAPED, members_of
 from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.sizes import Most, plainly, said_once
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, Request, Response
 
 JSON = (b"content-type", b"application/json")
@@ -109,10 +109,10 @@ def _opened(body: bytes) -> Envelope:
                 setattr(said, name, read(members[name]))
     except (msgspec.DecodeError, UnicodeError) as error:
         text = f"the body is no request: {_problem(body) or error}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "the body is nested too deeply"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text) from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     return said
 
 
@@ -155,7 +155,7 @@ def read_request(match: Match, body: bytes) -> Request:
     try:
         return dialect_of(match.front.dialect).read_request(body, match.model, match.stream)
     except ReadError as error:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
 async def with_history(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> Inbound:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from interlingua.arguments import recover
-from interlingua.gateway.shared.state import Refused
+from interlingua.gateway.shared.state import Refusal
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.model.message import Role
 
 
 def require_sayable(request: Request) -> None:
-    """`Refused` with 400 where there is nothing to say, or where the arguments of a call are no
+    """`Refusal` with 400 where there is nothing to say, or where the arguments of a call are no
     JSON: elsewhere they are an object, and an empty one would be another call."""
     if not request.messages and request.continues is None:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, "the request has no messages")
     for message in request.messages:
         if message.role is not Role.ASSISTANT:
             continue
@@ -23,4 +23,4 @@ def require_sayable(request: Request) -> None:
             text = block.raw_arguments
             if text is not None and recover(text).mode == "invalid":
                 why = f"the arguments of the call {block.id[:100]!r} are no JSON"
-                raise Refused(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")
+                raise Refusal(400, ErrorKind.INVALID_REQUEST, why, "invalid_arguments")

@@ -24,7 +24,7 @@ from interlingua.gateway.relay.headers import forwarded
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, read_request
 from interlingua.gateway.relay.patching import patched, says_twice
 from interlingua.gateway.relay.sayable import require_sayable
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.outbound import fitted_only, written_for
@@ -142,9 +142,9 @@ async def translated(
     try:
         prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
     except LossError as error:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
     except WriteError as error:
-        raise Refused(400, ErrorKind.INVALID_REQUEST, str(error)) from None
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
     given.tell(prepared.report)
     exchange.report = prepared.report
     _refuse_losses(exchange)
@@ -154,7 +154,7 @@ async def translated(
 def _refuse_losses(exchange: Exchange) -> None:
     if exchange.principal.refuse_losses and exchange.report:
         text = f"this key takes no losses: {exchange.report.losses[0]}"
-        raise Refused(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
 
 
 def untouched(gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target) -> Prepared:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from interlingua.errors import InterlinguaError, MissingExtraError
-from interlingua.gateway.shared.state import Exchange, Refused
+from interlingua.gateway.shared.state import Exchange, Refusal
 from interlingua.local.errors import LocalModelError
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
@@ -20,14 +20,14 @@ UNAVAILABLE = (ProviderSetupError, MissingExtraError, LocalModelError)
 CODE = "model_not_available"
 
 
-def unavailable(exchange: Exchange, error: InterlinguaError) -> Refused:
+def unavailable(exchange: Exchange, error: InterlinguaError) -> Refusal:
     """What the client hears. The log has the rest, since it may name files of this machine."""
     logger.warning("cannot_ask", extra={"request": exchange.id, "why": str(error)})
     model = exchange.target.model if exchange.target is not None else "the model"
     text = f"{model} cannot be asked here: {_why(error)}"
     if isinstance(error, LocalModelError):
-        return Refused(503, ErrorKind.SERVER_ERROR, text, CODE)
-    return Refused(404, ErrorKind.INVALID_REQUEST, text, CODE)
+        return Refusal(503, ErrorKind.SERVER_ERROR, text, CODE)
+    return Refusal(404, ErrorKind.INVALID_REQUEST, text, CODE)
 
 
 def _why(error: InterlinguaError) -> str:

@@ -11,7 +11,7 @@ from interlingua.client.targets import Prepared
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.shared.sizes import most_of
-from interlingua.gateway.shared.state import Exchange, Principal, Refused
+from interlingua.gateway.shared.state import Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.store.request_rows import SESSIONS
@@ -36,7 +36,7 @@ class MeteredClient(AsyncClient):
         self.asker = gateway.asker
 
     async def hold(self, model: str, request: Request) -> None:
-        """Set aside what the first call may cost; `Refused` where that is too much."""
+        """Set aside what the first call may cost; `Refusal` where that is too much."""
         await self.meter.hold(model, request)
 
     async def release(self) -> None:
@@ -84,7 +84,7 @@ class Meter(Middleware):
         allowed, target = self.principal.allowed_models, exchange.target
         if allowed is not None and target is not None and target.model not in allowed:
             text = f"this key may not use {target.model}"
-            raise Refused(403, ErrorKind.AUTH, text, "model_not_allowed")
+            raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
 
     async def _reserve(self, exchange: Exchange, request: Request) -> None:
         target = exchange.target
@@ -105,7 +105,7 @@ class Meter(Middleware):
             self._allow(exchange)
             if self.principal.capped:
                 await self._reserve(exchange, request)
-        except Refused as refused:
+        except Refusal as refused:
             raise call_error(refused) from None
         return exchange
 
@@ -161,7 +161,7 @@ class Meter(Middleware):
         self._gateway.trace.finished(exchange)
 
 
-def call_error(refused: Refused) -> InterlinguaError:
+def call_error(refused: Refusal) -> InterlinguaError:
     """A refusal of ours as a call that failed."""
     said = refused.error
     kind = RateLimitError if said.kind is ErrorKind.RATE_LIMIT else AuthError

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.gateway.shared.fronts import token_of
-from interlingua.gateway.shared.state import Keys, Principal, Refused
+from interlingua.gateway.shared.state import Keys, Principal, Refusal
 
 __all__ = ["ApiError", "answer", "error_answer", "principal_of", "tenant_of"]
 
@@ -48,7 +48,7 @@ async def principal_of(keys: Keys, request: Request) -> Principal:
     token = token_of(dict(request.scope["headers"]), request.scope["query_string"])
     try:
         return await keys.find(token)
-    except Refused as refused:
+    except Refusal as refused:
         code = refused.error.code or ("unauthorized" if refused.status == 401 else "refused")
         headers = dict(refused.headers)
         if refused.status == 401:

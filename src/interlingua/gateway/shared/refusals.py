@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlingua.gateway.shared.fronts import fronts
-from interlingua.gateway.shared.state import Refused
+from interlingua.gateway.shared.state import Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 CODE_HEADER = "x-interlingua-code"
@@ -26,7 +26,7 @@ def coded(
     return error.replace(raw={dialect: inside}) if inside else error
 
 
-class CodedRefusal(Refused):
+class CodedRefusal(Refusal):
     """A refusal with facts for programs, in the words of the client's dialect."""
 
     def __init__(

@@ -110,7 +110,7 @@ class Exchange:
         return (time.perf_counter() - self.began) * 1000
 
 
-class Refused(Exception):  # noqa: N818  # it is an answer, not a fault
+class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
     """An answer in place of what was asked for: a status and an error in the client's words."""
 
     def __init__(
@@ -131,7 +131,7 @@ class Keys(Protocol):
     """Finds out who is asking."""
 
     async def find(self, token: str | None) -> Principal:
-        """`Refused` with 401 for a token that opens nothing."""
+        """`Refusal` with 401 for a token that opens nothing."""
 
 
 class Caps(Protocol):
@@ -143,7 +143,7 @@ class Caps(Protocol):
         most: Most,
         targets: Sequence[Target] = (),
     ) -> Any:
-        """Set aside what the request may cost, at the dearest of its targets; `Refused` with 429
+        """Set aside what the request may cost, at the dearest of its targets; `Refusal` with 429
         where that is too much."""
 
     async def settle(self, exchange: Exchange) -> None:
@@ -166,13 +166,13 @@ class Responses(Protocol):
     """Answers that are kept for clients of APIs that keep them."""
 
     async def expand(self, request: Request, exchange: Exchange) -> Request:
-        """The request with the history that it goes on from; `Refused` where there is none."""
+        """The request with the history that it goes on from; `Refusal` where there is none."""
 
     async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
         """Durable when it returns; False if it was not to be kept."""
 
     async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
-        """`Refused` where one of what its provider keeps is another tenant's."""
+        """`Refusal` where one of what its provider keeps is another tenant's."""
 
     def note(self, ids: Iterable[str], exchange: Exchange) -> None:
         """A provider keeps these, for the one who asked."""

@@ -15,7 +15,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.gateway.shared.bodies import flag, number, text_of
 from interlingua.gateway.shared.callers import JSON, ApiError, answer
 from interlingua.gateway.shared.patient_response import PatientResponse
-from interlingua.gateway.shared.state import Principal, Refused
+from interlingua.gateway.shared.state import Principal, Refusal
 from interlingua.gateway.tasks import output
 from interlingua.gateway.tasks.bodies import new_answer, new_message, new_task
 from interlingua.gateway.tasks.folders import folder_of
@@ -73,7 +73,7 @@ async def _first_message(
     """A task whose first message cannot be taken up is not made."""
     try:
         await service.tasks.give(row, principal, message, new_message_id(row.id))
-    except (InterlinguaError, ApiError, Refused):
+    except (InterlinguaError, ApiError, Refusal):
         await service.store.delete_session(row.id)
         service.tasks.changed(row.id)
         raise
