@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from interlingua.cli.requests import followed
-from interlingua.gateway.keys.issuing import issue
+from interlingua.gateway.keys.key_admin import issue
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.base import Store

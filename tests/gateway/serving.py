@@ -16,7 +16,7 @@ import uvicorn
 
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.keys.issuing import NewKey, Terms, issue
+from interlingua.gateway.keys.key_admin import NewKey, Terms, issue
 from interlingua.gateway.server.drain import Server
 from interlingua.gateway.server.sockets import bound, place_of, protocol
 from interlingua.gateway.service import Service

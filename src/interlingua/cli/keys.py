@@ -27,7 +27,7 @@ from interlingua.cli.stores import json_option, opened, store_option
 from interlingua.cli.terminal import Column, cell, minute, put_json, say, show_table
 
 if TYPE_CHECKING:
-    from interlingua.gateway.keys.issuing import NewKey, Terms
+    from interlingua.gateway.keys.key_admin import NewKey, Terms
     from interlingua.store.base import Store
     from interlingua.store.reference import KeyRow
 
@@ -125,13 +125,13 @@ def issue(
     **options: Any,
 ) -> None:
     from interlingua.bus.payloads.service import KeyIssued
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
-    terms: Terms = issuing.Terms(**_given(options))
+    terms: Terms = key_admin.Terms(**_given(options))
     with opened(address, make=True) as store:
         user_id = find_owner(store, "user", user).id if user else None
         team_id = find_owner(store, "team", team).id if team else None
-        issued = issuing.issue(
+        issued = key_admin.issue(
             store, name, workspace or os.getcwd(), terms, user_id=user_id, team_id=team_id
         )
         noted(store, "gateway.key_issued", KeyIssued(issued.key.id, user_id, team_id))
@@ -219,10 +219,10 @@ def state_of(key: KeyRow) -> str:
 @json_option
 @store_option
 def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     with opened(address) as store:
-        key = issuing.change(store, find_key(store, id).id, **_given(options))
+        key = key_admin.change(store, find_key(store, id).id, **_given(options))
     if as_json:
         put_json(_public(key))
     else:
@@ -236,12 +236,12 @@ def change(id: str, as_json: bool, address: str | None, **options: Any) -> None:
 @store_option
 def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) -> None:
     from interlingua.bus.payloads.service import KeyRotated
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     span = timedelta() if isinstance(grace, str) else grace
     with opened(address) as store:
         old = find_key(store, id)
-        issued = issuing.rotate(store, old.id, span)
+        issued = key_admin.rotate(store, old.id, span)
         noted(store, "gateway.key_rotated", KeyRotated(old.id, issued.key.id))
     _show_token(issued, as_json)
 
@@ -252,12 +252,12 @@ def rotate(id: str, grace: timedelta | str, as_json: bool, address: str | None) 
 @store_option
 def revoke(ids: tuple[str, ...], as_json: bool, address: str | None) -> None:
     from interlingua.bus.payloads.service import KeyRevoked
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     with opened(address) as store:
         keys = [find_key(store, id) for id in ids]
         for key in keys:
-            issuing.revoke(store, key.id)
+            key_admin.revoke(store, key.id)
             noted(store, "gateway.key_revoked", KeyRevoked(key.id))
             if not as_json:
                 click.echo(f"revoked {shown(key.id)} ({cell(key.name)})", err=True)

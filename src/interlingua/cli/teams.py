@@ -30,11 +30,11 @@ _monthly = click.option("--monthly", type=AMOUNT, help="Dollars a month over all
 @json_option
 @store_option
 def add(name: str, daily: Any, monthly: Any, as_json: bool, address: str | None) -> None:
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     daily, monthly = (None if each == "none" else each for each in (daily, monthly))
     with opened(address, make=True) as store:
-        team = issuing.add_team(store, name, daily, monthly)
+        team = key_admin.add_team(store, name, daily, monthly)
     if as_json:
         put_json(team)
     else:

@@ -40,11 +40,11 @@ def add(
     as_json: bool,
     address: str | None,
 ) -> None:
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     daily, monthly = (None if each == "none" else each for each in (daily, monthly))
     with opened(address, make=True) as store:
-        user = issuing.add_user(store, email, name, daily, monthly)
+        user = key_admin.add_user(store, email, name, daily, monthly)
     if as_json:
         put_json(user)
     else:
@@ -124,7 +124,7 @@ def enable(id: str, address: str | None) -> None:
 
 def save(address: str | None, what: str, id: str, **given: Any) -> None:
     """Change what is given of a user or a team."""
-    from interlingua.gateway.keys import issuing
+    from interlingua.gateway.keys import key_admin
 
     names = {"daily": "daily_cap_usd", "monthly": "monthly_cap_usd"}
     changes = {
@@ -133,7 +133,7 @@ def save(address: str | None, what: str, id: str, **given: Any) -> None:
         if value is not None
     }
     with opened(address) as store:
-        row = issuing.changed_owner(find_owner(store, what, id), **changes)
+        row = key_admin.changed_owner(find_owner(store, what, id), **changes)
         if what == "user":
             store.save_user(row)
         else:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import add_user, changed_owner, revoke
+from interlingua.gateway.keys.key_admin import add_user, changed_owner, revoke
 from interlingua.gateway.paths.routes import rows
 from interlingua.gateway.shared.fronts import paths as front_paths
 from tests.chat.provider import KEY

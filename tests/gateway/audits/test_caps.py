@@ -11,7 +11,7 @@ import pytest
 
 import interlingua as il
 from interlingua.client.targets import Targets
-from interlingua.gateway.keys.issuing import change
+from interlingua.gateway.keys.key_admin import change
 from interlingua.gateway.shared.sizes import PICTURE, SHORT, most_of, plainly, window
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, asked, key, served
 

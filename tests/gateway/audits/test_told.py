@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.keys.issuing import Terms, add_team, add_user, issue
+from interlingua.gateway.keys.key_admin import Terms, add_team, add_user, issue
 from interlingua.gateway.relay.echo import Echo
 from interlingua.gateway.settings import Limits, RouteSettings
 from tests.gateway.serving import (

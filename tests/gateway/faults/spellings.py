@@ -18,7 +18,7 @@ from typing import Any
 
 from interlingua.client.transport import HttpRequest, Limits
 from interlingua.gateway.keys.caps import Caps
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.keys.keys import Keys
 from interlingua.store.open import open_async_store, open_store
 from tests.gateway.faults.cuts import FRONTS, Sweep

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from interlingua.gateway.keys import issuing
+from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.memory.repeats import Repeats
@@ -254,8 +254,8 @@ def test_what_was_answered_is_written_before_its_end_is_told(
     address: str, front: str, stream: bool
 ) -> None:
     with open_store(address) as books:
-        terms = issuing.Terms(daily_cap_usd=Decimal(5))
-        token = issuing.issue(books, "k", "/w", terms).token
+        terms = key_admin.Terms(daily_cap_usd=Decimal(5))
+        token = key_admin.issue(books, "k", "/w", terms).token
 
     async def work() -> None:
         async with await open_async_store(address) as store:

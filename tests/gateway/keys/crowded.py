@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.shared.principal import usd
 from interlingua.store.base import Store
 from interlingua.store.open import open_store

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 )
 
 from interlingua.client.targets import Targets
-from interlingua.gateway.keys import issuing
+from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps, seconds_left
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.keys.tariffs import Tariffs
@@ -112,7 +112,7 @@ class Bench:
 def on(address: str, work: Callable[[Bench], Any], **terms: Any) -> None:
     """Do this with a key of such terms."""
     with open_store(address) as store:
-        key = issuing.issue(store, "k", "/w", issuing.Terms(**terms)).key
+        key = key_admin.issue(store, "k", "/w", key_admin.Terms(**terms)).key
 
     async def do() -> None:
         async with await open_async_store(address) as store:
@@ -210,10 +210,11 @@ def test_the_month_counts_all_its_days(address: str) -> None:
 
 def test_users_and_teams_have_caps_over_all_their_keys(address: str) -> None:
     with open_store(address) as store:
-        user = issuing.add_user(store, daily_cap_usd=Decimal("0.015"))
-        team = issuing.add_team(store, "t", monthly_cap_usd=Decimal(1))
+        user = key_admin.add_user(store, daily_cap_usd=Decimal("0.015"))
+        team = key_admin.add_team(store, "t", monthly_cap_usd=Decimal(1))
         keys = [
-            issuing.issue(store, "k", "/w", user_id=user.id, team_id=team.id).key for _ in range(2)
+            key_admin.issue(store, "k", "/w", user_id=user.id, team_id=team.id).key
+            for _ in range(2)
         ]
 
     async def do() -> None:
@@ -233,9 +234,9 @@ def test_users_and_teams_have_caps_over_all_their_keys(address: str) -> None:
 
 def test_keys_that_replaced_each_other_share_their_caps(address: str) -> None:
     with open_store(address) as store:
-        terms = issuing.Terms(daily_cap_usd=Decimal("0.015"))
-        old = issuing.issue(store, "k", "/w", terms).key
-        new = issuing.rotate(store, old.id).key
+        terms = key_admin.Terms(daily_cap_usd=Decimal("0.015"))
+        old = key_admin.issue(store, "k", "/w", terms).key
+        new = key_admin.rotate(store, old.id).key
 
     async def do() -> None:
         async with await open_async_store(address) as store:
@@ -408,9 +409,9 @@ def test_the_dearest_of_the_models_that_may_be_asked_is_set_aside(address: str) 
 
 def test_a_store_that_is_away_lets_nothing_out_and_loses_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "s.db")
-    terms = issuing.Terms(daily_cap_usd=Decimal(1))
+    terms = key_admin.Terms(daily_cap_usd=Decimal(1))
     with open_store(path) as store:
-        key = issuing.issue(store, "k", "/w", terms).key
+        key = key_admin.issue(store, "k", "/w", terms).key
 
     async def work() -> None:
         store = await open_async_store(path)
@@ -608,7 +609,7 @@ def test_processes_that_share_a_store_do_not_pass_a_cap_and_every_dollar_is_coun
     """Four processes of sixteen at a time each, and a fifth that is killed in the middle."""
     cap = Decimal("0.6")
     with open_store(address) as store:
-        issued = issuing.issue(store, "k", "/w", issuing.Terms(daily_cap_usd=cap))
+        issued = key_admin.issue(store, "k", "/w", key_admin.Terms(daily_cap_usd=cap))
         account = issued.key.id
         doomed = spender(address, issued.token, 16, 100_000, 99)
         assert doomed.stdout is not None
@@ -645,7 +646,7 @@ def test_whatever_dies_when_the_sums_are_those_of_the_ledger(address: str) -> No
     """A process that spends is killed, again and again, at moments of its own."""
     chance = random.Random(7)
     with open_store(address) as store:
-        issued = issuing.issue(store, "k", "/w", issuing.Terms(daily_cap_usd=Decimal(100)))
+        issued = key_admin.issue(store, "k", "/w", key_admin.Terms(daily_cap_usd=Decimal(100)))
         today = datetime.now(UTC).date().isoformat()
         for seed in range(4):
             child = spender(address, issued.token, 16, 100_000, seed)
@@ -703,7 +704,7 @@ def test_after_caps_the_next_commit_waits_for_the_disk_again(
 def test_a_key_is_capped_as_its_row_says(address: str) -> None:
     """The way of a request: key, principal, caps."""
     with open_store(address) as store:
-        issued = issuing.issue(store, "k", "/w", issuing.Terms(concurrent=1))
+        issued = key_admin.issue(store, "k", "/w", key_admin.Terms(concurrent=1))
 
     async def work() -> None:
         async with await open_async_store(address) as store:
@@ -732,9 +733,9 @@ def test_requests_through_the_gateway_are_counted_and_then_refused(
     stream: bool, address: str
 ) -> None:
     """Each answer of the script has 8 tokens of prompt and 42 of output."""
-    terms = issuing.Terms(daily_cap_usd=Decimal("0.043"))
+    terms = key_admin.Terms(daily_cap_usd=Decimal("0.043"))
     with open_store(address) as store:
-        issued = issuing.issue(store, "k", "/w", terms)
+        issued = key_admin.issue(store, "k", "/w", terms)
 
     async def work() -> None:
         async with await open_async_store(address) as store:

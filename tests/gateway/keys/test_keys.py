@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from interlingua.gateway.keys import issuing
+from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.keys import (
     MOST,
     SHOWN,
@@ -76,7 +76,7 @@ def store(address: str) -> Any:
 
 
 def test_a_token_is_shown_once_and_only_its_hash_is_kept(store: Store) -> None:
-    issued = issuing.issue(store, "laptop", "/work")
+    issued = key_admin.issue(store, "laptop", "/work")
     assert re.fullmatch(r"gw_[A-Za-z0-9_-]{43}", issued.token)
     assert issued.key.id.startswith("gk_")
     assert is_ulid(issued.key.id.removeprefix("gk_"))
@@ -90,9 +90,9 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(store: Store) -> None:
 
 @pytest.mark.requirement("S002-37")
 def test_a_key_stands_for_one_user_and_team_with_all_its_terms(store: Store, address: str) -> None:
-    user = issuing.add_user(store, "ada@example.org", "Ada")
-    team = issuing.add_team(store, "Engines")
-    terms = issuing.Terms(
+    user = key_admin.add_user(store, "ada@example.org", "Ada")
+    team = key_admin.add_team(store, "Engines")
+    terms = key_admin.Terms(
         allowed_models=("openai:gpt-5", "sonnet"),
         daily_cap_usd=Decimal("1.50"),
         monthly_cap_usd=Decimal(20),
@@ -104,7 +104,7 @@ def test_a_key_stands_for_one_user_and_team_with_all_its_terms(store: Store, add
         allow_unpriced=True,
         expires_at=NOW + timedelta(days=3650),
     )
-    issued = issuing.issue(store, "laptop", "/w", terms, user_id=user.id, team_id=team.id)
+    issued = key_admin.issue(store, "laptop", "/w", terms, user_id=user.id, team_id=team.id)
 
     async def work(store: AsyncStore) -> None:
         who = await Keys(store).find(issued.token)
@@ -127,7 +127,7 @@ def test_a_key_stands_for_one_user_and_team_with_all_its_terms(store: Store, add
 
 
 def test_a_plain_key_keeps_no_content_and_has_no_caps(store: Store, address: str) -> None:
-    token = issuing.issue(store, "k", "/w").token
+    token = key_admin.issue(store, "k", "/w").token
 
     async def work(store: AsyncStore) -> None:
         who = await Keys(store).find(token)
@@ -150,29 +150,29 @@ def test_a_plain_key_keeps_no_content_and_has_no_caps(store: Store, address: str
     ],
 )
 def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any], store: Store) -> None:
-    with pytest.raises(issuing.TermsError):
-        issuing.issue(store, "k", "/w", issuing.Terms(**terms))
+    with pytest.raises(key_admin.TermsError):
+        key_admin.issue(store, "k", "/w", key_admin.Terms(**terms))
     assert store.keys() == []
 
 
 def test_a_key_of_nobody_known_is_refused(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no user"):
-        issuing.issue(store, "k", "/w", user_id="usr_x")
-    with pytest.raises(issuing.TermsError, match="name"):
-        issuing.issue(store, "  ", "/w")
+        key_admin.issue(store, "k", "/w", user_id="usr_x")
+    with pytest.raises(key_admin.TermsError, match="name"):
+        key_admin.issue(store, "  ", "/w")
 
 
 # Finding
 
 
 def test_what_opens_nothing_is_told_by_a_code(store: Store, address: str) -> None:
-    revoked = issuing.issue(store, "a", "/w")
-    issuing.revoke(store, revoked.key.id)
-    soon = issuing.Terms(expires_at=datetime.now(UTC) + timedelta(seconds=60))
-    expiring = issuing.issue(store, "b", "/w", soon)
-    user, team = issuing.add_user(store), issuing.add_team(store, "t")
-    users = issuing.issue(store, "c", "/w", user_id=user.id)
-    teams = issuing.issue(store, "d", "/w", team_id=team.id)
+    revoked = key_admin.issue(store, "a", "/w")
+    key_admin.revoke(store, revoked.key.id)
+    soon = key_admin.Terms(expires_at=datetime.now(UTC) + timedelta(seconds=60))
+    expiring = key_admin.issue(store, "b", "/w", soon)
+    user, team = key_admin.add_user(store), key_admin.add_team(store, "t")
+    users = key_admin.issue(store, "c", "/w", user_id=user.id)
+    teams = key_admin.issue(store, "d", "/w", team_id=team.id)
     store.save_user(msgspec.structs.replace(user, status="disabled"))
     store.save_team(msgspec.structs.replace(team, status="disabled"))
 
@@ -201,14 +201,14 @@ def test_what_opens_nothing_is_told_by_a_code(store: Store, address: str) -> Non
 
 
 def test_a_revoked_key_is_void_within_seconds_in_every_process(store: Store, address: str) -> None:
-    issued = issuing.issue(store, "k", "/w")
+    issued = key_admin.issue(store, "k", "/w")
 
     async def work(opened: AsyncStore) -> None:
         clock = Clock()
         several = [Keys(opened, clock=clock) for _ in range(3)]
         for keys in several:
             await keys.find(issued.token)
-        issuing.revoke(store, issued.key.id)
+        key_admin.revoke(store, issued.key.id)
         clock.seconds = 2.01
         for keys in several:
             assert (await refused(keys, issued.token)).error.code == "key_revoked"
@@ -217,13 +217,13 @@ def test_a_revoked_key_is_void_within_seconds_in_every_process(store: Store, add
 
 
 def test_a_replaced_key_opens_until_its_grace_is_over(store: Store, address: str) -> None:
-    user = issuing.add_user(store)
-    old = issuing.issue(store, "k", "/w", user_id=user.id)
-    new = issuing.rotate(store, old.key.id, grace=timedelta(hours=1))
+    user = key_admin.add_user(store)
+    old = key_admin.issue(store, "k", "/w", user_id=user.id)
+    new = key_admin.rotate(store, old.key.id, grace=timedelta(hours=1))
     assert new.token != old.token
     assert new.key.id != old.key.id
-    with pytest.raises(issuing.TermsError, match="revoked already"):
-        issuing.rotate(store, old.key.id)
+    with pytest.raises(key_admin.TermsError, match="revoked already"):
+        key_admin.rotate(store, old.key.id)
 
     async def work(opened: AsyncStore) -> None:
         clock = Clock()
@@ -236,7 +236,7 @@ def test_a_replaced_key_opens_until_its_grace_is_over(store: Store, address: str
         clock.seconds = 3601
         assert (await refused(keys, old.token)).error.code == "key_revoked"
         await keys.find(new.token)
-        third = await asyncio.to_thread(issuing.rotate, store, new.key.id, timedelta())
+        third = await asyncio.to_thread(key_admin.rotate, store, new.key.id, timedelta())
         clock.seconds += 3
         assert (await refused(keys, new.token)).error.code == "key_revoked"
         last = await keys.find(third.token)
@@ -247,8 +247,8 @@ def test_a_replaced_key_opens_until_its_grace_is_over(store: Store, address: str
 
 
 def test_grace_ends_to_the_moment_not_with_the_cache(store: Store, address: str) -> None:
-    old = issuing.issue(store, "k", "/w")
-    issuing.rotate(store, old.key.id, grace=timedelta(seconds=30))
+    old = key_admin.issue(store, "k", "/w")
+    key_admin.rotate(store, old.key.id, grace=timedelta(seconds=30))
 
     async def work(opened: AsyncStore) -> None:
         clock = Clock()
@@ -261,9 +261,9 @@ def test_grace_ends_to_the_moment_not_with_the_cache(store: Store, address: str)
 
 
 def test_revoking_ends_the_grace(store: Store, address: str) -> None:
-    old = issuing.issue(store, "k", "/w")
-    issuing.rotate(store, old.key.id)
-    issuing.revoke(store, old.key.id)
+    old = key_admin.issue(store, "k", "/w")
+    key_admin.rotate(store, old.key.id)
+    key_admin.revoke(store, old.key.id)
 
     async def work(opened: AsyncStore) -> None:
         assert (await refused(Keys(opened), old.token)).error.code == "key_revoked"
@@ -273,7 +273,7 @@ def test_revoking_ends_the_grace(store: Store, address: str) -> None:
 
 def test_many_who_ask_at_once_share_one_lookup_and_the_cache_is_bounded(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
-        token = issuing.issue(store, "k", "/w").token
+        token = key_admin.issue(store, "k", "/w").token
 
     async def work(opened: AsyncStore) -> None:
         looked: list[str] = []
@@ -300,7 +300,7 @@ def test_many_who_ask_at_once_share_one_lookup_and_the_cache_is_bounded(tmp_path
 
 def test_unknown_tokens_cost_the_same_calls_as_known_ones(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
-        token = issuing.issue(store, "k", "/w").token
+        token = key_admin.issue(store, "k", "/w").token
 
     async def work(opened: AsyncStore) -> None:
         calls: list[str] = []
@@ -327,8 +327,8 @@ def test_no_log_and_no_event_has_more_than_eight_digits_of_a_hash(
 ) -> None:
     caplog.set_level("DEBUG")
     with open_store(tmp_path / "s.db") as store:
-        issued = issuing.issue(store, "k", "/w")
-        issuing.revoke(store, issued.key.id)
+        issued = key_admin.issue(store, "k", "/w")
+        key_admin.revoke(store, issued.key.id)
     events: list[Any] = []
 
     async def work(opened: AsyncStore) -> None:
@@ -362,7 +362,7 @@ def test_a_store_that_is_away_lets_nobody_in(tmp_path: Path) -> None:
     ["\0", "a" * 100_000, "\udc80", "gw_%s%s", "'; DROP TABLE keys; --", "gw_\u2400", "\x1b[31m"],
 )
 def test_odd_tokens_are_refused_like_all_others(token: str, store: Store, address: str) -> None:
-    issuing.issue(store, "k", "/w")
+    key_admin.issue(store, "k", "/w")
 
     async def work(opened: AsyncStore) -> None:
         odd = await refused(Keys(opened), token)
@@ -384,11 +384,11 @@ def test_without_keys_everybody_comes_in_and_with_the_first_nobody_else(
         assert await keys.open_to_all()
         for token in (None, "anything", "gw_x"):
             assert await keys.find(token) is ANONYMOUS
-        key = issuing.issue(store, "k", "/w").key
+        key = key_admin.issue(store, "k", "/w").key
         clock.seconds = 2.01
         assert not await keys.open_to_all()
         assert (await refused(keys, "anything")).status == 401
-        issuing.revoke(store, key.id)
+        key_admin.revoke(store, key.id)
         clock.seconds = 5
         assert not await keys.open_to_all()  # revoking the last one opens nothing
         assert (await refused(keys, None)).error.code == "missing_key"
@@ -403,7 +403,7 @@ def test_a_gateway_without_keys_starts_on_loopback_alone(store: Store, address: 
         for host in ("0.0.0.0", "::", "", "10.0.0.1", "example.org", "localhost.evil.example"):
             with pytest.raises(NoKeysError, match="keys issue"):
                 await require_keys(Keys(opened), host)
-        issuing.issue(store, "k", "/w")
+        key_admin.issue(store, "k", "/w")
         await require_keys(Keys(opened), "0.0.0.0")
         elsewhere = Keys(opened, open_allowed=False)
         assert not await elsewhere.open_to_all()
@@ -430,9 +430,9 @@ def test_addresses_that_only_look_like_loopback_are_none(host: str) -> None:
 @pytest.mark.parametrize("path", sorted(front_paths()))
 def test_every_path_of_a_dialect_wants_a_key(path: str, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
-        issued = issuing.issue(store, "k", "/w")
-        revoked = issuing.issue(store, "r", "/w")
-        issuing.revoke(store, revoked.key.id)
+        issued = key_admin.issue(store, "k", "/w")
+        revoked = key_admin.issue(store, "r", "/w")
+        key_admin.revoke(store, revoked.key.id)
 
     async def work(opened: AsyncStore) -> None:
         app = gateway_of(ScriptedProvider("anthropic"), Memory(opened), Keys(opened))

@@ -25,7 +25,7 @@ from aiohttp import web
 
 import interlingua as il
 from interlingua.client.retry import RetryPolicy
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.store.open import open_store
 from interlingua.streams.framing import encoder
 from tests.gateway.serving import Served, served, settings_in
@@ -233,8 +233,8 @@ def _tell(run: Run, count: int, seconds: float) -> int:
         print(f"  {number:6} {name}")
     print(f"replayed {run.replayed}; refused {dict(sorted(run.codes.items()))}")
     for number, gateway in enumerate(run.gateways, 1):
-        shelves = gateway.service.gateway.repeats.shelves
-        print(f"gateway {number} holds {len(shelves)} answers, {shelves.size} bytes")
+        replies = gateway.service.gateway.repeats.replies
+        print(f"gateway {number} holds {len(replies)} answers, {replies.size} bytes")
     print(f"{len(run.wrong)} wrong")
     for line in run.wrong[:20]:
         print(f"  {line}")

@@ -21,7 +21,7 @@ import pytest
 
 import interlingua as il
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.gateway.settings import RouteSettings
 from interlingua.store.errors import StoreError
 from interlingua.store.open import open_store
@@ -512,7 +512,7 @@ def test_without_a_key_nothing_is_kept_and_with_a_bad_one_nothing_is_asked(tmp_p
         repeats = gateway.service.gateway.repeats
         for _ in range(2):
             assert (await ask(gateway, None)).status == 200
-        assert len(repeats.shelves) == 0
+        assert len(repeats.replies) == 0
         assert len(provider.requests) == 2
         for bad in ("", "x" * 256, "two words", "grüße"):
             told = await ask(gateway, bad)

@@ -16,7 +16,7 @@ from interlingua.gateway.memory.replies import (
     OVERHEAD,
     Recording,
     Reply,
-    Shelves,
+    ReplyCache,
     is_whole_stream,
     pack,
     unpack,
@@ -54,26 +54,26 @@ def test_shelves_keep_their_bounds_and_lose_the_oldest_first(
 ) -> None:
     now = 0.0
     most, most_bytes, most_of_all = 4, 8000, 12_000
-    shelves = Shelves(60.0, most, most_bytes, most_of_all, lambda: now)
+    replies = ReplyCache(60.0, most, most_bytes, most_of_all, lambda: now)
     model: dict[str, OrderedDict[str, tuple[float, Reply]]] = {}
     for whose, which, size, wait in script:
         now += wait
         new = reply(size)
-        is_room = shelves.size + new.size <= most_of_all
-        shelves.put(whose, str(which), new)
+        is_room = replies.size + new.size <= most_of_all
+        replies.put(whose, str(which), new)
         own = model.setdefault(whose, OrderedDict())
         own.pop(str(which), None)
         own[str(which)] = (now + 60.0, new)
         if is_room:
-            assert shelves.get(whose, str(which)) is new, "the newest is there"
+            assert replies.get(whose, str(which)) is new, "the newest is there"
         held = [
             (tenant, id, kept)
             for tenant, replies in model.items()
             for id, (_, kept) in replies.items()
-            if shelves.get(tenant, id) is not None
+            if replies.get(tenant, id) is not None
         ]
-        assert len(held) == len(shelves)
-        assert sum(kept.size for _, _, kept in held) == shelves.size <= most_of_all
+        assert len(held) == len(replies)
+        assert sum(kept.size for _, _, kept in held) == replies.size <= most_of_all
         for each, replies in model.items():
             mine = [id for tenant, id, _ in held if tenant == each]
             assert len(mine) <= most
@@ -82,17 +82,17 @@ def test_shelves_keep_their_bounds_and_lose_the_oldest_first(
             for id in mine:
                 until, kept = replies[id]
                 assert until > now
-                assert shelves.get(each, id) is kept
+                assert replies.get(each, id) is kept
 
 
 def test_who_keeps_much_does_not_push_out_who_keeps_little() -> None:
-    shelves = Shelves(60.0, 100, 50_000, 20_000)
-    shelves.put("small", "1", reply(100))
+    replies = ReplyCache(60.0, 100, 50_000, 20_000)
+    replies.put("small", "1", reply(100))
     for number in range(50):
-        shelves.put("large", str(number), reply(4000))
-    assert shelves.get("small", "1") is not None
-    assert shelves.get("large", "49") is not None
-    assert shelves.get("large", "0") is None
+        replies.put("large", str(number), reply(4000))
+    assert replies.get("small", "1") is not None
+    assert replies.get("large", "49") is not None
+    assert replies.get("large", "0") is None
 
 
 def test_a_reply_comes_back_from_the_store_as_it_was() -> None:

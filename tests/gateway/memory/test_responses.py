@@ -11,7 +11,7 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import issue
+from interlingua.gateway.keys.key_admin import issue
 from interlingua.gateway.memory.responses import Responses, keeps
 from interlingua.gateway.shared.principal import KeyPrincipal
 from interlingua.gateway.shared.state import Exchange, Principal, Refusal

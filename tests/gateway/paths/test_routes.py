@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import revoke
+from interlingua.gateway.keys.key_admin import revoke
 from interlingua.gateway.paths.guard import host_of
 from interlingua.gateway.paths.routes import Row, rows
 from interlingua.gateway.shared.fronts import paths as front_paths

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import add_user, rotate
+from interlingua.gateway.keys.key_admin import add_user, rotate
 from interlingua.gateway.requests import live
 from interlingua.gateway.requests.live import RequestWatchers
 from interlingua.ids import Ulids

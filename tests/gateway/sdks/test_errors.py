@@ -11,7 +11,7 @@ import openai
 import pytest
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from tests.gateway.sdks.clients import CLIENTS, Client
 from tests.gateway.sdks.provider import ANSWER, BACKS, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing

@@ -18,7 +18,7 @@ from typing import Any
 import openai
 import pytest
 
-from interlingua.gateway.keys.issuing import Terms, issue
+from interlingua.gateway.keys.key_admin import Terms, issue
 from interlingua.store.open import open_store
 from tests.gateway.sdks.clients import CLIENTS
 from tests.gateway.sdks.provider import CITIES, Upstream

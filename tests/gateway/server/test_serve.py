@@ -324,7 +324,7 @@ def test_another_address_is_refused_without_keys(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no keys are defined"):
         Process(tmp_path, "--host", "0.0.0.0")
     with il.open_store(str(tmp_path / "interlingua.db")) as store:
-        from interlingua.gateway.keys.issuing import issue
+        from interlingua.gateway.keys.key_admin import issue
 
         issue(store, "one", ".")
     process = Process(tmp_path, "--host", "0.0.0.0")

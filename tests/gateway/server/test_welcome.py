@@ -24,7 +24,7 @@ import pytest
 from google import genai
 
 import interlingua as il
-from interlingua.gateway.keys.issuing import issue
+from interlingua.gateway.keys.key_admin import issue
 from interlingua.gateway.server.welcome import Welcome
 from interlingua.gateway.settings import Settings
 from interlingua.local.weights import VARIABLE

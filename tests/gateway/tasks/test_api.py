@@ -388,7 +388,7 @@ def test_keys_of_one_user_have_the_same_tasks(tmp_path: Path) -> None:
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         with il.open_store(str(tmp_path / "gateway.db")) as store:
-            from interlingua.gateway.keys.issuing import add_user
+            from interlingua.gateway.keys.key_admin import add_user
 
             person = add_user(store, "somebody@example.com").id
         one, two = (key(tmp_path, name, user_id=person).token for name in ("one", "two"))

@@ -151,7 +151,7 @@ def test_every_exchange_is_in_the_trace_once_with_its_principal(tmp_path: Path) 
     async def run(provider: Upstream) -> None:
         provider.configure(tmp_path)
         with il.open_store(str(tmp_path / "gateway.db")) as store:
-            from interlingua.gateway.keys.issuing import add_user
+            from interlingua.gateway.keys.key_admin import add_user
 
             user = add_user(store, "a@b.example")
         made = key(tmp_path, user_id=user.id)

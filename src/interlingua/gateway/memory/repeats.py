@@ -15,7 +15,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
-from interlingua.gateway.memory.replies import Reply, Shelves, pack, unpack
+from interlingua.gateway.memory.replies import Reply, ReplyCache, pack, unpack
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import ErrorKind
@@ -66,14 +66,14 @@ class Repeats:
         longest: int = LONGEST,
         most: int = MOST,
         most_bytes: int = MOST_BYTES,
-        shelves: Shelves | None = None,
+        replies: ReplyCache | None = None,
     ) -> None:
         self.store = store
         self.seconds = hours * 3600
         self.wait = wait
         self.lease = lease
         self.longest = longest
-        self.shelves = shelves or Shelves(self.seconds)
+        self.replies = replies or ReplyCache(self.seconds)
         self.recording = 0
         self._most = most
         self._most_bytes = most_bytes
@@ -109,7 +109,7 @@ class Repeats:
             if not flight.is_over:
                 require_same(exchange, flight.claim.print, claim)
             return flight
-        reply = self.shelves.get(claim.tenant, claim.id)
+        reply = self.replies.get(claim.tenant, claim.id)
         if reply is not None:
             require_same(exchange, reply.print, claim)
         return reply
@@ -123,7 +123,7 @@ class Repeats:
             self._land(claim, None)
             raise
         if reply is not None:
-            self.shelves.put(claim.tenant, claim.id, reply)
+            self.replies.put(claim.tenant, claim.id, reply)
             self._land(flight.claim, reply)
         return reply
 
@@ -187,7 +187,7 @@ class Repeats:
 
     async def keep(self, exchange: Exchange, claim: Claim, reply: Reply) -> None:
         """The request is answered; the answer goes to all that wait and all that come later."""
-        self.shelves.put(claim.tenant, claim.id, reply)
+        self.replies.put(claim.tenant, claim.id, reply)
         self._land(claim, reply)
         if self._held.pop(claim.id, None) is None or self.store is None:
             return

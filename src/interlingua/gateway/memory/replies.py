@@ -120,9 +120,9 @@ def _is_end(event: Event) -> bool:
     return type(event) is MessageComplete or type(event) is StreamError
 
 
-class Shelves:
-    """Replies in memory, a shelf for each tenant. A full shelf loses its oldest; when all together
-    are too much, the fullest does."""
+class ReplyCache:
+    """Replies in memory, those of each tenant apart. A tenant that has too many loses its oldest;
+    when all together are too much, the tenant with the most does."""
 
     def __init__(
         self,
@@ -137,55 +137,55 @@ class Shelves:
         self._most_bytes = most_bytes
         self._most_of_all = most_of_all
         self._clock = clock
-        self._shelves: dict[str, _Shelf] = {}
+        self._tenants: dict[str, _TenantReplies] = {}
         self.size = 0
 
     def __len__(self) -> int:
-        return sum([len(shelf.replies) for shelf in self._shelves.values()])
+        return sum([len(own.replies) for own in self._tenants.values()])
 
     def get(self, tenant: str, id: str) -> Reply | None:
-        shelf = self._shelves.get(tenant)
-        if shelf is None:
+        own = self._tenants.get(tenant)
+        if own is None:
             return None
-        self._expire(tenant, shelf)
-        found = shelf.replies.get(id)
+        self._expire(tenant, own)
+        found = own.replies.get(id)
         return None if found is None else found[1]
 
     def put(self, tenant: str, id: str, reply: Reply) -> None:
-        shelf = self._shelves.get(tenant)
-        if shelf is None:
-            shelf = self._shelves[tenant] = _Shelf()
+        own = self._tenants.get(tenant)
+        if own is None:
+            own = self._tenants[tenant] = _TenantReplies()
         else:
-            self._expire(tenant, shelf)
-            self._shelves[tenant] = shelf
-        old = shelf.replies.pop(id, None)
+            self._expire(tenant, own)
+            self._tenants[tenant] = own
+        old = own.replies.pop(id, None)
         if old is not None:
-            self._count(shelf, -old[1].size)
-        shelf.replies[id] = (self._clock() + self._seconds, reply)
-        self._count(shelf, reply.size)
-        while len(shelf.replies) > self._most or shelf.size > self._most_bytes:
-            self._lose(tenant, shelf)
+            self._count(own, -old[1].size)
+        own.replies[id] = (self._clock() + self._seconds, reply)
+        self._count(own, reply.size)
+        while len(own.replies) > self._most or own.size > self._most_bytes:
+            self._lose(tenant, own)
         while self.size > self._most_of_all:
-            self._lose(*max(self._shelves.items(), key=lambda item: item[1].size))
+            self._lose(*max(self._tenants.items(), key=lambda item: item[1].size))
 
-    def _expire(self, tenant: str, shelf: _Shelf) -> None:
+    def _expire(self, tenant: str, own: _TenantReplies) -> None:
         """All live equally long, so the oldest are the first to go."""
         now = self._clock()
-        while shelf.replies and next(iter(shelf.replies.values()))[0] <= now:
-            self._lose(tenant, shelf)
+        while own.replies and next(iter(own.replies.values()))[0] <= now:
+            self._lose(tenant, own)
 
-    def _lose(self, tenant: str, shelf: _Shelf) -> None:
-        _, (_, reply) = shelf.replies.popitem(last=False)
-        self._count(shelf, -reply.size)
-        if not shelf.replies:
-            self._shelves.pop(tenant, None)
+    def _lose(self, tenant: str, own: _TenantReplies) -> None:
+        _, (_, reply) = own.replies.popitem(last=False)
+        self._count(own, -reply.size)
+        if not own.replies:
+            self._tenants.pop(tenant, None)
 
-    def _count(self, shelf: _Shelf, size: int) -> None:
-        shelf.size += size
+    def _count(self, own: _TenantReplies, size: int) -> None:
+        own.size += size
         self.size += size
 
 
-class _Shelf:
+class _TenantReplies:
     __slots__ = ("replies", "size")
 
     def __init__(self) -> None:

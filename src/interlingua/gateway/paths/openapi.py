@@ -11,7 +11,7 @@ import msgspec
 
 from interlingua import __version__
 from interlingua.gateway.page.conversion import NewConversion
-from interlingua.gateway.page.exporting import NewExport, NewRedaction
+from interlingua.gateway.page.export import NewExport, NewRedaction
 from interlingua.gateway.shared.bodies import ChangedSession, NewSession, NewTurn, Rules, ShownModel
 from interlingua.gateway.tasks.bodies import NewAnswer, NewMessage, NewTask
 

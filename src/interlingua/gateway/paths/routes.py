@@ -18,7 +18,7 @@ from starlette.routing import Route as StarletteRoute
 
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.memory import responses as responses_store
-from interlingua.gateway.page import conversion, exporting
+from interlingua.gateway.page import conversion, export
 from interlingua.gateway.page.files import routes as page_files
 from interlingua.gateway.paths import handlers as own
 from interlingua.gateway.paths.errors import api_error
@@ -96,8 +96,8 @@ ROWS: tuple[Row, ...] = (
     Row("POST", "/sessions/{id}/cancel", sessions_api.cancel, both=True),
     Row("GET", "/sessions/{id}/messages", sessions_api.messages, both=True),
     Row("GET", "/sessions/{id}/summary", sessions_api.summed, both=True),
-    Row("POST", "/sessions/{id}/redaction", exporting.look, both=True),
-    Row("POST", "/sessions/{id}/export", exporting.export, both=True),
+    Row("POST", "/sessions/{id}/redaction", export.look, both=True),
+    Row("POST", "/sessions/{id}/export", export.export, both=True),
     Row("GET", "/sessions/{id}/events", sessions_api.events, both=True),
     Row("POST", "/task", tasks_api.create, both=True),
     Row("GET", "/tasks", tasks_api.listing, both=True),

@@ -24,9 +24,9 @@ from interlingua.gateway.relay.inbound import (
     read_request,
     with_history,
 )
-from interlingua.gateway.relay.stream import Stream, begun, error_frames, more
+from interlingua.gateway.relay.stream import Stream, error_frames, more, open_stream
 from interlingua.gateway.relay.unavailable import UNAVAILABLE, unavailable
-from interlingua.gateway.relay.whole import failed, relay
+from interlingua.gateway.relay.whole import error_answer, relay
 from interlingua.gateway.shared.asgi import Asgi, Receive, Scope, Send
 from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
@@ -184,7 +184,7 @@ class App:
     async def _stream(self, exchange: Exchange, inbound: Inbound, send: Send) -> None:
         gateway, limits = self.gateway, self.gateway.settings.limits
         raw: list[HttpAnswer] = []
-        opening = asyncio.ensure_future(begun(gateway, exchange, inbound, raw))
+        opening = asyncio.ensure_future(open_stream(gateway, exchange, inbound, raw))
         try:
             await asyncio.wait({opening}, timeout=limits.first_event)
             if not opening.done():
@@ -213,7 +213,7 @@ class App:
     ) -> None:
         """A plain error, or the end of a stream that the client was told had begun."""
         begun = bool(exchange.status)
-        answer = failed(exchange, inbound, error, raw)
+        answer = error_answer(exchange, inbound, error, raw)
         if not begun:
             await _plain(send, answer)
             return

@@ -16,8 +16,8 @@ from interlingua.estimate.estimator import estimate_input_tokens
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.headers import answer_headers
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, parse_inbound, read_request
-from interlingua.gateway.relay.sending import tries_of
-from interlingua.gateway.relay.whole import failed
+from interlingua.gateway.relay.sending import try_targets
+from interlingua.gateway.relay.whole import error_answer
 from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.sizes import Most
 from interlingua.gateway.shared.state import Exchange, Refusal
@@ -43,7 +43,7 @@ async def count(
     try:
         tokens, source = await _count(gateway, exchange, inbound, request, target)
     except CallError as error:
-        return failed(exchange, inbound, error, [])
+        return error_answer(exchange, inbound, error, [])
     exchange.status = 200
     headers_down = [
         (b"content-type", b"application/json"),
@@ -80,7 +80,7 @@ async def _count(
             raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
     try:
-        tokens, tries = await tries_of(gateway, exchange, inbound, once)
+        tokens, tries = await try_targets(gateway, exchange, inbound, once)
     except CallError as error:
         if not _does_not_count(error, target):
             raise

@@ -32,7 +32,7 @@ from interlingua.outbound import fitted_only, written_for
 T = TypeVar("T")
 
 
-async def tries_of(
+async def try_targets(
     gateway: Gateway,
     exchange: Exchange,
     inbound: Inbound,

@@ -25,7 +25,7 @@ from interlingua.gateway.relay.sending import (
     is_wrapped,
     prepare,
     send,
-    tries_of,
+    try_targets,
 )
 from interlingua.gateway.relay.text_counter import TextCounter
 from interlingua.gateway.relay.whole import echoed, given_id
@@ -244,7 +244,7 @@ def error_frames(front: Front, error: ProviderError) -> bytes:
     return b"".join([encode(frame) for frame in frames])
 
 
-async def begun(
+async def open_stream(
     gateway: Gateway, exchange: Exchange, inbound: Inbound, raw: list[HttpAnswer]
 ) -> Stream:
     """The stream, once its first bytes are there. What fails before that may be tried again, since
@@ -272,7 +272,7 @@ async def begun(
             return Stream(opened, outgoing, first)
         raise failed
 
-    stream, tries = await tries_of(gateway, exchange, inbound, once)
+    stream, tries = await try_targets(gateway, exchange, inbound, once)
     exchange.attempts = len(tries)
     exchange.first_byte_ms = exchange.elapsed_ms()
     return stream

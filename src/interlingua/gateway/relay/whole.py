@@ -19,7 +19,7 @@ from interlingua.gateway.relay.inbound import JSON, HttpAnswer, Inbound, note_ke
 from interlingua.gateway.relay.patching import patched
 from interlingua.gateway.relay.peek_usage import peek_usage
 from interlingua.gateway.relay.promised_members import promised_members, with_promised_members
-from interlingua.gateway.relay.sending import prepare, send, tries_of
+from interlingua.gateway.relay.sending import prepare, send, try_targets
 from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
 from interlingua.gateway.shared.state import Exchange
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -40,12 +40,12 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
         opened = await send(gateway, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.asker.max_bytes)
         exchange.upstream_id = opened.request_id
-        return await answered(gateway, exchange, inbound, opened, body)
+        return await answer_of(gateway, exchange, inbound, opened, body)
 
     try:
-        answer, tries = await tries_of(gateway, exchange, inbound, once)
+        answer, tries = await try_targets(gateway, exchange, inbound, once)
     except CallError as error:
-        return failed(exchange, inbound, error, raw)
+        return error_answer(exchange, inbound, error, raw)
     exchange.attempts = len(tries)
     exchange.status = answer.status
     if len(tries) > 1:
@@ -53,7 +53,7 @@ async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpA
     return answer
 
 
-async def answered(
+async def answer_of(
     gateway: Gateway,
     exchange: Exchange,
     inbound: Inbound,
@@ -148,7 +148,7 @@ def echoed(response: Response, exchange: Exchange) -> Response:
     return replace(response, message=replace(message, metadata=metadata))
 
 
-def failed(
+def error_answer(
     exchange: Exchange, inbound: Inbound, error: CallError, raw: list[HttpAnswer]
 ) -> HttpAnswer:
     """An error in the client's dialect; in the provider's own words where they are the same. But

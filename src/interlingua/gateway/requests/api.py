@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from interlingua.bus.event import NO_SESSION
-from interlingua.gateway.requests.caps import keys_seen
+from interlingua.gateway.requests.caps import visible_keys
 from interlingua.gateway.sessions.live import frame
 from interlingua.gateway.shared.bodies import number, text_of
 from interlingua.gateway.shared.callers import ApiError, answer, tenant_of
@@ -66,7 +66,7 @@ async def show(service: Service, request: Request, principal: Principal) -> Resp
 
 async def keys(service: Service, request: Request, principal: Principal) -> Response:
     """Keys that the caller may know of, with their caps and what was spent of them."""
-    return answer({"keys": await keys_seen(service.store, _whose(principal))})
+    return answer({"keys": await visible_keys(service.store, _whose(principal))})
 
 
 def _whose(principal: Principal) -> str | None:

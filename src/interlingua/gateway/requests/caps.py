@@ -29,7 +29,7 @@ class Cap(NamedTuple):
     limit: Decimal
 
 
-async def keys_seen(store: AsyncStore, tenant: str | None) -> list[dict[str, Any]]:
+async def visible_keys(store: AsyncStore, tenant: str | None) -> list[dict[str, Any]]:
     """The keys of a tenant, or all of them, with what their caps have left."""
     rows = [row for row in await _all(store) if tenant in (None, _tenant(row))]
     today = datetime.now(UTC).date().isoformat()
