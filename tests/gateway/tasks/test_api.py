@@ -16,7 +16,7 @@ import interlingua as il
 from interlingua.gateway.paths.routes import rows
 from interlingua.gateway.settings import Listen, Tasks
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
-from tests.gateway.tasks.questions import idle, new, page, say, shown, user
+from tests.gateway.tasks.asking import idle, new, page, say, shown, user
 
 SOMETHING = "01M7KPKX2YZ2ATXPN41CQ1G5NW"
 

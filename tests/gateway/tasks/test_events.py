@@ -13,7 +13,7 @@ import pytest
 import interlingua as il
 from interlingua.gateway.tasks import feeds
 from tests.gateway.serving import Served, Upstream, key, served
-from tests.gateway.tasks.questions import (
+from tests.gateway.tasks.asking import (
     PATIENCE,
     Frame,
     idle,

@@ -16,7 +16,7 @@ from interlingua.gateway.tasks.api import MOST_WAITING, MOST_WAITING_BYTES
 from interlingua.gateway.tasks.bodies import MOST_BYTES
 from interlingua.gateway.tasks.feeds import BEAT
 from tests.gateway.serving import Upstream, served
-from tests.gateway.tasks.questions import new, user
+from tests.gateway.tasks.asking import new, user
 
 PAGE = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text(encoding="utf-8")
 

@@ -11,8 +11,8 @@ from typing import Any
 import interlingua as il
 from interlingua.sessions import holding
 from tests.gateway.serving import Served, Upstream, served, settings_in
+from tests.gateway.tasks.asking import idle, new, page, read, say, shown, stored, until
 from tests.gateway.tasks.kills import tried
-from tests.gateway.tasks.questions import idle, new, page, read, say, shown, stored, until
 from tests.gateway.tasks.test_confirmations import answer, asked
 
 
