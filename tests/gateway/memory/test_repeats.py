@@ -49,31 +49,31 @@ puts = st.lists(
 
 @given(puts)
 @settings(max_examples=examples(200))
-def test_shelves_keep_their_bounds_and_lose_the_oldest_first(
+def test_the_cache_keeps_its_bounds_and_loses_the_oldest_first(
     script: list[tuple[str, int, int, float]],
 ) -> None:
     now = 0.0
     most, most_bytes, most_of_all = 4, 8000, 12_000
-    replies = ReplyCache(60.0, most, most_bytes, most_of_all, lambda: now)
+    cache = ReplyCache(60.0, most, most_bytes, most_of_all, lambda: now)
     model: dict[str, OrderedDict[str, tuple[float, Reply]]] = {}
     for whose, which, size, wait in script:
         now += wait
         new = reply(size)
-        is_room = replies.size + new.size <= most_of_all
-        replies.put(whose, str(which), new)
+        is_room = cache.size + new.size <= most_of_all
+        cache.put(whose, str(which), new)
         own = model.setdefault(whose, OrderedDict())
         own.pop(str(which), None)
         own[str(which)] = (now + 60.0, new)
         if is_room:
-            assert replies.get(whose, str(which)) is new, "the newest is there"
+            assert cache.get(whose, str(which)) is new, "the newest is there"
         held = [
             (tenant, id, kept)
             for tenant, replies in model.items()
             for id, (_, kept) in replies.items()
-            if replies.get(tenant, id) is not None
+            if cache.get(tenant, id) is not None
         ]
-        assert len(held) == len(replies)
-        assert sum(kept.size for _, _, kept in held) == replies.size <= most_of_all
+        assert len(held) == len(cache)
+        assert sum(kept.size for _, _, kept in held) == cache.size <= most_of_all
         for each, replies in model.items():
             mine = [id for tenant, id, _ in held if tenant == each]
             assert len(mine) <= most
@@ -82,7 +82,7 @@ def test_shelves_keep_their_bounds_and_lose_the_oldest_first(
             for id in mine:
                 until, kept = replies[id]
                 assert until > now
-                assert replies.get(each, id) is kept
+                assert cache.get(each, id) is kept
 
 
 def test_who_keeps_much_does_not_push_out_who_keeps_little() -> None:
