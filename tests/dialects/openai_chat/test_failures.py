@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.openai_chat import DIALECT
-from interlingua.dialects.openai_chat.tables import ERROR_WORDS, ERRORS
+from interlingua.dialects.openai_chat.tables import ERRORS
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import MessageStatus, StopReason
 from tests.dialects.openai_chat.wires import answer, losses, made, read_answer
@@ -98,11 +98,11 @@ def test_every_kind_is_written_with_a_word_that_means_it() -> None:
     for kind in ErrorKind:
         response = Response(made(), error=ProviderError(kind, "No."))
         written = DIALECT.write_response(response)
-        assert written.wire == error(type=ERRORS[kind])
+        assert written.wire == error(type=ERRORS.write(kind))
         assert not written.report
         again = DIALECT.read_response(written.wire).error
         assert again == response.error
-    assert {ERROR_WORDS[word] for word in ERRORS.values()} == set(ErrorKind)
+    assert set(ERRORS.words.values()) == set(ErrorKind)
 
 
 def test_an_edited_kind_wins_over_the_word_that_was_read() -> None:

@@ -7,32 +7,16 @@ detail    {"detail": "…"} or a list of problems             (FastAPI)"""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from interlingua.dialects.kernel.errors import failed_answer
 from interlingua.dialects.kernel.fields import Attrs, Table, together
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    fill,
-    form_in,
-    mine_of,
-    put_back,
-    restore,
-)
+from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.tables import (
-    AUTH_SIGNS,
-    ERROR_STATUS,
-    ERROR_WORDS,
-    ERRORS,
-    OVERFLOW_SIGNS,
-    STATUS_KEYS,
-    STATUS_OF,
-    Tables,
-)
+from interlingua.dialects.openai_chat import tables
+from interlingua.dialects.openai_chat.tables import ERRORS, STATUS_KEYS, Tables
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
 _VAGUE = frozenset({ErrorKind.INVALID_REQUEST, ErrorKind.OTHER})
@@ -49,21 +33,22 @@ def is_failure(wire: Wire) -> bool:
 
 def kind_of(message: str, code: str | None, status: int | None, word: str | None) -> ErrorKind:
     """What went wrong: by the words of the body, then by the status, then by what it speaks of."""
-    said = [ERROR_WORDS[each] for each in (word, code) if each in ERROR_WORDS]
+    said = [ERRORS.words[each] for each in (word, code) if each in ERRORS.words]
     numbers = [int(each) for each in (code, word) if each and each.isdecimal() and len(each) == 3]
     said += [_status_kind(number) for number in (status, *numbers) if number is not None]
     found = next((k for k in said if k not in _VAGUE), said[0] if said else ErrorKind.OTHER)
     speaks = message.lower()
-    if found in _VAGUE and any(sign in speaks for sign in OVERFLOW_SIGNS):
+    if found in _VAGUE and any(sign in speaks for sign in tables.OVERFLOW_SIGNS):
         return ErrorKind.CONTEXT_OVERFLOW
-    if not said and any(sign in speaks for sign in AUTH_SIGNS):
+    if not said and any(sign in speaks for sign in tables.AUTH_SIGNS):
         return ErrorKind.AUTH
     return found
 
 
 def _status_kind(status: int) -> ErrorKind:
-    if status in ERROR_STATUS:
-        return ERROR_STATUS[status]
+    known = tables.ERROR_STATUS.read(status)
+    if known is not None:
+        return known
     if status >= 500:
         return ErrorKind.SERVER_ERROR
     return ErrorKind.INVALID_REQUEST if status >= 400 else ErrorKind.OTHER
@@ -74,22 +59,18 @@ def _status_kind(status: int) -> ErrorKind:
 
 @cache
 def _error(t: Tables) -> Table:
-    def read(given: Wire) -> Attrs:
-        return _read_words(given, t)
-
-    def write(error: Any, recorder: LossRecorder) -> Wire:
-        return _write_words(error, t, recorder)
-
     keys = ("message", "type", "code", *STATUS_KEYS, *(("metadata",) if t.status_codes else ()))
-    return Table(ProviderError, together(keys, ("kind", "message", "code", "status"), read, write))
+    attrs = ("kind", "message", "code", "status")
+    return Table(
+        ProviderError, together(keys, attrs, partial(_read_words, t), partial(_write_words, t))
+    )
 
 
-def _read_words(given: Wire, t: Tables) -> Attrs:
+def _read_words(t: Tables, given: Wire) -> Attrs:
     message, code, word = given.get("message", ""), given.get("code"), given.get("type")
     word = word if type(word) is str and word else None
-    status = next(
-        (given[key] for key in ("code", *STATUS_KEYS) if _is_status(given.get(key))), None
-    )
+    numbers = [given.get(key) for key in ("code", *STATUS_KEYS)]
+    status = next((number for number in numbers if _is_status(number)), None)
     if type(code) is not str:
         inner = given.get("metadata") if t.status_codes else None
         code = inner.get("error_type") if type(inner) is dict else None
@@ -103,19 +84,20 @@ def _is_status(value: Any) -> bool:
     return type(value) is int and 100 <= value < 600
 
 
-def _write_words(error: ProviderError, t: Tables, recorder: LossRecorder) -> Wire:
+def _write_words(t: Tables, error: ProviderError, recorder: LossRecorder) -> Wire:
     out: Wire = {"message": error.message}
     if t.status_codes:
         if error.code is not None:
             out["metadata"] = {"error_type": error.code}
-        out["code"] = STATUS_OF[error.kind] if error.status is None else error.status
+        known = error.status is not None
+        out["code"] = error.status if known else tables.ERROR_STATUS.write(error.kind)
     elif error.code is not None:
         out["code"] = error.code
     if error.status is not None and not t.status_codes:
         recorder.lost(error, "status", severity="info")
-    if not t.status_codes or _read_words(out, t)["kind"] is not error.kind:
-        out["type"] = ERRORS[error.kind]
-    if _read_words(out, t)["kind"] is not error.kind:
+    if not t.status_codes or _read_words(t, out)["kind"] is not error.kind:
+        out["type"] = ERRORS.write(error.kind)
+    if _read_words(t, out)["kind"] is not error.kind:
         recorder.lost(error, "kind", "its code or status says otherwise", "approximated")
     return out
 
@@ -126,16 +108,15 @@ def _write_words(error: ProviderError, t: Tables, recorder: LossRecorder) -> Wir
 def read_failure(wire: Wire, t: Tables) -> Response:
     around, error = Kept(), wire.get("error")
     if type(error) is dict:
-        around.add_others(wire, ("error",))
         failure = _read_object(error, t, Kept())
     elif type(error) is str:
-        around.add_others(wire, ("error",))
         failure = _plain(error, t, Kept(form={"shape": "string"}))
     elif "detail" in wire:
-        around.add_others(wire, ("detail",))
         failure = _read_detail(wire["detail"], t)
     else:
         failure = _read_object(wire, t, Kept(form={"shape": "top"}))
+        wire = {}
+    around.add_others(wire, ("error",) if type(error) in (dict, str) else ("detail",))
     return failed_answer(t.name, failure).replace(raw=around.raw(t.name))
 
 
@@ -146,7 +127,7 @@ def _read_object(error: Wire, t: Tables, kept: Kept) -> ProviderError:
         error = {key: value for key, value in error.items() if key != "message"}
     attrs = _error(t).read(error, kept)
     if not attrs:  # not even a word
-        attrs = _read_words({}, t)
+        attrs = _read_words(t, {})
         kept.miss_any(error, _error(t).keys)
     return ProviderError(**attrs, raw=kept.raw(t.name))
 
@@ -188,8 +169,7 @@ def write_failure(
         same = shape == "detail" and _detail_text(detail) == error.message
         wire: Wire = {"error" if shape == "string" else shape: detail if same else error.message}
     else:
-        own = mine if shape in (None, "top") else NOTHING
-        wire = _write_object(error, own, t, recorder)
+        wire = _write_object(error, mine if shape in (None, "top") else {}, t, recorder)
         wire = wire if shape == "top" else {"error": wire}
     return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
 

@@ -88,14 +88,7 @@ LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 NAME = "openai-chat"
 TITLE = "OpenAI Chat Completions"
 
-ROLES: dict[str, Role] = {
-    "system": Role.SYSTEM,
-    "developer": Role.DEVELOPER,
-    "user": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
-}
+ROLES: dict[str, Role] = {**{role.value: role for role in Role}, "function": Role.TOOL}
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
@@ -185,71 +178,45 @@ REPEATED_COUNTS: dict[str, str] = {
 }
 """Keys beside the usual ones under which hosts say a count, or say it again (recorded 2026-11)."""
 
-ERROR_WORDS: dict[str, ErrorKind] = {
-    "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
-    "rate_limit_error": ErrorKind.RATE_LIMIT,
-    "RateLimitReached": ErrorKind.RATE_LIMIT,
-    "insufficient_quota": ErrorKind.RATE_LIMIT,
-    "too_many_requests": ErrorKind.RATE_LIMIT,
-    "invalid_api_key": ErrorKind.AUTH,
-    "authentication_error": ErrorKind.AUTH,
-    "authentication": ErrorKind.AUTH,
-    "permission_error": ErrorKind.AUTH,
-    "permission_denied": ErrorKind.AUTH,
-    "forbidden": ErrorKind.AUTH,
-    "server_error": ErrorKind.SERVER_ERROR,
-    "api_error": ErrorKind.SERVER_ERROR,
-    "internal_error": ErrorKind.SERVER_ERROR,
-    "server": ErrorKind.SERVER_ERROR,
-    "provider_overloaded": ErrorKind.SERVER_ERROR,
-    "provider_unavailable": ErrorKind.SERVER_ERROR,
-    "timeout": ErrorKind.NETWORK,
-    "network_error": ErrorKind.NETWORK,
-    "context_length_exceeded": ErrorKind.CONTEXT_OVERFLOW,
-    "exceed_context_size_error": ErrorKind.CONTEXT_OVERFLOW,
-    "token_limit_exceeded": ErrorKind.CONTEXT_OVERFLOW,
-    "payload_too_large": ErrorKind.CONTEXT_OVERFLOW,
-    "cancelled": ErrorKind.CANCELLED,
-    "invalid_request_error": ErrorKind.INVALID_REQUEST,
-    "invalid_request": ErrorKind.INVALID_REQUEST,
-    "model_not_found": ErrorKind.INVALID_REQUEST,
-    "invalid_model": ErrorKind.INVALID_REQUEST,
-    "unknown_error": ErrorKind.OTHER,
-}
-ERRORS: dict[ErrorKind, str] = {
-    ErrorKind.RATE_LIMIT: "rate_limit_error",
-    ErrorKind.AUTH: "authentication_error",
-    ErrorKind.SERVER_ERROR: "server_error",
-    ErrorKind.NETWORK: "network_error",
-    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded",
-    ErrorKind.INVALID_REQUEST: "invalid_request_error",
-    ErrorKind.CANCELLED: "cancelled",
-    ErrorKind.OTHER: "unknown_error",
-}
-"""The `type` that is written for each kind."""
 
-ERROR_STATUS: dict[int, ErrorKind] = {
-    401: ErrorKind.AUTH,
-    403: ErrorKind.AUTH,
-    408: ErrorKind.NETWORK,
-    413: ErrorKind.CONTEXT_OVERFLOW,
-    429: ErrorKind.RATE_LIMIT,
-    499: ErrorKind.CANCELLED,
-    520: ErrorKind.OTHER,
-}
-"""Kinds of HTTP statuses; others from 400 are invalid requests, from 500 server errors."""
+def _words(words: dict[ErrorKind, str]) -> TwoWay[str, ErrorKind]:
+    return TwoWay({word: kind for kind, listed in words.items() for word in listed.split()})
 
-STATUS_OF: dict[ErrorKind, int] = {
-    ErrorKind.RATE_LIMIT: 429,
-    ErrorKind.AUTH: 401,
-    ErrorKind.SERVER_ERROR: 500,
-    ErrorKind.NETWORK: 408,
-    ErrorKind.CONTEXT_OVERFLOW: 413,
-    ErrorKind.INVALID_REQUEST: 400,
-    ErrorKind.CANCELLED: 499,
-    ErrorKind.OTHER: 520,
-}
-"""The status that is written where a code must be one and none is known."""
+
+ERRORS: TwoWay[str, ErrorKind] = _words(
+    {
+        ErrorKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded RateLimitReached "
+        "insufficient_quota too_many_requests",
+        ErrorKind.AUTH: "authentication_error invalid_api_key authentication permission_error "
+        "permission_denied forbidden",
+        ErrorKind.SERVER_ERROR: "server_error api_error internal_error server "
+        "provider_overloaded provider_unavailable",
+        ErrorKind.NETWORK: "network_error timeout",
+        ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded exceed_context_size_error "
+        "token_limit_exceeded payload_too_large",
+        ErrorKind.CANCELLED: "cancelled",
+        ErrorKind.INVALID_REQUEST: "invalid_request_error invalid_request model_not_found "
+        "invalid_model",
+        ErrorKind.OTHER: "unknown_error",
+    }
+)
+"""The `type` or `code` of an error."""
+
+ERROR_STATUS: TwoWay[int, ErrorKind] = TwoWay(
+    {
+        400: ErrorKind.INVALID_REQUEST,
+        401: ErrorKind.AUTH,
+        403: ErrorKind.AUTH,
+        408: ErrorKind.NETWORK,
+        413: ErrorKind.CONTEXT_OVERFLOW,
+        429: ErrorKind.RATE_LIMIT,
+        499: ErrorKind.CANCELLED,
+        500: ErrorKind.SERVER_ERROR,
+        520: ErrorKind.OTHER,
+    }
+)
+"""HTTP statuses; others from 400 are invalid requests, from 500 server errors. One is written where
+a code must be a status and none is known."""
 
 STATUS_KEYS = ("raw_status_code", "status_code", "status")
 """Where bodies repeat the HTTP status, if `code` is none."""
@@ -328,9 +295,9 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     cited_content: bool = False
     file_urls: bool = False
     status_codes: bool = False
+    """An error's code is the HTTP status."""
     changes: frozenset[str] = frozenset()
     """What of `Changes` a message of instructions can say."""
-    """An error's code is the HTTP status."""
 
 
 def answering(t: Tables) -> Tables:
@@ -392,26 +359,10 @@ MARKS = ("prompt_cache_breakpoint", "cache_control")
 """Cache breakpoints: OpenAI's, and Anthropic's as others hand it on."""
 
 SAMPLING = frozenset(
-    {
-        "max_output_tokens",
-        "temperature",
-        "top_p",
-        "seed",
-        "stop",
-        "frequency_penalty",
-        "presence_penalty",
-        "logit_bias",
-        "logprobs",
-        "modalities",
-        "tool_choice",
-        "parallel_tool_calls",
-        "response_format",
-        "reasoning",
-        "service_tier",
-        "user",
-        "metadata",
-        "stream",
-    }
+    {"max_output_tokens", "temperature", "top_p", "seed", "stop", "frequency_penalty"}
+    | {"presence_penalty", "logit_bias", "logprobs", "modalities", "tool_choice"}
+    | {"parallel_tool_calls", "response_format", "reasoning", "service_tier", "user", "metadata"}
+    | {"stream"}
 )
 
 TABLES = Tables(
