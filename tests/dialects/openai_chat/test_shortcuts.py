@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.arguments import to_text
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.openai_chat import (
@@ -25,7 +24,14 @@ from interlingua.dialects.openai_chat import (
     tools,
     usage,
 )
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, HOSTS, TABLES, Tables, at_host
+from interlingua.dialects.openai_chat.tables import (
+    ANSWER_TABLES,
+    HOSTS,
+    TABLES,
+    Tables,
+    Target,
+    at_host,
+)
 from interlingua.dialects.openrouter.tables import ANSWERED, ROUTED
 from interlingua.errors import InterlinguaError
 from interlingua.losses import Report
@@ -284,26 +290,6 @@ def test_usage_that_is_written_at_once(wire: Any, timed: bool, other: str | None
     assert losses == report.losses
 
 
-INPUTS = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "null", "a" * 300]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("k"), inner),
-    max_leaves=6,
-)
-
-
-@given(st.dictionaries(st.sampled_from(["a", "b"]), INPUTS))
-def test_arguments_that_are_written_at_once(value: Any) -> None:
-    assert calls.write_input(value) == to_text(value)
-
-
-def test_arguments_that_are_too_deep_or_no_json_are_refused_alike() -> None:
-    deep: Any = {}
-    for _ in range(600):
-        deep = {"a": deep}
-    for odd in (deep, {"a": float("nan")}, {"a": object()}):
-        assert outcome(calls.write_input, odd) == outcome(to_text, odd)
-
-
 RARELY = st.sampled_from([None, None, None, "s"])
 """What a block seldom has, so that most are plain."""
 SPOKEN = st.builds(
@@ -345,21 +331,25 @@ TURNS = st.builds(
 @given(TURNS, st.sampled_from([*ASKED, *ANSWERS]))
 def test_a_turn_that_is_written_at_once(message: Message, t: Tables) -> None:
     report = Report("x")
-    plain = messages.write_plainly(message, t, LossRecorder(t.name, None, report))
+    plain = messages.write_plainly(message, target(t, report))
     if plain is not None:
         long = Report("x")
-        assert plain == messages.Turn(message, t, LossRecorder(t.name, None, long)).write()
+        assert plain == messages.Turn(message, target(t, long)).write()
         assert report.losses == long.losses
 
 
 @given(TURNS, st.sampled_from(ANSWERS))
 def test_a_choice_that_is_written_at_once(message: Message, t: Tables) -> None:
     report, long = Report("x"), Report("x")
-    plain = response._write_plain_choice(message, t, LossRecorder(t.name, None, report))
+    plain = response._write_plain_choice(message, target(t, report))
     if plain is not None:
-        said = response._write_choice(0, message, t, LossRecorder(t.name, None, long))
+        said = response._write_choice(0, message, target(t, long))
         assert plain == said
         assert _sorted(report) == _sorted(long)
+
+
+def target(t: Tables, report: Report) -> Target:
+    return Target(t, LossRecorder(t.name, None, report))
 
 
 def _sorted(report: Report) -> list[str]:
@@ -370,8 +360,8 @@ def _sorted(report: Report) -> list[str]:
 def test_a_call_that_is_written_at_once(block: il.ToolUseBlock, t: Tables) -> None:
     id = block.id if t.host.ids is None else t.host.ids.fit(block.id)
     short, long = Report("x"), Report("x")
-    said = calls.write_call(block, 0, t, LossRecorder(t.name, None, short), False)
-    slowly = calls._write_call(block, id, 0, t, LossRecorder(t.name, None, long), False)
+    said = calls.write_call(block, 0, target(t, short), False)
+    slowly = calls._write_call(block, id, 0, target(t, long), False)
     assert said == slowly
     assert short.losses == long.losses
 
@@ -387,8 +377,8 @@ def test_a_message_that_is_written_at_once(
 ) -> None:
     message = Message(Role(role), tuple(content), name)
     short, long = Report("x"), Report("x")
-    said = messages._write_turn(message, t, LossRecorder(t.name, None, short))
-    slowly = messages._write_any_turn(message, role, t, LossRecorder(t.name, None, long))
+    said = messages._write_turn(message, target(t, short))
+    slowly = messages._write_any_turn(message, role, target(t, long))
     assert said == slowly
     assert short.losses == long.losses
 
@@ -400,8 +390,8 @@ def test_a_result_that_is_written_at_once(
     block = il.ToolResultBlock("c1", (il.TextBlock(said),), failed, name)
     id = "c1" if t.host.ids is None else t.host.ids.fit("c1")
     short, long = Report("x"), Report("x")
-    plain = calls.write_result(block, t, LossRecorder(t.name, None, short))
-    slowly = calls._write_result(block, id, t, LossRecorder(t.name, None, long))
+    plain = calls.write_result(block, target(t, short))
+    slowly = calls._write_result(block, id, target(t, long))
     assert plain == slowly
     assert short.losses == long.losses
 
@@ -420,8 +410,8 @@ def test_a_result_that_is_written_at_once(
 )
 def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None:
     short, long = Report("x"), Report("x")
-    said = tools.write_tools((tool,), t, LossRecorder(t.name, None, short))
-    slowly = tools.write_tool(tool, t, LossRecorder(t.name, None, long))
+    said = tools.write_tools((tool,), target(t, short))
+    slowly = tools.write_tool(tool, target(t, long))
     assert said == {"tools": [slowly]}
     assert short.losses == long.losses
 
@@ -431,8 +421,9 @@ def test_a_tool_that_is_written_at_once(tool: ToolDefinition, t: Tables) -> None
 def test_parts_that_are_written_at_once(t: Tables, content: list[Any]) -> None:
     granted = t.parts["user"]
     short, long = Report("x"), Report("x")
-    said = text.write_parts(content, granted, t, LossRecorder(t.name, None, short))
-    recorder = LossRecorder(t.name, None, long)
-    slowly = [part for block in content for part in text.write_part(block, granted, t, recorder)]
+    said = text.write_parts(content, granted, target(t, short))
+    slowly = [
+        part for block in content for part in text.write_part(block, granted, target(t, long))
+    ]
     assert said == slowly
     assert short.losses == long.losses

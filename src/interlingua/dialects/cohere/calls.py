@@ -6,7 +6,7 @@ from typing import Any
 
 from interlingua import arguments
 from interlingua.dialects.cohere.tables import NAME
-from interlingua.dialects.kernel.calls import recovery
+from interlingua.dialects.kernel.calls import read_arguments, recovery, write_arguments
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, constant, inside, lost, plain
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
@@ -21,16 +21,8 @@ UNREAD = "tool_call"
 
 
 def _read_arguments(given: Any) -> Reading:
-    text = want(given, str)
-    input = arguments.recover(text).input
-    return {"input": input} | ({} if arguments.to_text(input) == text else {"raw_arguments": text})
-
-
-def _write_arguments(call: Any, _: LossRecorder) -> str:
-    text: str | None = call.raw_arguments
-    if text is not None and arguments.same(arguments.recover(text).input, call.input):
-        return text
-    return arguments.to_text(call.input)
+    input, raw, _ = read_arguments(want(given, str))
+    return {"input": input} | ({} if raw is None else {"raw_arguments": raw})
 
 
 CALL = Table(
@@ -44,7 +36,7 @@ CALL = Table(
             "arguments",
             ("input", "raw_arguments"),
             _read_arguments,
-            _write_arguments,
+            lambda call, _: write_arguments(call),
             missing={"input": {}},
         ),
     ),

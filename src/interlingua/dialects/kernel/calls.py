@@ -2,10 +2,85 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from interlingua import arguments
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.model.base import JsonObject
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.metadata import Diagnostic
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+_BAD = (msgspec.DecodeError, ValueError, RecursionError)
+_NO_BLANK_AFTER = frozenset("\\:,[{")
+_LONG = 1024
+_SHALLOW = 2 * arguments.MAX_DEPTH
+"""So many brackets it takes to be too deep."""
+
+
+def read_arguments(text: str) -> tuple[JsonObject, str | None, arguments.Mode]:
+    """What arguments that came as text say, the text where they alone do not give it, and how it
+    was understood."""
+    value = _strict(text)
+    if value is None:
+        found = arguments.recover(text)
+        return found.input, text, found.mode
+    return value, None if _is_compact(text, value) else text, "strict"
+
+
+def _strict(text: str) -> JsonObject | None:
+    """The object that a text is in strict JSON, unless it may be too deep."""
+    try:
+        value = _decode(text)
+    except _BAD:
+        return None
+    if type(value) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
+        return None
+    return value
+
+
+def _is_compact(text: str, value: JsonObject) -> bool:
+    """Whether `value` is written as this text. A blank after a key is told without writing it."""
+    blank = text.find('": ')
+    if blank > 0 and text[blank - 1] not in _NO_BLANK_AFTER:
+        return False
+    return bool(_encode(value).decode() == text)
+
+
+def write_arguments(block: ToolUseBlock) -> str:
+    """The text that was read while it still says the input; else the input as compact JSON."""
+    given, text = block.input, block.raw_arguments
+    return text if text is not None and _says(text, given) else _compact(given)
+
+
+def _compact(given: JsonObject) -> str:
+    """The input as compact JSON. For a short text it is quicker to look at what was written than at
+    each value; numbers that JSON cannot hold are written as null."""
+    try:
+        data = _encode(given)
+    except (TypeError, ValueError, RecursionError):
+        return arguments.to_text(given)  # which says what is wrong
+    text = data.decode()
+    size = len(text)
+    if size > _LONG or b"null" in data:
+        return arguments.to_text(given)
+    if size > _SHALLOW:
+        for item in given.values():
+            if type(item) is str and size - len(item) < _SHALLOW:
+                break  # the rest is too short to be deep
+        else:
+            if data.count(b"{") + data.count(b"[") > arguments.MAX_DEPTH:
+                return arguments.to_text(given)
+    return text
+
+
+def _says(text: str, input: JsonObject) -> bool:
+    found = read_arguments(text)[0]
+    try:
+        return bool(_encode(found) == _encode(input)) or arguments.same(found, input)
+    except (TypeError, ValueError, RecursionError):
+        return arguments.same(found, input)
 
 
 def recovery(mode: str, id: str) -> Diagnostic:

@@ -5,113 +5,23 @@ wire is then a call and its result, two blocks of the same assistant message."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
-
-from interlingua import arguments
-from interlingua.arguments import to_text
-from interlingua.dialects.kernel.calls import OpenCalls, recovery
+from interlingua.dialects.kernel import calls as kernel
+from interlingua.dialects.kernel.calls import read_arguments, write_arguments
 from interlingua.dialects.kernel.errors import maybe, want
-from interlingua.dialects.kernel.kept import (
-    Kept,
-    did_without,
-    fill,
-    form_in,
-    form_of,
-    mine_of,
-    restore,
-)
+from interlingua.dialects.kernel.kept import Kept, did_without, fill, form_in, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK
-from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables
-from interlingua.dialects.openai_chat.text import (
-    keep_unknown,
-    read_cache,
-    read_content,
-    write_cache,
-    write_content,
-)
+from interlingua.dialects.openai_chat import text as content
+from interlingua.dialects.openai_chat.tables import MARKS, HostedKeys, Tables, Target
 from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
-from interlingua.model.base import JsonObject
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 
-_decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
-_BAD = (msgspec.DecodeError, ValueError, RecursionError)
 _MAY_BE_EMPTY = frozenset({"id", "type", "function", "custom", "index", "extra_content", *MARKS})
-_NO_BLANK_AFTER = frozenset("\\:,[{")
-_LONG = 1024
-_SHALLOW = 2 * arguments.MAX_DEPTH
-"""So many brackets it takes to be too deep."""
-
-
-# -- arguments ------------------------------------------------------------------------------------
-
-
-class Spoken(NamedTuple):
-    """Arguments that came as text: the text is kept where the input alone does not give it."""
-
-    input: JsonObject
-    text: str | None
-    mode: arguments.Mode
-
-
-def read_arguments(text: str) -> Spoken:
-    try:
-        value = _decode(text)
-    except _BAD:
-        value = None
-    if type(value) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
-        found = arguments.recover(text)
-        return Spoken(found.input, text, found.mode)
-    return Spoken(value, None if _is_compact(text, value) else text, "strict")
-
-
-def _is_compact(text: str, value: JsonObject) -> bool:
-    """Whether `value` is written as this text. A blank after a key is told without writing it."""
-    blank = text.find('": ')
-    if blank > 0 and text[blank - 1] not in _NO_BLANK_AFTER:
-        return False
-    return bool(_encode(value).decode() == text)
-
-
-def write_arguments(block: ToolUseBlock) -> str:
-    """The text that was read while it still says the input; else the input as compact JSON."""
-    given, text = block.input, block.raw_arguments
-    return text if text is not None and _says(text, given) else write_input(given)
-
-
-def write_input(given: JsonObject) -> str:
-    """The input as compact JSON. For a short text it is quicker to look at what was written than at
-    each value; numbers that JSON cannot hold are written as null."""
-    try:
-        data = _encode(given)
-    except (TypeError, ValueError, RecursionError):
-        return to_text(given)  # which says what is wrong
-    text = data.decode()
-    size = len(text)
-    if size > _LONG or b"null" in data:
-        return to_text(given)
-    if size > _SHALLOW:
-        for item in given.values():
-            if type(item) is str and size - len(item) < _SHALLOW:
-                break  # the rest is too short to be deep
-        else:
-            if data.count(b"{") + data.count(b"[") > arguments.MAX_DEPTH:
-                return to_text(given)
-    return text
-
-
-def _says(text: str, input: JsonObject) -> bool:
-    found = read_arguments(text).input
-    try:
-        return bool(_encode(found) == _encode(input)) or arguments.same(found, input)
-    except (TypeError, ValueError, RecursionError):
-        return arguments.same(found, input)
 
 
 # -- reading calls --------------------------------------------------------------------------------
@@ -127,13 +37,8 @@ def read_plain_call(call: Any) -> ToolUseBlock | None:
     name, text = function.get("name"), function.get("arguments")
     if type(name) is not str or type(text) is not str:
         return None
-    try:
-        input = _decode(text)
-    except _BAD:
-        return None
-    if type(input) is not dict or text.count("{") + text.count("[") > arguments.MAX_DEPTH:
-        return None
-    return ToolUseBlock(id, name, input, None if _is_compact(text, input) else text)
+    input, raw, mode = read_arguments(text)
+    return ToolUseBlock(id, name, input, raw) if mode == "strict" else None
 
 
 class CallReader:
@@ -159,23 +64,27 @@ class CallReader:
         kind = "custom" if call.get("type") == "custom" else "function"
         inner = call.get(kind)
         if inner is None:
-            return keep_unknown(call, self.t, **{"in": "tool_calls"})
-        kept, taken = Kept(), {kind}
+            return content.keep_unknown(call, self.t, **{"in": "tool_calls"})
+        kept, taken, inside = Kept(), {kind}, {"name"}
         name = want(want(inner, dict, f".{kind}").get("name"), str, f".{kind}.name")
         id = self._id(call, name, kept, taken)
         if call.get("type") == kind:
             taken.add("type")
         read_index(call, self.count - 1, kept, taken)
-        fields: dict[str, Any] = self._input(inner, kind, f".{kind}", id, kept)
-        kept.add_inside(call, kind, {"name", *fields.pop("taken")})
+        if kind == "custom":
+            fields = _read_text(inner, kept, inside)
+        else:
+            fields = self._read_given(inner, f".{kind}", id, kept, inside)
+        kept.add_inside(call, kind, inside)
         signature = read_google(call, kept)
         if signature is not None:
             self.signed = True
             taken.add("extra_content")
-        fields["cache"] = read_cache(call, self.t, "call", kept.form, taken)
+        cache = content.read_cache(call, self.t, "call", kept.form, taken)
         kept.add_others(call, taken, _MAY_BE_EMPTY)
         kept.miss_any(call, ("type",))
-        return ToolUseBlock(id, name, signature=signature, raw=kept.raw(self.t.name), **fields)
+        raw = kept.raw(self.t.name)
+        return ToolUseBlock(id, name, signature=signature, cache=cache, raw=raw, **fields)
 
     def _id(self, call: Wire, name: str, kept: Kept, taken: set[str]) -> str:
         id = call.get("id")
@@ -185,43 +94,47 @@ class CallReader:
         taken.add("id")
         return want(id, str, ".id")
 
-    def _input(self, inner: Wire, kind: str, path: str, id: str, kept: Kept) -> dict[str, Any]:
-        """The fields that hold what was given to the tool."""
-        if kind == "custom":
-            given = inner.get("input")
-            if given is None:
-                kept.form["no_input"] = True
-                return {"input": {}, "call_type": "custom", "taken": ()}
-            text = want(given, str, f"{path}.input")
-            return {"input": {"input": text}, "call_type": "custom", "taken": ("input",)}
-        fields = read_given(inner, path, kept)
-        mode = fields.pop("mode")
+    def _read_given(
+        self, inner: Wire, path: str, id: str, kept: Kept, taken: set[str]
+    ) -> dict[str, Any]:
+        fields, mode = read_given(inner, path, kept, taken)
         if mode != "strict":
-            self.diagnostics += (recovery(mode, id),)
+            self.diagnostics += (kernel.recovery(mode, id),)
         return fields
 
     def read_legacy(self, call: Any) -> Block:
         """The message's `function_call`: one call, without an id."""
         self.count += 1
-        name = want(want(call, dict, ".function_call").get("name"), str, ".function_call.name")
-        kept = Kept(form={"legacy": True})
+        path, kept, taken = ".function_call", Kept(form={"legacy": True}), {"name"}
+        name = want(want(call, dict, path).get("name"), str, f"{path}.name")
         id = synthetic_tool_id(self.origin, self.count - 1, name)
-        fields = self._input(call, "function", ".function_call", id, kept)
-        kept.add_others(call, {"name", *fields.pop("taken")}, ("arguments",))
+        fields = self._read_given(call, path, id, kept, taken)
+        kept.add_others(call, taken, ("arguments",))
         return ToolUseBlock(id, name, raw=kept.raw(self.t.name), **fields)
 
 
-def read_given(inner: Wire, path: str, kept: Kept) -> dict[str, Any]:
-    """Arguments as text, or as the object that some hosts send; `taken` are the keys of them."""
+def _read_text(inner: Wire, kept: Kept, taken: set[str]) -> dict[str, Any]:
+    """What is given to a custom tool."""
+    given = inner.get("input")
+    if given is None:
+        kept.form["no_input"] = True
+        return {"input": {}, "call_type": "custom"}
+    taken.add("input")
+    return {"input": {"input": want(given, str, ".custom.input")}, "call_type": "custom"}
+
+
+def read_given(inner: Wire, path: str, kept: Kept, taken: set[str]) -> tuple[dict[str, Any], str]:
+    """Arguments as text, or as the object that some hosts send; and how they were understood."""
     given = inner.get("arguments")
     if given is None:
         kept.form["no_input"] = True
-        return {"input": {}, "taken": (), "mode": "strict"}
+        return {"input": {}}, "strict"
+    taken.add("arguments")
     if type(given) is dict:
         kept.form["arguments"] = "object"
-        return {"input": given, "taken": ("arguments",), "mode": "strict"}
+        return {"input": given}, "strict"
     input, raw, mode = read_arguments(want(given, str, f"{path}.arguments"))
-    return {"input": input, "raw_arguments": raw, "taken": ("arguments",), "mode": mode}
+    return {"input": input, "raw_arguments": raw}, mode
 
 
 def read_index(item: Wire, ordinal: int, kept: Kept, taken: set[str]) -> None:
@@ -251,8 +164,8 @@ def read_google(wire: Wire, kept: Kept) -> str | None:
     return None
 
 
-def _sign(wire: Wire, signature: str) -> None:
-    wire["extra_content"] = {"google": {"thought_signature": signature}}
+def signed(signature: str) -> Wire:
+    return {"extra_content": {"google": {"thought_signature": signature}}}
 
 
 # -- writing calls --------------------------------------------------------------------------------
@@ -260,49 +173,44 @@ def _sign(wire: Wire, signature: str) -> None:
 
 def write_plain_call(block: ToolUseBlock) -> Wire:
     """A function call with nothing special about it."""
-    text = write_arguments(block) if block.raw_arguments is not None else write_input(block.input)
-    function = {"name": block.name, "arguments": text}
+    function = {"name": block.name, "arguments": write_arguments(block)}
     return {"id": block.id, "type": "function", "function": function}
 
 
-def write_call(
-    block: ToolUseBlock, ordinal: int, t: Tables, recorder: LossRecorder, signs: bool
-) -> Wire:
+def write_call(block: ToolUseBlock, ordinal: int, to: Target, signs: bool) -> Wire:
     """One item of `tool_calls`; `signs` says that Google's signatures may be written."""
-    ids = t.host.ids
+    ids = to.t.host.ids
     id = block.id if ids is None else ids.fit(block.id)
     if (block.raw or block.call_type or block.signature or block.cache) is None:
         return {**write_plain_call(block), "id": id}
-    return _write_call(block, id, ordinal, t, recorder, signs)
+    return _write_call(block, id, ordinal, to, signs)
 
 
-def _write_call(
-    block: ToolUseBlock, id: str, ordinal: int, t: Tables, recorder: LossRecorder, signs: bool
-) -> Wire:
-    mine = mine_of(t.name, block.raw)
+def _write_call(block: ToolUseBlock, id: str, ordinal: int, to: Target, signs: bool) -> Wire:
+    mine = mine_of(to.t.name, block.raw)
     form = form_in(mine)
-    wire = _body(block, t, recorder, form)
+    wire = _body(block, to, form)
     if not (is_synthetic_tool_id(block.id) and did_without(mine, "id")):
         wire["id"] = id
     write_index(wire, ordinal, form)
     said = _SAID
     if block.signature is not None and (signs or form.get("signature") == "google"):
-        _sign(wire, block.signature)
+        wire.update(signed(block.signature))
         said = _SAID_SIGNED
-    write_cache(wire, block, block.cache, t, recorder, "call", form)
-    recorder.unwritten(block, said)
+    content.write_cache(wire, block, to, "call", form)
+    to.recorder.unwritten(block, said)
     return restore(fill(wire, mine, {"type": "function"}), mine)
 
 
-def _body(block: ToolUseBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
+def _body(block: ToolUseBlock, to: Target, form: Wire) -> Wire:
     """The call without its id, and without the type that is usual."""
     given = block.input
     if block.call_type is not None:
         is_text = given.keys() == {"input"} and type(given["input"]) is str
         said = is_text or (not given and "no_input" in form)
-        if said and block.call_type == "custom" and t.custom_tools:
+        if said and block.call_type == "custom" and to.t.custom_tools:
             return {"type": "custom", "custom": {"name": block.name, **given}}
-        recorder.lost(block, "call_type", "sent as a function call", "downgraded")
+        to.recorder.lost(block, "call_type", "sent as a function call", "downgraded")
     return {"function": {"name": block.name, **_write_given(block, form)}}
 
 
@@ -312,17 +220,17 @@ def _write_given(block: ToolUseBlock, form: Wire) -> Wire:
     return {"arguments": write_arguments(block)} if block.input or "no_input" not in form else {}
 
 
-def write_legacy(block: ToolUseBlock, t: Tables, recorder: LossRecorder) -> Wire:
+def write_legacy(block: ToolUseBlock, to: Target) -> Wire:
     """The message's `function_call`."""
-    mine = mine_of(t.name, block.raw)
-    function: Wire = _body(block, t, recorder, form_in(mine))["function"]
-    recorder.unwritten(block, _SAID)
+    mine = mine_of(to.t.name, block.raw)
+    function: Wire = _body(block, to, form_in(mine))["function"]
+    to.recorder.unwritten(block, _SAID)
     return restore(function, mine)
 
 
 def is_legacy(block: ToolUseBlock, t: Tables) -> bool:
     """Read from a `function_call`, and still without an id of its own."""
-    legacy = form_of(t.name, block.raw).get("legacy")
+    legacy = form_in(mine_of(t.name, block.raw)).get("legacy")
     return bool(legacy) and is_synthetic_tool_id(block.id) and block.call_type is None
 
 
@@ -341,7 +249,7 @@ class Unanswered:
 
     def __init__(self) -> None:
         self._seen = 0
-        self._calls = OpenCalls()
+        self._calls = kernel.OpenCalls()
 
     def first(self, messages: Sequence[Message], name: str | None) -> str:
         """The id of the first open call of this name (of any, without a name)."""
@@ -371,12 +279,12 @@ def read_result(
     else:
         want(id, str, ".tool_call_id")
         taken.add("tool_call_id")
-    content = wire.get("content")
-    blocks = read_content(content, t.parts["tool"], t, kept)
-    if blocks or content == "":
+    said = wire.get("content")
+    blocks = content.read_content(said, t.parts["tool"], t, kept)
+    if blocks or said == "":
         taken.add("content")
     failed = _take_mark(blocks, kept)
-    cache = read_cache(wire, t, "message", kept.form, taken)
+    cache = content.read_cache(wire, t, "message", kept.form, taken)
     kept.add_others(wire, taken, ("content", "name", "tool_call_id"))
     kept.miss_any(wire, _FILLED)
     return ToolResultBlock(id, tuple(blocks), failed, name, cache, kept.raw(t.name))  # type: ignore[arg-type]  # a misplaced block is for validate() to name
@@ -398,17 +306,17 @@ def _take_mark(blocks: list[Block], kept: Kept) -> bool:
     return True
 
 
-def write_result(block: ToolResultBlock, t: Tables, recorder: LossRecorder) -> Wire:
-    content, ids = block.content, t.host.ids
+def write_result(block: ToolResultBlock, to: Target) -> Wire:
+    ids = to.t.host.ids
     id = block.tool_use_id if ids is None else ids.fit(block.tool_use_id)
-    if block.raw is None and len(content) == 1 and not block.is_error and block.cache is None:
-        only = content[0]
+    if block.raw is None and len(block.content) == 1 and not block.is_error and not block.cache:
+        only = block.content[0]
         if type(only) is TextBlock and only.text and only.raw is None and only.cache is None:
             if only.citations or only.signature or only.phase or block.tool_name:
-                recorder.unwritten(only, frozenset({"text"}))
-                recorder.unwritten(block, _said(block, recorder))
+                to.recorder.unwritten(only, frozenset({"text"}))
+                to.recorder.unwritten(block, _said(block, to.recorder))
             return {"role": "tool", "tool_call_id": id, "content": only.text}
-    return _write_result(block, id, t, recorder)
+    return _write_result(block, id, to)
 
 
 def _said(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
@@ -417,26 +325,26 @@ def _said(block: ToolResultBlock, recorder: LossRecorder) -> frozenset[str]:
     return _SAID_RESULT | {"tool_name"} if named else _SAID_RESULT
 
 
-def _write_result(block: ToolResultBlock, id: str, t: Tables, recorder: LossRecorder) -> Wire:
-    mine = mine_of(t.name, block.raw)
+def _write_result(block: ToolResultBlock, id: str, to: Target) -> Wire:
+    mine = mine_of(to.t.name, block.raw)
     form = form_in(mine)
     wire: Wire = {"role": form.get("role", "tool")}
     if form.get("answers") != block.tool_use_id:
         wire["tool_call_id"] = id
-    said = write_content(block.content, t.parts["tool"], t, recorder, form)
+    said = content.write_content(block.content, to.t.parts["tool"], to, form)
     if block.is_error:
         if not form.get("marked"):
-            recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
+            to.recorder.lost(block, "is_error", "said by a mark before the text", "downgraded")
         said = _marked(said, form)
     if said is not None:
         wire["content"] = said
-    fields = _said(block, recorder)
+    fields = _said(block, to.recorder)
     if block.tool_name is not None and form.get("name"):
         wire["name"] = block.tool_name
         fields = fields | {"tool_name"}
     if block.cache is not None:
-        _write_result_cache(wire, block, t, recorder, form)
-    recorder.unwritten(block, fields)
+        _write_result_cache(wire, block, to, form)
+    to.recorder.unwritten(block, fields)
     return restore(fill(wire, mine, _FILLED), mine)
 
 
@@ -455,22 +363,20 @@ def _marked(said: Any, form: Wire) -> Any:
     return [{"type": "text", "text": ERROR_MARK}, *said]
 
 
-def _write_result_cache(
-    wire: Wire, block: ToolResultBlock, t: Tables, recorder: LossRecorder, form: Wire
-) -> None:
+def _write_result_cache(wire: Wire, block: ToolResultBlock, to: Target, form: Wire) -> None:
     """A mark beside the content where it was read there; else on the last part."""
     if "cache" in form:
-        write_cache(wire, block, block.cache, t, recorder, "message", form)
+        content.write_cache(wire, block, to, "message", form)
         return
     parts = wire.get("content", "")
     if isinstance(parts, str):
         parts = [{"type": "text", "text": parts}]
     last = dict(parts[-1]) if parts and isinstance(parts[-1], dict) else None
-    if last is None or "part" not in t.cache.places or any(key in last for key in MARKS):
-        recorder.lost(block, "cache")
+    if last is None or "part" not in to.t.cache.places or any(key in last for key in MARKS):
+        to.recorder.lost(block, "cache")
         return
-    recorder.lost(block, "cache", "set on its last part", "moved", "info")
-    write_cache(last, block, block.cache, t, recorder, "part", form)
+    to.recorder.lost(block, "cache", "set on its last part", "moved", "info")
+    content.write_cache(last, block, to, "part", form)
     wire["content"] = [*parts[:-1], last]
 
 
@@ -492,31 +398,24 @@ def read_hosted(
         kept.form["no_id"] = True
         id = synthetic_tool_id(origin, keys.place, ordinal, name)
     known = type(item.get("arguments")) in (str, dict)
-    fields = read_given(item if known else {}, "", kept)
-    taken.update(fields.pop("taken"))
-    del fields["mode"]
+    fields, _ = read_given(item if known else {}, "", kept, taken)
     output = item.get(keys.result)
-    content = (TextBlock(output),) if type(output) is str and output else ()
-    if content:
+    texts = (TextBlock(output),) if type(output) is str and output else ()
+    if texts:
         taken.add(keys.result)
     read_index(item, ordinal, kept, taken)
     empty = ("arguments", "id", "format", keys.result, keys.id or "id")
     kept.add_others(item, taken, empty)
     return [
         ToolUseBlock(id, name, executor="provider", raw=kept.raw(t.name), **fields),
-        ToolResultBlock(id, content, raw={t.name: {"$form": {"in": keys.place}}}),
+        ToolResultBlock(id, texts, raw={t.name: {"$form": {"in": keys.place}}}),
     ]
 
 
 def write_hosted(
-    call: ToolUseBlock,
-    result: ToolResultBlock | None,
-    ordinal: int,
-    keys: HostedKeys,
-    t: Tables,
-    recorder: LossRecorder,
+    call: ToolUseBlock, result: ToolResultBlock | None, ordinal: int, keys: HostedKeys, to: Target
 ) -> Wire:
-    mine = mine_of(t.name, call.raw)
+    mine = mine_of(to.t.name, call.raw)
     form = form_in(mine)
     item: Wire = {keys.name: call.name, **_write_given(call, form)}
     if keys.type is not None:
@@ -524,24 +423,25 @@ def write_hosted(
     if keys.id and not (form.get("no_id") and is_synthetic_tool_id(call.id)):
         item[keys.id] = call.id
     write_index(item, ordinal, form)
-    recorder.unwritten(call, _SAID - {"call_type", "cache"})
-    if result is not None:
-        _write_output(item, result, keys, recorder)
+    to.recorder.unwritten(call, _SAID - {"call_type", "cache"})
+    texts = [] if result is None else _texts(result, to.recorder)
+    if texts:
+        item[keys.result] = "".join(texts)
     return restore(item, mine)
 
 
-def _write_output(
-    item: Wire, result: ToolResultBlock, keys: HostedKeys, recorder: LossRecorder
-) -> None:
-    texts = [block for block in result.content if type(block) is TextBlock]
-    if texts:
-        item[keys.result] = "".join([block.text for block in texts])
+def _texts(result: ToolResultBlock, recorder: LossRecorder) -> list[str]:
+    """What a result says; an item has room for one text."""
+    texts: list[str] = []
     for block in result.content:
         if type(block) is not TextBlock:
             recorder.dropped(block)
-    for block in texts[1:]:
-        recorder.lost(block, None, "joined with the text before it", "approximated", "info")
+            continue
+        if texts:
+            recorder.lost(block, None, "joined with the text before it", "approximated", "info")
+        texts.append(block.text)
     recorder.unwritten(result, frozenset({"tool_use_id", "content"}))
+    return texts
 
 
 def pairs(

@@ -1,40 +1,46 @@
-"""Images, sound, film and documents as content parts, and the URLs that they are named or held by.
-
-Readers give the fields of a block, or None where the part holds nothing of the kind; writers give
-a part, or None where a source has no place."""
+"""What a part of content is; images, sound, film and documents as parts, and the URLs that they are
+named or held by."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from interlingua.dialects.kernel.errors import maybe, want
 from interlingua.dialects.kernel.kept import Kept
-from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.tables import (
-    AUDIO_FORMATS,
-    DEFAULT_AUDIO,
-    DEFAULT_DOCUMENT,
-    DEFAULT_IMAGE,
-    DEFAULT_VIDEO,
-    FILENAME,
-    MAGIC,
-    WEB,
-    Tables,
-)
-from interlingua.model.blocks import (
-    AudioBlock,
-    DocumentBlock,
-    ImageBlock,
-    MediaBlock,
-    Source,
-    VideoBlock,
-)
+from interlingua.dialects.openai_chat import tables
+from interlingua.dialects.openai_chat.tables import AUDIO_FORMATS, FILENAME, WEB, Tables, Target
+from interlingua.model import blocks as model
+from interlingua.model.blocks import DocumentBlock, MediaBlock, Source
 
 Fields = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """A type of part, as it is read and written: what it says stands under one key."""
+
+    block: type
+    key: str
+    read: Callable[[Any, Tables, Kept], Fields | None]
+    """What stands there, never null, to the fields of a block; None where it is nothing of the
+    kind."""
+    write: Callable[[Any, Target, Wire], Any]
+    """What stands there, or None where a block cannot be said so; the last argument is its
+    `$form`."""
+    said: frozenset[str]
+    """The fields that are said by it."""
+    beside: dict[str, str]
+    """Other keys with a string, and its field."""
+
+
+def part_of(block: type, key: str, read: Any, write: Any, said: str, **beside: str) -> Part:
+    fields = frozenset({"cache", *said.split(), *beside.values()})
+    return Part(block, key, read, write, fields, beside)
+
 
 _DATA_URL = re.compile(r"data:([a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+)((?:;[a-zA-Z0-9=._-]+)*?);base64,")
 _LINK = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -54,41 +60,40 @@ def _read_url(url: str, form: Wire) -> Fields:
     return {"source": Source("url", url)}
 
 
-def _write_url(block: MediaBlock, otherwise: str, recorder: LossRecorder, form: Wire) -> str | None:
+def _write_url(block: MediaBlock, otherwise: str, to: Target, form: Wire) -> str | None:
     """A URL for a block's source; None for sources that have none."""
     source, kind, data = block.source, block.media_type, block.source.data or ""
     if source.kind == "url":
         if not (form.get("url") or data.startswith(WEB)):
             return None
         if kind is not None:
-            recorder.lost(block, "media_type", severity="info")
+            to.recorder.lost(block, "media_type", severity="info")
         return source.data
     if source.kind != "base64":
         return None
-    kind = kind or next((MAGIC[start] for start in MAGIC if data.startswith(start)), otherwise)
+    magic = tables.MAGIC.items()
+    kind = kind or next((known for start, known in magic if data.startswith(start)), otherwise)
     return f"data:{kind}{form.get('parameters', '')};base64,{data}"
 
 
-def _read_held(part: Wire, key: str, kept: Kept, *known: str) -> Fields | None:
+def _read_held(key: str, held: Any, kept: Kept, *known: str) -> Fields | None:
     """A URL that stands in an object under `key`, or bare."""
-    held = part.get(key)
     if type(held) is str:
         kept.form["bare"] = True
         return _read_url(held, kept.form)
-    if held is None or held == {}:
+    if held == {}:
         return None
-    fields = _read_url(want(want(held, dict, f".{key}").get("url"), str, f".{key}.url"), kept.form)
-    kept.add_inside(part, key, ("url", *known))
+    fields = _read_url(want(want(held, dict).get("url"), str, ".url"), kept.form)
+    kept.add_inside({key: held}, key, ("url", *known))
     return fields
 
 
 # -- images, film and sound -----------------------------------------------------------------------
 
 
-def read_image(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    image = part.get("image_url")
-    detail = maybe(image, "detail", str, ".image_url") if type(image) is dict else None
-    fields = _read_held(part, "image_url", kept, *(() if detail is None else ("detail",)))
+def _read_image(image: Any, t: Tables, kept: Kept) -> Fields | None:
+    detail = maybe(image, "detail", str) if type(image) is dict else None
+    fields = _read_held("image_url", image, kept, *(() if detail is None else ("detail",)))
     if fields is None or detail is None:
         return fields
     if detail not in (t.words["detail"] or (detail,)):
@@ -96,63 +101,55 @@ def read_image(part: Wire, t: Tables, kept: Kept) -> Fields | None:
     return {**fields, "detail": detail}
 
 
-def write_image(block: ImageBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    url, detail = _write_url(block, DEFAULT_IMAGE, recorder, form), block.detail
-    if url is None:
-        return None
-    if detail is None:
-        return {"type": "image_url", "image_url": url if form.get("bare") else {"url": url}}
-    if detail not in (t.words["detail"] or ()) and form.get("detail") != detail:
-        recorder.lost(block, "detail", f"no detail is called {detail!r}")
-        return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "image_url", "image_url": {"url": url, "detail": detail}}
+def _write_image(block: model.ImageBlock, to: Target, form: Wire) -> Any:
+    url, detail = _write_url(block, tables.DEFAULT_IMAGE, to, form), block.detail
+    if url is None or detail is None:
+        return url if url is None or form.get("bare") else {"url": url}
+    if detail not in (to.t.words["detail"] or ()) and form.get("detail") != detail:
+        to.recorder.lost(block, "detail", f"no detail is called {detail!r}")
+        return {"url": url}
+    return {"url": url, "detail": detail}
 
 
-def read_video(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    return _read_held(part, "video_url", kept)
+def _read_video(video: Any, t: Tables, kept: Kept) -> Fields | None:
+    return _read_held("video_url", video, kept)
 
 
-def write_video(block: VideoBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    url = _write_url(block, DEFAULT_VIDEO, recorder, form)
-    if url is None:
-        return None
-    kind = form.get("kind", "video_url")
-    return {"type": kind, "video_url": url if form.get("bare") else {"url": url}}
+def _write_video(block: model.VideoBlock, to: Target, form: Wire) -> Any:
+    url = _write_url(block, tables.DEFAULT_VIDEO, to, form)
+    return url if url is None or form.get("bare") else {"url": url}
 
 
-def read_audio(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+def _read_audio(audio: Any, t: Tables, kept: Kept) -> Fields | None:
     """An object with data and format, or Mistral's: base64 or a URL as it is."""
-    audio = part.get("input_audio")
     if type(audio) is str:
         kept.form["bare"] = True
         remote = audio.startswith(("http://", "https://"))
         return {"source": Source("url" if remote else "base64", audio)}
-    if audio is None or audio == {}:
+    if audio == {}:
         return None
-    data = want(want(audio, dict, ".input_audio").get("data"), str, ".input_audio.data")
-    word = maybe(audio, "format", str, ".input_audio")
+    source = Source("base64", want(want(audio, dict).get("data"), str, ".data"))
+    word = maybe(audio, "format", str)
     if word is None:
         kept.form["no_format"] = True
-        kept.add_inside(part, "input_audio", ("data",))
-        return {"source": Source("base64", data)}
+        kept.add_inside({"input_audio": audio}, "input_audio", ("data",))
+        return {"source": source}
     media_type = _audio_type(word)
     if _audio_format(media_type, t, {}) != word:
         kept.form["format"] = word
-    kept.add_inside(part, "input_audio", ("data", "format"))
-    return {"source": Source("base64", data), "media_type": media_type}
+    kept.add_inside({"input_audio": audio}, "input_audio", ("data", "format"))
+    return {"source": source, "media_type": media_type}
 
 
-def write_audio(block: AudioBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
+def _write_audio(block: model.AudioBlock, to: Target, form: Wire) -> Any:
     source, kind = block.source, block.media_type
     if form.get("bare") and source.kind in ("base64", "url") and kind is None:
-        return {"type": "input_audio", "input_audio": source.data or ""}
-    word = _audio_format(kind, t, form)
+        return source.data or ""
+    word = _audio_format(kind, to.t, form)
     if source.kind != "base64" or word is None:
         return None
-    audio: Wire = {"data": source.data or ""}
-    if kind is not None or not form.get("no_format"):
-        audio["format"] = word
-    return {"type": "input_audio", "input_audio": audio}
+    unnamed = kind is None and form.get("no_format")
+    return {"data": source.data or "", **({} if unnamed else {"format": word})}
 
 
 def _audio_type(word: str) -> str:
@@ -162,7 +159,7 @@ def _audio_type(word: str) -> str:
 def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
     """The word for a media type; None where the wire has none."""
     if media_type is None:
-        return DEFAULT_AUDIO
+        return tables.DEFAULT_AUDIO
     stood: str | None = form.get("format")
     if stood is not None and _audio_type(stood) == media_type:
         return stood
@@ -175,38 +172,27 @@ def _audio_format(media_type: str | None, t: Tables, form: Wire) -> str | None:
 # -- documents ------------------------------------------------------------------------------------
 
 
-def read_file(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    file = want(part["file"], dict, ".file")
-    fields = _read_source(file, t, kept.form)
+def _read_file(file: Any, t: Tables, kept: Kept) -> Fields | None:
+    fields = _read_source(want(file, dict), t, kept.form)
     if fields is None:
         return None
     named = fields["source"].kind == "file_id"
     taken = {"file_id" if named else "file_data"}
-    name = maybe(file, "filename", str, ".file")
+    name = maybe(file, "filename", str)
     if name is not None:
         taken.add("filename")
         fields["name"] = name
     elif not named:
         kept.form["filename"] = False
-    kept.add_inside(part, "file", taken)
+    kept.add_inside({"file": file}, "file", taken)
     return fields
 
 
-def read_flat_file(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    """Mistral's part, with the id beside the type."""
-    file_id = maybe(part, "file_id", str)
-    if file_id is None:
-        return None
-    kept.form["flat"] = True
-    return {"source": Source("file_id", file_id, provider="mistral")}
-
-
 def _read_source(file: Wire, t: Tables, form: Wire) -> Fields | None:
-    data = maybe(file, "file_data", str, ".file")
+    data = maybe(file, "file_data", str)
     if data is None:
-        file_id = maybe(file, "file_id", str, ".file")
-        named = None if file_id is None else Source("file_id", file_id, provider=t.provider)
-        return None if named is None else {"source": named}
+        id = maybe(file, "file_id", str)
+        return None if id is None else {"source": Source("file_id", id, provider=t.provider)}
     fields = _read_url(data, form)
     if fields["source"].kind == "base64" or data.startswith("data:"):
         return fields
@@ -219,80 +205,96 @@ def _read_source(file: Wire, t: Tables, form: Wire) -> Fields | None:
     return fields
 
 
-def write_file(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    source, file = block.source, {}
+def _write_file(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
+    source = block.source
     if source.kind == "file_id":
-        if form.get("flat"):
-            return {"type": "file", "file_id": source.data}
-        if source.provider not in (None, t.provider):
+        if source.provider not in (None, to.t.provider):
             return None
         if block.media_type is not None:
-            recorder.lost(block, "media_type", severity="info")
-        file["file_id"] = source.data
+            to.recorder.lost(block, "media_type", severity="info")
+        file = {"file_id": source.data}
     else:
-        file["file_data"] = _write_data(block, t, recorder, form)
+        file = {"file_data": _write_data(block, to, form)}
         if file["file_data"] is None:
             return None
     if block.name is not None:
         file["filename"] = block.name
     elif form.get("filename", source.kind != "file_id"):
         file["filename"] = FILENAME
-        recorder.filled(block, "name", FILENAME)
-    return {"type": "file", "file": file}
+        to.recorder.filled(block, "name", FILENAME)
+    return file
 
 
-def _write_data(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> str | None:
+def _write_data(block: DocumentBlock, to: Target, form: Wire) -> str | None:
     source = block.source
     if form.get("bare") and source.kind == "base64" and block.media_type is None:
         return source.data
-    linked = t.file_urls or form.get("url") or (source.data or "").startswith("data:")
+    linked = to.t.file_urls or form.get("url") or (source.data or "").startswith("data:")
     if source.kind == "url" and not linked:
         return None
-    return _write_url(block, DEFAULT_DOCUMENT, recorder, form)
+    return _write_url(block, tables.DEFAULT_DOCUMENT, to, form)
 
 
-def read_document_url(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    url = maybe(part, "document_url", str)
-    if url is None:
-        return None
-    return {**_read_url(url, kept.form), "name": maybe(part, "document_name", str)}
+def _read_flat(file_id: Any, t: Tables, kept: Kept) -> Fields:
+    """Mistral's part, with the id beside the type."""
+    kept.form["flat"] = True
+    return {"source": Source("file_id", want(file_id, str), provider="mistral")}
 
 
-def write_document_url(
-    block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire | None:
-    url = _write_url(block, DEFAULT_DOCUMENT, recorder, form)
-    if url is None:
-        return None
-    part: Wire = {"type": "document_url", "document_url": url}
-    return part if block.name is None else {**part, "document_name": block.name}
+def _write_flat(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+    return block.source.data if block.source.kind == "file_id" else None
 
 
-def read_json(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+def _read_document_url(url: Any, t: Tables, kept: Kept) -> Fields:
+    return _read_url(want(url, str), kept.form)
+
+
+def _write_document_url(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+    return _write_url(block, tables.DEFAULT_DOCUMENT, to, form)
+
+
+def _read_json(document: Any, t: Tables, kept: Kept) -> Fields | None:
     """Groq's document of data (its API reference, read 2026-11)."""
-    document = part.get("document")
     if type(document) is not dict or type(document.get("data")) is not dict:
         return None
-    kept.add_inside(part, "document", ("data",))
+    kept.add_inside({"document": document}, "document", ("data",))
     text = msgspec.json.encode(document["data"]).decode()
     return {"source": Source("text", text), "media_type": "application/json"}
 
 
-def write_json(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
+def _write_json(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
     try:
         data = msgspec.json.decode(block.source.data or "")
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    if block.source.kind != "text" or type(data) is not dict:
-        return None
-    return {"type": "document", "document": {"data": data}}
+    return {"data": data} if block.source.kind == "text" and type(data) is dict else None
 
 
-def read_link(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    uri = maybe(part, "uri", str)
-    return None if uri is None else {"source": Source("url", uri)}
+def _read_link(uri: Any, t: Tables, kept: Kept) -> Fields:
+    return {"source": Source("url", want(uri, str))}
 
 
-def write_link(block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire | None:
-    is_url = block.source.kind == "url"
-    return {"type": "resource_link", "uri": block.source.data} if is_url else None
+def _write_link(block: DocumentBlock, to: Target, form: Wire) -> str | None:
+    return block.source.data if block.source.kind == "url" else None
+
+
+def _document(key: str, read: Any, write: Any, said: str = "", **beside: str) -> Part:
+    return part_of(DocumentBlock, key, read, write, f"source {said}", **beside)
+
+
+_TYPED, _DETAILED = "source media_type", "source media_type detail"
+_VIDEO = part_of(model.VideoBlock, "video_url", _read_video, _write_video, _TYPED)
+PARTS = {
+    "image_url": part_of(model.ImageBlock, "image_url", _read_image, _write_image, _DETAILED),
+    "input_audio": part_of(model.AudioBlock, "input_audio", _read_audio, _write_audio, _TYPED),
+    "video_url": _VIDEO,
+    "input_video": _VIDEO,
+    "file": _document("file", _read_file, _write_file, "media_type name"),
+    "file_id": _document("file_id", _read_flat, _write_flat),
+    "document_url": _document(
+        "document_url", _read_document_url, _write_document_url, "media_type", document_name="name"
+    ),
+    "document": _document("document", _read_json, _write_json, "media_type"),
+    "resource_link": _document("uri", _read_link, _write_link),
+}
+"""By the wire's type; `file_id` is Mistral's file."""

@@ -10,86 +10,27 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from interlingua.dialects.kernel import words
 from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    fill,
-    form_in,
-    form_of,
-    mine_of,
-    put_back,
-    restore,
-)
-from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, compaction_as_text, unsaid_changes
-from interlingua.dialects.openai_chat.calls import (
-    CallReader,
-    Unanswered,
-    is_legacy,
-    pairs,
-    read_google,
-    read_hosted,
-    read_plain_call,
-    read_result,
-    write_call,
-    write_hosted,
-    write_legacy,
-    write_plain_call,
-    write_result,
-)
-from interlingua.dialects.openai_chat.tables import AUDIO_ID, EXECUTED, MARKS, ROLES, Tables
-from interlingua.dialects.openai_chat.text import (
-    is_plain,
-    placeholder,
-    read_annotations,
-    read_content,
-    read_message_cache,
-    read_part,
-    with_form,
-    write_annotations,
-    write_content,
-    write_message_cache,
-    write_part,
-    write_unknown,
-)
-from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
-from interlingua.dialects.openai_chat.thinking import (
-    read_signed,
-    read_thinking,
-    signed_by_anthropic,
-    usual_places,
-    write_thinking,
-)
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    Source,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from interlingua.dialects.openai_chat import calls, text, thinking
+from interlingua.dialects.openai_chat.tables import AUDIO_ID, EXECUTED, MARKS, ROLES, Tables, Target
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.changes import EFFORTS, Changes
 from interlingua.model.message import NO_METADATA, Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata
 
 _ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
 _SPEAKERS = {"system": Role.SYSTEM, "developer": Role.DEVELOPER, "user": Role.USER}
-_THOUGHTS = (ThinkingBlock, RedactedThinkingBlock)
+_THOUGHTS = (ThinkingBlock, model.RedactedThinkingBlock)
 _IMAGE = frozenset({"image_url"})
 _AUDIO_KEYS: Wire = {"id": AUDIO_ID, "data": "", "expires_at": 0, "transcript": ""}
 """What the speech of a response has, and what stands there where nobody knows better."""
 _FILLED = {"content": ""}
 _WORDLESS = ("tool_calls", "function_call", "audio")
-_MAY_BE_EMPTY = THINKING | {
+_MAY_BE_EMPTY = thinking.KEYS | {
     *("role", "content", "refusal", "annotations", "audio", "function_call", "tool_calls", "name"),
     *("images", "executed_tools", *MARKS),
 }
@@ -119,11 +60,11 @@ def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Said:
     kept, protocol = Kept(), t.name
     taken = {"role"} if wire.get("role") == "assistant" else set()
     blocks: list[Block] = []
-    if not THINKING.isdisjoint(wire):
-        blocks, places, protocol = read_thinking(wire, t, origin)
+    if not thinking.KEYS.isdisjoint(wire):
+        blocks, places, protocol = thinking.read_thinking(wire, t, origin)
         taken.update(places)
         own, calls_tools = protocol == t.name, bool(wire.get("tool_calls"))
-        if places and places != usual_places(blocks, t, calls_tools, own):
+        if places and places != thinking.usual_places(blocks, t, calls_tools, own):
             kept.form["thinking"] = places
     if wire.get("executed_tools"):
         _read_executed(wire, blocks, t, origin)
@@ -134,41 +75,47 @@ def read_assistant(wire: Wire, t: Tables, origin: int | str | None) -> Said:
         if type(content) is str:
             blocks.extend([TextBlock(content)] if content else [])
         elif content is not None:
-            blocks.extend(read_content(content, t.parts["assistant"], t, kept))
-    calls = CallReader(t, origin)
+            blocks.extend(text.read_content(content, t.parts["assistant"], t, kept))
+    reader = calls.CallReader(t, origin)
     if len(wire) > len(taken):
-        _read_beside(wire, blocks, t, kept, taken, calls)
-        protocol = "gemini" if calls.signed or "signature" in kept.form else protocol
-        read_message_cache(wire, blocks, t, taken)
+        _read_beside(wire, blocks, kept, taken, reader)
+        protocol = "gemini" if reader.signed or "signature" in kept.form else protocol
+        text.read_message_cache(wire, blocks, t, taken)
         if len(wire) > len(taken):
             kept.add_others(wire, taken, _MAY_BE_EMPTY)
     if "content" not in wire or "role" not in wire:
         kept.miss_any(wire, ("role", "content"))
-    return Said(tuple(blocks), wire.get("name") or None, protocol, kept, calls.diagnostics)
+    return Said(tuple(blocks), wire.get("name") or None, protocol, kept, reader.diagnostics)
 
 
 def _read_beside(
-    wire: Wire, blocks: list[Block], t: Tables, kept: Kept, taken: set[str], calls: CallReader
+    wire: Wire, blocks: list[Block], kept: Kept, taken: set[str], reader: calls.CallReader
 ) -> None:
     """What stands beside the content, in the order of the blocks it gives."""
+    t = reader.t
     if wire.get("refusal"):
-        blocks.append(RefusalBlock(want(wire["refusal"], str, ".refusal")))
+        blocks.append(model.RefusalBlock(want(wire["refusal"], str, ".refusal")))
         taken.add("refusal")
     if wire.get("images"):
         _read_images(wire, blocks, t, taken)
     if wire.get("audio"):
-        _read_audio(wire, blocks, t, kept, taken)
+        _read_audio(wire, blocks, t, kept)
+        taken.add("audio")
     if wire.get("tool_calls"):
-        blocks.extend(each(wire["tool_calls"], ".tool_calls", calls.read))
+        blocks.extend(each(wire["tool_calls"], ".tool_calls", reader.read))
         taken.add("tool_calls")
     if len(wire) == len(taken):
         return
     if wire.get("function_call"):
-        _read_legacy(wire, blocks, kept, taken, calls)
+        taken.add("function_call")
+        if wire["function_call"] == _NO_CALL:
+            kept.spell("function_call", wire["function_call"])
+        else:
+            blocks.append(reader.read_legacy(wire["function_call"]))
     if wire.get("name"):
         want(wire["name"], str, ".name")
         taken.add("name")
-    if wire.get("annotations") and read_annotations(wire["annotations"], blocks, t):
+    if wire.get("annotations") and text.read_annotations(wire["annotations"], blocks, t):
         taken.add("annotations")
         if not t.answer:
             kept.form["annotations"] = True
@@ -176,11 +123,15 @@ def _read_beside(
         _read_signature(wire, blocks, kept, taken)
 
 
+_NO_CALL = {"name": "", "arguments": ""}
+"""How some servers spell that there is none."""
+
+
 def _read_executed(wire: Wire, blocks: list[Block], t: Tables, origin: int | str | None) -> None:
     found: list[Block] = []
 
     def read(item: Any) -> None:
-        found.extend(read_hosted(item, len(found) // 2, EXECUTED, t, origin))
+        found.extend(calls.read_hosted(item, len(found) // 2, EXECUTED, t, origin))
 
     each(wire["executed_tools"], ".executed_tools", read)
     blocks += found
@@ -191,52 +142,41 @@ def _read_images(wire: Wire, blocks: list[Block], t: Tables, taken: set[str]) ->
     images = wire["images"]
     if type(images) is not list or not all(type(image) is dict for image in images):
         return
-    for block in each(images, ".images", lambda image: read_part(image, _IMAGE, t)):
-        usual = t.images_out and type(block) is ImageBlock
-        blocks.append(block if usual else with_form(block, t, **{"in": "images"}))
+    for block in each(images, ".images", lambda image: text.read_part(image, _IMAGE, t)):
+        usual = t.images_out and type(block) is model.ImageBlock
+        blocks.append(block if usual else text.with_form(block, t, **{"in": "images"}))
     taken.add("images")
 
 
-def _read_audio(wire: Wire, blocks: list[Block], t: Tables, kept: Kept, taken: set[str]) -> None:
+def _read_audio(wire: Wire, blocks: list[Block], t: Tables, kept: Kept) -> None:
     """Speech: whole in a response, by its id when it is sent back."""
     audio = want(wire["audio"], dict, ".audio")
-    taken.add("audio")
-    keys = ("id", "data", "transcript")
-    id, data, transcript = (maybe(audio, key, str, ".audio") for key in keys)
+    id, data, transcript = [
+        maybe(audio, key, str, ".audio") for key in ("id", "data", "transcript")
+    ]
     if not (id or data or transcript):
         kept.spell("audio", audio)
         return
     inner, used = Kept(), {"transcript"} if transcript else set()
     if data or not id:
-        source = Source("base64", data or "")
+        source = model.Source("base64", data or "")
         used.update(("data",) if data else ())
     else:
-        source = Source("file_id", id, provider=t.provider)
+        source = model.Source("file_id", id, provider=t.provider)
         used.add("id")
     inner.add_others(audio, used, _AUDIO_KEYS)
     if t.answer:
         inner.miss_any(audio, _AUDIO_KEYS)
     elif data or transcript:
         inner.form["spoken"] = True
-    blocks.append(AudioBlock(source, transcript=transcript or None, raw=inner.raw(t.name)))
-
-
-def _read_legacy(
-    wire: Wire, blocks: list[Block], kept: Kept, taken: set[str], calls: CallReader
-) -> None:
-    taken.add("function_call")
-    call = wire["function_call"]
-    if call == {"name": "", "arguments": ""}:  # how some servers spell that there is none
-        kept.spell("function_call", call)
-    else:
-        blocks.append(calls.read_legacy(call))
+    blocks.append(model.AudioBlock(source, transcript=transcript or None, raw=inner.raw(t.name)))
 
 
 def _read_signature(wire: Wire, blocks: list[Block], kept: Kept, taken: set[str]) -> None:
     """Google's signature beside the content belongs to the first text or call."""
     for index, block in enumerate(blocks):
         if isinstance(block, (TextBlock, ToolUseBlock)) and block.signature is None:
-            signature = read_google(wire, kept)
+            signature = calls.read_google(wire, kept)
             if signature is None:
                 return
             taken.add("extra_content")
@@ -259,21 +199,22 @@ _NAMED = {
 """The places that `$form.in` names."""
 
 
-def write_assistant(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
-    plain = write_plainly(message, t, recorder)
-    return Turn(message, t, recorder).write() if plain is None else plain
+def write_assistant(message: Message, to: Target) -> Wire:
+    plain = write_plainly(message, to)
+    return Turn(message, to).write() if plain is None else plain
 
 
-def write_plainly(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
+def write_plainly(message: Message, to: Target) -> Wire | None:
     """The usual turn of an agent: one text, then calls, in a response after thinking; None for all
     others."""
+    t = to.t
     if message.metadata.provider_raw is not None or message.name is not None:
         return None
     if message.changes is not None or t.host.ids is not None or t.host.replay == "calls":
         return None
-    text: str | None = None
+    content: str | None = None
     thoughts: list[Block] = []
-    calls: list[Wire] = []
+    wanted: list[Wire] = []
     said: Any
     for said in message.content:
         if said.raw is not None or said.cache is not None:
@@ -282,54 +223,38 @@ def write_plainly(message: Message, t: Tables, recorder: LossRecorder) -> Wire |
         if kind is ToolUseBlock:
             if said.executor != "client" or said.call_type or said.signature:
                 return None
-            calls.append(write_plain_call(said))
-        elif calls or text is not None:
+            wanted.append(calls.write_plain_call(said))
+        elif wanted or content is not None:
             return None
         elif kind is TextBlock:
-            if not said.text or not is_plain(said):
+            if not said.text or not text.is_plain(said):
                 return None
-            text = said.text
+            content = said.text
         elif kind is ThinkingBlock and t.answer:
             thoughts.append(said)
         else:
             return None
-    if not calls and text is None:
+    if not wanted and content is None:
         return None
-    wire: Wire = {"role": "assistant", "content": text}
+    wire: Wire = {"role": "assistant", "content": content}
     if thoughts:
-        _think_plainly(wire, thoughts, message, t, recorder, bool(calls))
-    if calls:
-        wire["tool_calls"] = calls
+        places = thinking.usual_places(thoughts, t, bool(wanted), own=True)
+        thinking.write_thinking(wire, thoughts, places, to, message.metadata.protocol or t.name)
+    if wanted:
+        wire["tool_calls"] = wanted
     return wire
-
-
-def _think_plainly(
-    wire: Wire,
-    thoughts: list[Any],
-    message: Message,
-    t: Tables,
-    recorder: LossRecorder,
-    calls: bool,
-) -> None:
-    first, keys = thoughts[0], t.plain_thinking
-    is_text = first.text and first.signature is None and first.id is None
-    if is_text and len(thoughts) == 1 and len(keys) == 1:
-        wire[keys[0]] = first.text
-        return
-    places = usual_places(thoughts, t, calls, own=True)
-    write_thinking(wire, thoughts, places, t, recorder, message.metadata.protocol or t.name)
 
 
 class Turn:
     """One assistant message on its way to the wire."""
 
-    def __init__(self, message: Message, t: Tables, recorder: LossRecorder) -> None:
+    def __init__(self, message: Message, to: Target) -> None:
         self.message = message
-        self.t = t
-        self.recorder = recorder
-        self.mine = mine_of(t.name, message.metadata.provider_raw)
+        self.to = to
+        self.t, self.recorder = to
+        self.mine = mine_of(to.t.name, message.metadata.provider_raw)
         self.form = form_in(self.mine)
-        self.by = message.metadata.protocol or t.name
+        self.by = message.metadata.protocol or to.t.name
         self.places: list[str] | None = None
         self.signature: str | None = None
         """Google's, where it stood beside the content."""
@@ -338,21 +263,25 @@ class Turn:
     def write(self) -> Wire:
         self._sort()
         wire: Wire = {}
-        slots, t, recorder = self.slots, self.t, self.recorder
+        slots, to = self.slots, self.to
         if slots[_THINKING]:
-            write_thinking(wire, slots[_THINKING], self._thinking_places(), t, recorder, self.by)
+            places = self._thinking_places()
+            thinking.write_thinking(wire, slots[_THINKING], places, to, self.by)
         if slots[_CONTENT]:
             self._write_content(wire)
         if slots[_CALLS]:
-            signs = t.answer and self.by == "gemini"
+            signs = self.t.answer and self.by == "gemini"
             wire["tool_calls"] = [
-                self._write_call(*each, signs) for each in enumerate(slots[_CALLS])
+                calls.write_call(call, ordinal, to, signs)
+                if type(call) is ToolUseBlock
+                else text.write_unknown(call, to)[0]
+                for ordinal, call in enumerate(slots[_CALLS])
             ]
         self._write_beside(wire)
-        if not wire and self.message.content and not t.answer:
-            wire["content"] = placeholder(self.message, recorder)
+        if not wire and self.message.content and not self.t.answer:
+            wire["content"] = text.placeholder(self.message, self.recorder)
         if self.message.changes is not None:
-            unsaid_changes(self.message, recorder)
+            words.unsaid_changes(self.message, self.recorder)
         if self.message.name is not None:
             wire["name"] = self.message.name
         return self._finish(wire)
@@ -360,34 +289,30 @@ class Turn:
     def _finish(self, wire: Wire) -> Wire:
         raw, t, mine = self.message.metadata.provider_raw, self.t, self.mine
         if self.signature is not None:
-            wire["extra_content"] = {"google": {"thought_signature": self.signature}}
+            wire.update(calls.signed(self.signature))
             if self.form["signature"] == "twice":
                 wire["thought_signature"] = self.signature
         if t.host.replay == "calls" and "tool_calls" in wire and t.host.thinking:
             wire.setdefault(t.host.thinking, "")
         if raw is not None and (len(raw) > 1 or t.name not in raw):
             self.recorder.unwritten_raw(self.message, raw, "metadata.provider_raw")
-        write_message_cache(wire, self.message.content, t)
+        text.write_message_cache(wire, self.message.content, t)
         if t.answer and ("choice" in mine or "messages" in mine):
             mine = {key: each for key, each in mine.items() if key not in ("choice", "messages")}
-        out: Wire = {"role": "assistant", "content": None, **wire}
+        filler = _filler_of(wire, t)
         if not mine:
-            out["content"] = wire.get("content", _filler_of(wire, t))
-            return out
-        fillers = {"role": out.pop("role"), "content": _filler_of(wire, t)}
-        if "content" not in wire:
-            del out["content"]
-        return restore(fill(out, mine, fillers), mine)
+            return {"role": "assistant", "content": filler, **wire}
+        return restore(fill(wire, mine, {"role": "assistant", "content": filler}), mine)
 
     def _sort(self) -> None:
         """Every block to its place; what comes after something later is moved."""
         reached = 0
         for block in self._blocks():
-            if type(block) is CompactionBlock:
-                text = compaction_as_text(block, self.recorder)
-                if text is None:
+            if type(block) is model.CompactionBlock:
+                summary = words.compaction_as_text(block, self.recorder)
+                if summary is None:
                     continue
-                block = text
+                block = summary
             slot = _CONTENT if type(block) is TextBlock else self._slot(block)
             if slot is None:
                 self._leave_out(block)
@@ -418,26 +343,28 @@ class Turn:
 
     def _slot(self, block: Block) -> int | None:
         """The place of a block; None where it has none."""
-        form = form_of(self.t.name, block.raw)
+        form, slots = form_in(mine_of(self.t.name, block.raw)), self.slots
         if form.get("in") in _NAMED:
             return _NAMED[form["in"]]
         if "kind" in form:
             return _CONTENT
-        if isinstance(block, _THOUGHTS):
-            return self._thinking_slot(block)
-        if isinstance(block, ToolUseBlock) and block.executor == "client":
-            first = not self.slots[_LEGACY]
-            return _LEGACY if first and is_legacy(block, self.t) else _CALLS
-        if isinstance(block, RefusalBlock):
-            return _CONTENT if self._has_refusal_parts() else _REFUSAL
-        if isinstance(block, ImageBlock):
-            sayable = self.t.images_out and block.source.kind in ("base64", "url")
-            return _IMAGES if sayable else None
-        if isinstance(block, AudioBlock):
-            return _AUDIO if not self.slots[_AUDIO] and self._is_heard(block) else None
-        if isinstance(block, DocumentBlock):
-            return _CONTENT if block.source.kind in ("text", "blocks") else None
-        return _CONTENT if isinstance(block, UnknownBlock) and self.t.name in block.raw else None
+        match block:
+            case ThinkingBlock() | model.RedactedThinkingBlock():
+                return self._thinking_slot(block)
+            case ToolUseBlock() if block.executor == "client":
+                is_legacy = not slots[_LEGACY] and calls.is_legacy(block, self.t)
+                return _LEGACY if is_legacy else _CALLS
+            case model.RefusalBlock():
+                return _CONTENT if self._has_refusal_parts() else _REFUSAL
+            case model.ImageBlock() if self.t.images_out:
+                return _IMAGES if block.source.kind in ("base64", "url") else None
+            case model.AudioBlock() if not slots[_AUDIO] and self._is_heard(block):
+                return _AUDIO
+            case model.DocumentBlock() if block.source.kind in ("text", "blocks"):
+                return _CONTENT
+            case model.UnknownBlock() if self.t.name in block.raw:
+                return _CONTENT
+        return None
 
     def _thinking_slot(self, block: Block) -> int | None:
         places = self._thinking_places()
@@ -455,9 +382,9 @@ class Turn:
                 places = []  # as it would be refused, however it was spelled elsewhere
             elif places is None:
                 thoughts = [block for block in content if isinstance(block, _THOUGHTS)]
-                calls = any(type(block) is ToolUseBlock for block in content)
+                wanted = any(type(block) is ToolUseBlock for block in content)
                 own = self.message.metadata.protocol == self.t.name
-                places = usual_places(thoughts, self.t, calls, own)
+                places = thinking.usual_places(thoughts, self.t, wanted, own)
             self.places = places
         return self.places
 
@@ -465,9 +392,9 @@ class Turn:
         """Several refusals are parts of the content, where it may have such."""
         if self.t.answer or "refusal" not in self.t.parts["assistant"]:
             return False
-        return sum(type(block) is RefusalBlock for block in self.message.content) > 1
+        return sum(type(block) is model.RefusalBlock for block in self.message.content) > 1
 
-    def _is_heard(self, block: AudioBlock) -> bool:
+    def _is_heard(self, block: model.AudioBlock) -> bool:
         """Whether a message can hold this speech: its data in a response, its id in a request."""
         if block.source.kind == "file_id":
             return block.source.provider in (None, self.t.provider)
@@ -480,38 +407,34 @@ class Turn:
         aside: frozenset[str] = frozenset()
         texts = [block for block in blocks if type(block) is TextBlock]
         if any(block.citations for block in texts) and (t.answer or "annotations" in self.form):
-            items = write_annotations(texts, t, self.recorder)
+            items = text.write_annotations(texts, self.to)
             if items:
                 wire["annotations"] = items
             aside = frozenset({"citations"})
-        granted = t.parts["assistant"]
-        said = write_content(blocks, granted, t, self.recorder, self.form, aside)
+        said = text.write_content(blocks, t.parts["assistant"], self.to, self.form, aside)
         if said is not None:
             wire["content"] = said
 
-    def _write_call(self, ordinal: int, call: Any, signs: bool) -> Any:
-        if type(call) is UnknownBlock:
-            return write_unknown(call, self.t, self.recorder)[0]
-        return write_call(call, ordinal, self.t, self.recorder, signs)
-
     def _write_beside(self, wire: Wire) -> None:
-        slots, t, recorder = self.slots, self.t, self.recorder
+        slots, to = self.slots, self.to
         if slots[_EXECUTED]:
             wire["executed_tools"] = [
-                write_hosted(call, result, ordinal, EXECUTED, t, recorder)
-                for ordinal, (call, result) in enumerate(pairs(slots[_EXECUTED], recorder))
+                calls.write_hosted(call, result, ordinal, EXECUTED, to)
+                for ordinal, (call, result) in enumerate(
+                    calls.pairs(slots[_EXECUTED], self.recorder)
+                )
             ]
         if slots[_REFUSAL]:
             wire["refusal"] = self._write_refusal(slots[_REFUSAL])
         if slots[_IMAGES]:
-            images = [write_part(block, _IMAGE, t, recorder) for block in slots[_IMAGES]]
+            images = [text.write_part(block, _IMAGE, to) for block in slots[_IMAGES]]
             wire["images"] = [part for parts in images for part in parts]
         if slots[_AUDIO]:
             wire["audio"] = self._write_audio(slots[_AUDIO][0])
         if slots[_LEGACY]:
-            wire["function_call"] = write_legacy(slots[_LEGACY][0], t, recorder)
+            wire["function_call"] = calls.write_legacy(slots[_LEGACY][0], to)
 
-    def _write_refusal(self, refusals: list[RefusalBlock]) -> str:
+    def _write_refusal(self, refusals: list[model.RefusalBlock]) -> str:
         for block in refusals:
             self.recorder.unwritten(block, frozenset({"text"}))
         for block in refusals[1:]:
@@ -519,13 +442,13 @@ class Turn:
             self.recorder.lost(block, None, reason, "approximated", "info")
         return "".join([block.text for block in refusals])
 
-    def _write_audio(self, block: AudioBlock) -> Wire:
+    def _write_audio(self, block: model.AudioBlock) -> Wire:
         """Speech, whole; but a request names it by its id."""
         mine, source = mine_of(self.t.name, block.raw), block.source
         audio: Wire = {"id": source.data} if source.kind == "file_id" else {}
         if not self.t.answer and not form_in(mine).get("spoken"):
             if source.kind == "base64":
-                audio, mine = {"id": mine["id"]}, NOTHING
+                audio, mine = {"id": mine["id"]}, {}
                 self.recorder.lost(block, "source", "sent by its id", "approximated", "info")
             self.recorder.unwritten(block, frozenset({"source"}))
             return restore(audio, mine)
@@ -574,9 +497,9 @@ class _Reader:
     def __init__(self, t: Tables, messages: list[Message]) -> None:
         self.t = t
         self.messages = messages
-        self.calls = Unanswered()
+        self.calls = calls.Unanswered()
         self.plain = _plain(t.name)
-        self.signed = signed_by_anthropic(t.name)
+        self.signed = thinking.signed_by_anthropic(t.name)
         self.shared: dict[tuple[str, ...], MessageMetadata] = {}
 
     def read(self, wire: Any) -> Message:
@@ -593,34 +516,26 @@ class _Reader:
 
     def _plain_turn(self, wire: Wire) -> Message | None:
         """The usual turn of an agent: text, calls, perhaps signed thinking; None for all others."""
-        content, calls = wire.get("content"), wire.get("tool_calls")
+        content, wanted = wire.get("content"), wire.get("tool_calls")
         if len(wire) == 2 and type(content) is str and content:
             return Message(_ASSISTANT, (TextBlock(content),), metadata=self.plain)
         thoughts = wire.get("thinking_blocks")
-        if len(wire) != 3 + (thoughts is not None) or not calls or type(calls) is not list:
+        if len(wire) != 3 + (thoughts is not None) or not wanted or type(wanted) is not list:
             return None
-        blocks: list[Block] = []
+        blocks: list[Any] = []
         metadata = self.plain
         if thoughts is not None:
             signed = self.shared.get(("anthropic", "thinking_blocks"))
             if signed is None or type(thoughts) is not list:
                 return None  # the first one is read slowly, and tells what is known of the others
             metadata = signed
-            for item in thoughts:
-                thought = read_signed(item, self.signed)
-                if thought is None:
-                    return None
-                blocks.append(thought)
+            blocks += [thinking.read_signed(item, self.signed) for item in thoughts]
         if type(content) is str and content:
             blocks.append(TextBlock(content))
         elif content is not None or "content" not in wire:
             return None
-        for wanted in calls:
-            call = read_plain_call(wanted)
-            if call is None:
-                return None
-            blocks.append(call)
-        return Message(_ASSISTANT, tuple(blocks), metadata=metadata)
+        blocks += [calls.read_plain_call(call) for call in wanted]
+        return None if None in blocks else Message(_ASSISTANT, tuple(blocks), metadata=metadata)
 
     def _assistant(self, wire: Wire) -> Message:
         said = read_assistant(wire, self.t, len(self.messages))
@@ -648,8 +563,8 @@ class _Reader:
         id, content = wire.get("tool_call_id"), wire.get("content")
         texts = type(content) is str and type(id) is str and len(wire) == 3
         usual = texts and id and wire["role"] == "tool"
-        if not usual or not content or content.startswith(ERROR_MARK):
-            return Message.of_result(read_result(wire, self.t, self.messages, self.calls))
+        if not usual or not content or content.startswith(words.ERROR_MARK):
+            return Message.of_result(calls.read_result(wire, self.t, self.messages, self.calls))
         block = ToolResultBlock(id, (TextBlock(content),))  # type: ignore[arg-type]  # a text
         return Message(_TOOL, (block,), metadata=MessageMetadata(parent_tool_use_id=id))
 
@@ -657,14 +572,14 @@ class _Reader:
 def _read_turn(wire: Wire, word: str, role: Role, t: Tables) -> Message:
     """A system, developer or user message."""
     kept, taken, content = Kept(), {"role"}, wire.get("content")
-    blocks = read_content(content, t.parts[word], t, kept)
+    blocks = text.read_content(content, t.parts[word], t, kept)
     if blocks or content == "":
         taken.add("content")
     name = wire.get("name")
     if name:
         want(name, str, ".name")
         taken.add("name")
-    read_message_cache(wire, blocks, t, taken)
+    text.read_message_cache(wire, blocks, t, taken)
     changes = _read_changes(wire, t, taken) if "configuration_update" in wire else None
     kept.add_others(wire, taken, ("content", "name", "tool_calls", *MARKS))
     kept.miss_any(wire, _FILLED)
@@ -686,18 +601,18 @@ def _read_changes(wire: Wire, t: Tables, taken: set[str]) -> Changes | None:
 # -- writing messages -----------------------------------------------------------------------------
 
 
-def write_messages(messages: tuple[Message, ...], t: Tables, recorder: LossRecorder) -> list[Wire]:
+def write_messages(messages: tuple[Message, ...], to: Target) -> list[Wire]:
     wires: list[Wire] = []
     for message in messages:
         role = message.role
         if role is _ASSISTANT:
-            wires.append(write_assistant(message, t, recorder))
+            wires.append(write_assistant(message, to))
         elif role is _TOOL:
-            wires.extend(_write_results(message, t, recorder))
-        elif message.content or message.changes is None or _is_said(message.changes, t):
-            wires.append(_write_turn(message, t, recorder))
+            wires.extend(_write_results(message, to))
+        elif message.content or message.changes is None or _is_said(message.changes, to.t):
+            wires.append(_write_turn(message, to))
         else:
-            unsaid_changes(message, recorder)
+            words.unsaid_changes(message, to.recorder)
     return wires
 
 
@@ -706,20 +621,21 @@ def _is_said(changes: Changes, t: Tables) -> bool:
     return changes.effort is not None and "effort" in t.changes
 
 
-def _write_turn(message: Message, t: Tables, recorder: LossRecorder) -> Wire:
+def _write_turn(message: Message, to: Target) -> Wire:
     role, content, raw = message.role, message.content, message.metadata.provider_raw
     word: str = role.value
     if raw is None and len(content) == 1 and message.name is None and message.changes is None:
         only = content[0]  # a text: what most messages are
-        if type(only) is TextBlock and only.text and is_plain(only) and word in _ALWAYS_KNOWN:
+        if type(only) is TextBlock and only.text and text.is_plain(only) and word in _ALWAYS_KNOWN:
             return {"role": word, "content": only.text}
-    return _write_any_turn(message, word, t, recorder)
+    return _write_any_turn(message, word, to)
 
 
 _ALWAYS_KNOWN = frozenset({"user", "system"})
 
 
-def _write_any_turn(message: Message, word: str, t: Tables, recorder: LossRecorder) -> Wire:
+def _write_any_turn(message: Message, word: str, to: Target) -> Wire:
+    t, recorder = to
     content, raw = message.content, message.metadata.provider_raw
     if word == "developer" and not t.host.developer:
         recorder.lost(message, "role", "there is no such role; sent as system", "downgraded")
@@ -727,33 +643,33 @@ def _write_any_turn(message: Message, word: str, t: Tables, recorder: LossRecord
     mine = mine_of(t.name, raw)
     wire: Wire = {"role": word}
     if content:
-        said = write_content(content, t.parts[word], t, recorder, form_in(mine))
-        wire["content"] = placeholder(message, recorder) if said is None else said
+        said = text.write_content(content, t.parts[word], to, form_in(mine))
+        wire["content"] = text.placeholder(message, recorder) if said is None else said
     if message.name is not None:
         wire["name"] = message.name
     if message.changes is not None:
-        unsaid_changes(message, recorder, t.changes)
+        words.unsaid_changes(message, recorder, t.changes)
         if _is_said(message.changes, t):
             wire["configuration_update"] = {"reasoning": {"effort": message.changes.effort}}
     if content and content[-1].cache is not None:
-        write_message_cache(wire, content, t)
+        text.write_message_cache(wire, content, t)
     fill(wire, mine, _FILLED)
     return wire if raw is None else put_back(wire, message, raw, recorder, "metadata.provider_raw")
 
 
-def _write_results(message: Message, t: Tables, recorder: LossRecorder) -> list[Wire]:
+def _write_results(message: Message, to: Target) -> list[Wire]:
     wires: list[Wire] = []
-    raw = message.metadata.provider_raw
+    raw, recorder = message.metadata.provider_raw, to.recorder
     if message.name is not None:
         recorder.lost(message, "name")
     if message.changes is not None:
-        unsaid_changes(message, recorder)
+        words.unsaid_changes(message, recorder)
     if raw is not None:
         recorder.unwritten_raw(message, raw, "metadata.provider_raw")
     for block in message.content:
         if type(block) is ToolResultBlock:
-            wire = write_result(block, t, recorder)
-            wires.append(wire if raw is None else restore(wire, mine_of(t.name, raw)))
+            wire = calls.write_result(block, to)
+            wires.append(wire if raw is None else restore(wire, mine_of(to.t.name, raw)))
         else:
             recorder.dropped(block)
     return wires

@@ -17,20 +17,11 @@ from interlingua.dialects.kernel.fields import (
     strings,
     together,
 )
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in
+from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.tables import (
-    CHOICES,
-    DEFAULT_EFFORT,
-    FORMAT_NAME,
-    MARKS,
-    NAMES,
-    NUMBERS,
-    SWITCHED,
-    SWITCHES,
-    Tables,
-)
+from interlingua.dialects.openai_chat import tables
+from interlingua.dialects.openai_chat.tables import CHOICES, MARKS, NAMES, Tables, Target
 from interlingua.dialects.openai_chat.text import read_cache, write_cache
 from interlingua.model.exchange import EFFORTS, Options, Reasoning, ResponseFormat, ToolChoice
 
@@ -122,8 +113,8 @@ def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     said = {key: getattr(wanted, key) for key in _SCHEMA}
     inner = {key: value for key, value in said.items() if value is not None}
     if wanted.name is None:
-        inner["name"] = FORMAT_NAME
-        recorder.filled(options, "response_format.name", FORMAT_NAME)
+        inner["name"] = tables.FORMAT_NAME
+        recorder.filled(options, "response_format.name", tables.FORMAT_NAME)
     return {"type": "json_schema", "json_schema": inner}
 
 
@@ -154,10 +145,11 @@ def _read_name(tool: Any, servers: str | None) -> str | None:
     match tool:
         case {"type": str(kind)} if len(tool) == 1 and servers and kind.startswith(servers):
             return kind
-        case {"type": "function", "function": {"name": str(name)} as inner}:
-            return name if len(tool) == 2 and len(inner) == 1 else None
-        case {"type": "custom", "custom": {"name": str(name)} as inner}:
-            return name if len(tool) == 2 and len(inner) == 1 else None
+        case {"type": "function", "function": {"name": str(name), **more}} | {
+            "type": "custom",
+            "custom": {"name": str(name), **more},
+        } if len(tool) == 2 and not more:
+            return name
     return None
 
 
@@ -210,7 +202,7 @@ def choose_custom(wire: Wire, custom: frozenset[str]) -> None:
             wire["tool_choice"] = {"type": "custom", "custom": {"name": name}}
         case {"type": "allowed_tools", "allowed_tools": {"tools": list(tools)}}:
             for tool in tools:
-                if tool.get("function", NOTHING).get("name") in custom:
+                if tool.get("function", {}).get("name") in custom:
                     tool.update(type="custom", custom=tool.pop("function"))
 
 
@@ -231,8 +223,7 @@ def choose_function(wire: Wire, mine: Wire) -> None:
 # -- how much to think ----------------------------------------------------------------------------
 # Several keys may say it, of which an edit has to find the right one: `$form` names it.
 
-_REASONING = ("reasoning", "reasoning_effort", *SWITCHES)
-_SAID_BY_EFFORT = "the effort says how much"
+_REASONING = ("reasoning", "reasoning_effort", *tables.SWITCHES)
 
 
 def _read_reasoning(wire: Wire, t: Tables, kept: Kept) -> Reasoning | None:
@@ -248,11 +239,11 @@ def _read_reasoning(wire: Wire, t: Tables, kept: Kept) -> Reasoning | None:
             kept.form["reasoning"] = "both"
         elif not t.reasoning_object:
             kept.form["reasoning"] = "object"
-    elif effort in EFFORTS or effort == DEFAULT_EFFORT:
+    elif effort in EFFORTS or effort == tables.DEFAULT_EFFORT:
         fields = {"effort": effort} if effort in EFFORTS else {"mode": "on"}
         taken.add("reasoning_effort")
-        if effort == DEFAULT_EFFORT:
-            kept.form["reasoning"] = DEFAULT_EFFORT
+        if effort == tables.DEFAULT_EFFORT:
+            kept.form["reasoning"] = tables.DEFAULT_EFFORT
         elif t.reasoning_object:
             kept.form["reasoning"] = "effort"
     if "reasoning" not in taken and effort != "none":
@@ -264,61 +255,61 @@ def _read_reasoning(wire: Wire, t: Tables, kept: Kept) -> Reasoning | None:
 def _read_object(wire: Wire, kept: Kept) -> Attrs:
     """OpenRouter's object: an effort or a budget, a switch, whether the thinking is left out."""
     inner = wire["reasoning"]
-    effort, enabled, exclude = inner.get("effort"), inner.get("enabled"), inner.get("exclude")
-    fields: Attrs = {}
-    taken = set()
+    effort, budget, exclude, enabled = [
+        inner.get(key) for key in ("effort", "max_tokens", "exclude", "enabled")
+    ]
+    said: dict[str, tuple[str, Any]] = {}
     if type(effort) is str and effort in EFFORTS:
-        fields["effort"] = effort
-        taken.add("effort")
-    if type(inner.get("max_tokens")) is int:
-        fields["budget_tokens"] = inner["max_tokens"]
-        taken.add("max_tokens")
+        said["effort"] = "effort", effort
+    if type(budget) is int:
+        said["max_tokens"] = "budget_tokens", budget
     if type(exclude) is bool:
-        fields["visible"] = not exclude
-        taken.add("exclude")
+        said["exclude"] = "visible", not exclude
     if type(enabled) is bool and effort != "none":
-        fields["mode"] = "on" if enabled else "off"
-        taken.add("enabled")
+        said["enabled"] = "mode", "on" if enabled else "off"
         kept.form["enabled"] = True
-    kept.add_inside(wire, "reasoning", taken)
-    if not taken:
+    kept.add_inside(wire, "reasoning", said)
+    if not said:
         kept.form["void"] = True
-    return fields
+    return dict(said.values())
 
 
 def _read_switches(wire: Wire, fields: Attrs | None, kept: Kept, taken: set[str]) -> Attrs | None:
-    for key in SWITCHES:
-        given = wire.get(key)
-        if type(given) is not type(_switched(key, True)):
-            continue
-        word = given.get("type") if type(given) is dict else None
-        mode: str | None
-        if type(given) is bool:
-            mode = "on" if given else "off"
-        elif type(word) is str and word in SWITCHED.words:
-            mode = SWITCHED.read(word)
-            kept.add_inside(wire, key, ("type",))
-        else:
-            continue
-        taken.add(key)
-        kept.form["switch"] = key
-        return {**(fields or {}), "mode": mode}
+    for key in tables.SWITCHES:
+        modes = [mode for mode in ("on", "off") if _is_switched(wire.get(key), key, mode)]
+        if modes:
+            if key == "thinking":
+                kept.add_inside(wire, key, ("type",))
+            taken.add(key)
+            kept.form["switch"] = key
+            return {**(fields or {}), "mode": modes[0]}
     return fields
 
 
-def _write_reasoning(
-    options: Options, t: Tables, recorder: LossRecorder, form: Wire, wire: Wire
-) -> None:
+def _switched(key: str, mode: str) -> Any:
+    return {"type": tables.SWITCHED.write(mode)} if key == "thinking" else mode == "on"
+
+
+def _is_switched(given: Any, key: str, mode: str) -> bool:
+    usual = _switched(key, mode)
+    if type(usual) is dict:
+        return type(given) is dict and given.get("type") == usual["type"]
+    return given is usual
+
+
+def _write_reasoning(options: Options, to: Target, form: Wire, wire: Wire) -> None:
+    t, recorder = to
     asked, spelled = options.reasoning or Reasoning(), form.get("reasoning")
+    vague = asked.mode in ("adaptive", "between_tools")
     if spelled in ("object", "both") or (t.reasoning_object and not (spelled or "switch" in form)):
         wire["reasoning"] = _write_object(asked, form)
-        if asked.mode in ("adaptive", "between_tools"):
+        if vague:
             recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
         if spelled == "both" and "effort" in wire["reasoning"]:
             wire["reasoning_effort"] = wire["reasoning"]["effort"]
         return
-    if spelled == DEFAULT_EFFORT and asked == Reasoning(mode="on"):
-        wire["reasoning_effort"] = DEFAULT_EFFORT
+    if spelled == tables.DEFAULT_EFFORT and asked == Reasoning(mode="on"):
+        wire["reasoning_effort"] = tables.DEFAULT_EFFORT
         return
     switch = form.get("switch") or t.host.switch
     if asked.effort is None and asked.mode != "off" and switch is None:
@@ -329,43 +320,24 @@ def _write_reasoning(
             recorder.lost(options, f"reasoning.{name}")
     if asked.effort is not None and (asked.mode != "off" or switch is not None):
         wire["reasoning_effort"] = asked.effort
-    if asked.mode == "off":
-        _write_off(options, asked, switch, recorder, wire)
-    elif switch is not None and (asked.effort is None or "switch" in form):
-        wire[switch] = _switched(switch, True)
-    if asked.mode in ("adaptive", "between_tools"):
-        reason = "it is on, or off" if asked.effort is None else _SAID_BY_EFFORT
+    if asked.mode == "off" and switch is None:
+        wire["reasoning_effort"] = "none"
+        if asked.effort is not None:
+            recorder.lost(options, "reasoning.effort", "thinking is off")
+    elif switch is not None and (asked.mode == "off" or not asked.effort or "switch" in form):
+        wire[switch] = _switched(switch, "off" if asked.mode == "off" else "on")
+    if vague:
+        reason = "it is on, or off" if asked.effort is None else "the effort says how much"
         recorder.lost(options, "reasoning.mode", reason, kind="approximated")
-
-
-def _write_off(
-    options: Options, asked: Reasoning, switch: str | None, recorder: LossRecorder, wire: Wire
-) -> None:
-    if switch is not None:
-        wire[switch] = _switched(switch, False)
-        return
-    wire["reasoning_effort"] = "none"
-    if asked.effort is not None:
-        recorder.lost(options, "reasoning.effort", "thinking is off")
-
-
-def _switched(key: str, on: bool) -> Any:
-    return {"type": SWITCHED.write("on" if on else "off")} if key == "thinking" else on
 
 
 def _write_object(asked: Reasoning, form: Wire) -> Wire:
     inner: Wire = {}
-    if asked.mode == "off":
-        if asked.effort is None and not form.get("enabled"):
-            inner["effort"] = "none"
-        else:
-            inner["enabled"] = False
-    elif (
-        asked.mode is not None
-        or form.get("enabled")
-        or (asked == Reasoning() and not form.get("void"))
-    ):
-        inner["enabled"] = True
+    void = asked == Reasoning() and not form.get("void")
+    if asked.mode == "off" and asked.effort is None and not form.get("enabled"):
+        inner["effort"] = "none"
+    elif asked.mode is not None or form.get("enabled") or void:
+        inner["enabled"] = asked.mode != "off"
     if asked.effort is not None:
         inner["effort"] = asked.effort
     if asked.budget_tokens is not None:
@@ -373,10 +345,6 @@ def _write_object(asked: Reasoning, form: Wire) -> Wire:
     if asked.visible is not None:
         inner["exclude"] = not asked.visible
     return inner
-
-
-def _is_void(asked: Reasoning, form: Wire) -> bool:
-    return asked == Reasoning() and not form.get("void")
 
 
 _LIMIT, _LIMIT_NOW = NAMES["max_output_tokens"].keys[::-1]
@@ -394,7 +362,7 @@ def _options(t: Tables, limit: str) -> Table:
     named = [limit, *[_named(t, attr) for attr in list(NAMES)[1:]]]
     fields = [
         *[plain(own, attr, NAMES[attr].kind) for own, attr in zip(named, NAMES, strict=True)],
-        *[plain(name, name, kind) for name, kind in NUMBERS.items()],
+        *[plain(name, name, kind) for name, kind in tables.NUMBERS.items()],
         Field("top_k", ("top_k",), lambda given: {"top_k": want(given, float)}, _write_top_k),
         strings("stop", "stop", alone=True),
         _bias(t.float_bias),
@@ -488,12 +456,11 @@ def _once(wire: Wire, t: Tables, kept: Kept) -> Wire:
     return wire
 
 
-def write_options(
-    options: Options, out: Wire, mine: Wire, t: Tables, recorder: LossRecorder
-) -> None:
+def write_options(options: Options, out: Wire, mine: Wire, to: Target) -> None:
+    t, recorder = to
     form = form_in(mine)
     _options(t, t.host.max_tokens).write(options, out, mine, recorder)
-    for attr, how in form.get("twice", NOTHING).items():
+    for attr, how in form.get("twice", {}).items():
         own = _named(t, attr)
         if own in out:
             out[_other(own, attr)] = out[own]
@@ -504,6 +471,6 @@ def write_options(
             out.pop(own, None)
             recorder.lost(options, "user")
     if options.reasoning is not None:
-        _write_reasoning(options, t, recorder, form, out)
+        _write_reasoning(options, to, form, out)
     if options.cache is not None:
-        write_cache(out, options, options.cache, t, recorder, "body", form)
+        write_cache(out, options, to, "body", form)

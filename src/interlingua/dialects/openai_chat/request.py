@@ -6,22 +6,18 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from interlingua.dialects.kernel.errors import each, maybe, read_whole
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_chat import options as how
 from interlingua.dialects.openai_chat.messages import read_messages, write_messages
-from interlingua.dialects.openai_chat.options import (
-    choose_custom,
-    choose_function,
-    read_options,
-    write_options,
-)
 from interlingua.dialects.openai_chat.tables import (
     HOSTS,
     LIMITS,
     TABLES,
     Host,
     Tables,
+    Target,
     at_host,
 )
 from interlingua.dialects.openai_chat.tools import read_legacy_tool, read_tool, write_tools
@@ -51,7 +47,7 @@ def _read(wire: Wire, t: Tables) -> Request:
     if model is None and "model" in wire:
         kept.spell("model", None)
     tools = _read_tools(wire, t, kept) if "tools" in wire or "functions" in wire else ()
-    attrs = read_options(wire, t, kept)
+    attrs = how.read_options(wire, t, kept)
     options = Options(**attrs) if attrs else _NO_OPTIONS
     return Request(messages, model, tools, options, raw=kept.raw(t.name))
 
@@ -111,14 +107,14 @@ def _second_limits(request: Request, dialect: str) -> list[tuple[str, Any]]:
 
 def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
     wire: Wire = {}
-    options, mine = request.options, mine_of(t.name, request.raw)
+    to, options, mine = Target(t, recorder), request.options, mine_of(t.name, request.raw)
     if request.model is not None:
         wire["model"] = request.model
-    wire["messages"] = write_messages(request.messages, t, recorder)
+    wire["messages"] = write_messages(request.messages, to)
     if request.tools:
-        wire.update(write_tools(request.tools, t, recorder))
+        wire.update(write_tools(request.tools, to))
     if options is not _NO_OPTIONS:
-        write_options(options, wire, mine, t, recorder)
+        how.write_options(options, wire, mine, to)
         if options.tool_choice is not None:
             _choose(request, wire, mine, t)
         if options.raw is not None:
@@ -127,7 +123,7 @@ def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
         recorder.lost(request, "continues", severity="error")
     if request.raw is None:
         return wire
-    wanted = wire.get("response_format", NOTHING)
+    wanted = wire.get("response_format", {})
     put_back(wire, request, request.raw, recorder)
     if "json_schema" not in wanted and "type" in wanted:
         wire["response_format"] = wanted  # what was kept beside an output schema goes with it
@@ -137,5 +133,5 @@ def write_body(request: Request, t: Tables, recorder: LossRecorder) -> Wire:
 def _choose(request: Request, wire: Wire, mine: Wire, t: Tables) -> None:
     custom = frozenset([tool.name for tool in request.tools if tool.kind == "custom"])
     if custom and t.custom_tools and "tool_choice" not in form_in(mine).get("as", ()):
-        choose_custom(wire, custom)
-    choose_function(wire, mine)
+        how.choose_custom(wire, custom)
+    how.choose_function(wire, mine)

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interlingua.dialects.kernel.errors import ShapeError, each, maybe, read_whole, want
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    did_without,
-    fill,
-    form_in,
-    mine_of,
-    put_back,
-    restore,
-)
+from interlingua.dialects.kernel import kept as kernel
+from interlingua.dialects.kernel.errors import below, each, maybe, read_whole, want
+from interlingua.dialects.kernel.kept import Kept, fill, form_in, mine_of, put_back, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
-from interlingua.dialects.openai_chat.calls import Unanswered, read_result, write_result
+from interlingua.dialects.openai_chat import calls, messages, tables
 from interlingua.dialects.openai_chat.errors import is_failure, read_failure, write_failure
-from interlingua.dialects.openai_chat.messages import (
-    Said,
-    read_assistant,
-    write_assistant,
-    write_plainly,
-)
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, NEAREST_STOP, READ_STOPS, Tables
+from interlingua.dialects.openai_chat.messages import Said, read_assistant, write_assistant
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, Tables, Target
 from interlingua.dialects.openai_chat.text import with_form
 from interlingua.dialects.openai_chat.usage import read_usage, write_usage
 from interlingua.model.base import JsonObject
@@ -37,11 +24,7 @@ from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
 
-_COMPLETE, _END_TURN, _TOOL_USE = (
-    MessageStatus.COMPLETE,
-    StopReason.END_TURN,
-    StopReason.TOOL_USE,
-)
+_COMPLETE, _END_TURN, _TOOL_USE = MessageStatus.COMPLETE, StopReason.END_TURN, StopReason.TOOL_USE
 
 
 def read_response(wire: Any) -> Response:
@@ -56,7 +39,9 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
 
 
 def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
-    reason = READ_STOPS.get(word, StopReason.OTHER) if type(word) is str else StopReason.OTHER
+    reason = (
+        tables.READ_STOPS.get(word, StopReason.OTHER) if type(word) is str else StopReason.OTHER
+    )
     if reason is not _END_TURN:
         return reason
     for block in content:
@@ -67,22 +52,22 @@ def read_stop(word: Any, content: Sequence[Block]) -> StopReason:
     return reason
 
 
-def write_stop(message: Message, t: Tables, recorder: LossRecorder, mine: Wire) -> str | None:
+def write_stop(message: Message, to: Target, mine: Wire) -> str | None:
     """The wire's own word while it still says the reason; else the nearest. `mine` is the choice's;
     it names a word that stood there although the service does not list it."""
+    t, recorder = to
     reason, word = message.metadata.stop_reason, own_word(message.metadata, t.name)
     if reason is None:
-        if not t.null_stop and not did_without(mine, "finish_reason"):
+        if not t.null_stop and not kernel.did_without(mine, "finish_reason"):
             recorder.lost(message, "metadata.stop_reason", "sent as 'stop'", "approximated")
         return None if t.null_stop else "stop"
     stood = word is not None and (word in t.stops.words or form_in(mine).get("word") == word)
     if stood and read_stop(word, message.content) is reason:
         own: str = word
         return own
+    nearest = t.stops.write(reason) or tables.NEAREST_STOP.get(reason, "stop")
     if reason is StopReason.OTHER and ended_unsaid(message.metadata):
         nearest = "length"
-    else:
-        nearest = t.stops.write(reason) or NEAREST_STOP.get(reason, "stop")
     if read_stop(nearest, message.content) is not reason:
         recorder.lost(message, "metadata.stop_reason", f"sent as {nearest!r}", "approximated")
     return nearest
@@ -100,7 +85,7 @@ def _read_run(wires: Any, t: Tables, origin: int | str | None) -> Said:
     def read(wire: Any) -> None:
         found: tuple[Block, ...]
         if want(wire, dict).get("role") == "tool":
-            result = read_result(wire, t, (), Unanswered())
+            result = calls.read_result(wire, t, (), calls.Unanswered())
             found, mine = (result.replace(raw=None),), mine_of(t.name, result.raw)
         else:
             said = read_assistant(wire, t, origin)
@@ -125,31 +110,29 @@ def _hosted(blocks: list[Block], t: Tables) -> list[Block]:
     ]
 
 
-def _write_run(message: Message, pieces: list[Wire], t: Tables, recorder: LossRecorder) -> Wire:
+def _write_run(message: Message, pieces: list[Wire], to: Target) -> Wire:
     """`messages`, while the pieces still add up; else one `message`."""
     if sum([piece["count"] for piece in pieces]) != len(message.content):
-        return {"message": write_assistant(message, t, recorder)}
+        return {"message": write_assistant(message, to)}
     wires: list[Wire] = []
     start = 0
     for piece in pieces:
         content = message.content[start : start + piece["count"]]
         start += piece["count"]
-        wires.append(_write_piece(piece, content, message, t, recorder))
+        wires.append(_write_piece(piece, content, message, to))
     return {"messages": wires}
 
 
-def _write_piece(
-    piece: Wire, content: tuple[Block, ...], message: Message, t: Tables, recorder: LossRecorder
-) -> Wire:
-    raw = {t.name: piece["said"]} if piece["said"] else None
+def _write_piece(piece: Wire, content: tuple[Block, ...], message: Message, to: Target) -> Wire:
+    raw = {to.t.name: piece["said"]} if piece["said"] else None
     if piece["role"] == "tool" and len(content) == 1 and type(content[0]) is ToolResultBlock:
         result = content[0].replace(raw={**(content[0].raw or {}), **(raw or {})})
-        recorder.alias(result, content[0])
-        return write_result(result, t, recorder)
+        to.recorder.alias(result, content[0])
+        return calls.write_result(result, to)
     metadata = MessageMetadata(protocol=message.metadata.protocol, provider_raw=raw)
     said = Message(Role.ASSISTANT, content, metadata=metadata)
-    recorder.alias(said, message)
-    return write_assistant(said, t, recorder)
+    to.recorder.alias(said, message)
+    return write_assistant(said, to)
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -173,10 +156,10 @@ def _read(wire: Wire, t: Tables) -> Response:
         fields["usage"], odd = read_usage(wire["usage"], t)
         fields["diagnostics"] = (odd,) if odd else ()
         taken.add("usage")
-    messages = _read_choices(wire.get("choices"), t, id, fields, kept)
+    first, *others = _read_choices(wire.get("choices"), t, id, fields, kept)
     kept.add_others(wire, taken, ("id", "model", "usage", "system_fingerprint", "service_tier"))
     kept.miss_any(wire, t.fillers)
-    return Response(messages[0], tuple(messages[1:]), raw=kept.raw(t.name))
+    return Response(first, tuple(others), raw=kept.raw(t.name))
 
 
 def _read_choices(
@@ -186,14 +169,14 @@ def _read_choices(
         kept.form["choices"] = "none"
         metadata = MessageMetadata(protocol=t.name, stop_reason=StopReason.CONTENT_FILTER, **fields)
         return [Message(Role.ASSISTANT, metadata=metadata)]
-    messages: list[Message] = []
+    found: list[Message] = []
 
     def read(choice: Any) -> None:
-        about = {} if messages else fields
-        messages.append(_read_choice(want(choice, dict), len(messages), t, id, about))
+        about = {} if found else fields
+        found.append(_read_choice(want(choice, dict), len(found), t, id, about))
 
     each(choices, ".choices", read)
-    return messages
+    return found
 
 
 def _read_choice(
@@ -215,10 +198,8 @@ def _read_choice(
     tokens = _read_logprobs(choice, aside, taken)
     aside.add_others(choice, taken, ("index", "message", "finish_reason", "logprobs"))
     aside.miss_any(choice, ("index", "finish_reason"))
-    if aside.rest:
-        said.kept.rest["choice"] = aside.rest
-    if aside.form:
-        said.kept.form["choice"] = aside.form
+    said.kept.rest.update({"choice": aside.rest} if aside.rest else {})
+    said.kept.form.update({"choice": aside.form} if aside.form else {})
     metadata = MessageMetadata(
         protocol=said.protocol,
         stop_reason=None if word is None else read_stop(word, said.content),
@@ -233,10 +214,7 @@ def _read_choice(
 def _read_said(wire: Any, key: str, t: Tables, origin: int | str) -> Said:
     if key == "messages":
         return _read_run(wire, t, origin)
-    try:
-        return read_assistant(want(wire, dict), t, origin)
-    except ShapeError as error:
-        raise error.inside(".message") from None
+    return below(".message", lambda: read_assistant(want(wire, dict), t, origin))
 
 
 def _read_logprobs(choice: Wire, aside: Kept, taken: set[str]) -> tuple[JsonObject, ...]:
@@ -261,7 +239,7 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
         wire["id"] = metadata.response_id
     if metadata.response_model is not None:
         wire["model"] = metadata.response_model
-    wire["choices"] = _write_choices(response, mine, t, recorder)
+    wire["choices"] = _write_choices(response, mine, Target(t, recorder))
     if metadata.usage is not None:
         usage = write_usage(metadata.usage, t, recorder)
         if usage is not None:
@@ -269,26 +247,26 @@ def write_answer(response: Response, t: Tables, recorder: LossRecorder) -> Wire:
     return wire if response.raw is None else put_back(wire, response, response.raw, recorder)
 
 
-def _write_choices(response: Response, mine: Wire, t: Tables, recorder: LossRecorder) -> list[Wire]:
+def _write_choices(response: Response, mine: Wire, to: Target) -> list[Wire]:
     message = response.message
     if not response.alternatives and not mine:
-        choice = _write_plain_choice(message, t, recorder)
-        return [_write_choice(0, message, t, recorder) if choice is None else choice]
+        choice = _write_plain_choice(message, to)
+        return [_write_choice(0, message, to) if choice is None else choice]
     if form_in(mine).get("choices") == "none" and not message.content:
         return []
-    messages = (message, *response.alternatives)
-    return [_write_choice(*each, t, recorder) for each in enumerate(messages)]
+    choices = enumerate((message, *response.alternatives))
+    return [_write_choice(index, each, to) for index, each in choices]
 
 
-def _write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> Wire | None:
+def _write_plain_choice(message: Message, to: Target) -> Wire | None:
     """The only choice of a response, if there is nothing special about it; else None."""
     metadata = message.metadata
     reason = metadata.stop_reason
     if metadata.logprobs or metadata.status is not _COMPLETE:
         return None
-    if own_word(metadata, t.name) in t.stops.words:
+    if own_word(metadata, to.t.name) in to.t.stops.words:
         return None
-    said = write_plainly(message, t, recorder)
+    said = messages.write_plainly(message, to)
     if said is None:
         return None
     if reason is _END_TURN and "tool_calls" not in said:
@@ -296,30 +274,29 @@ def _write_plain_choice(message: Message, t: Tables, recorder: LossRecorder) -> 
     elif reason is _TOOL_USE and "tool_calls" in said:
         word = "tool_calls"
     else:
-        word = write_stop(message, t, recorder, NOTHING)
+        word = write_stop(message, to, {})
     return {"index": 0, "message": said, "finish_reason": word}
 
 
-def _write_choice(index: int, message: Message, t: Tables, recorder: LossRecorder) -> Wire:
-    metadata = message.metadata
-    mine = mine_of(t.name, metadata.provider_raw)
-    rest, form = mine.get("choice", NOTHING), form_in(mine).get("choice")
+def _write_choice(index: int, message: Message, to: Target) -> Wire:
+    metadata, recorder = message.metadata, to.recorder
+    mine = mine_of(to.t.name, metadata.provider_raw)
+    rest, form = mine.get("choice", {}), form_in(mine).get("choice")
     kept = rest if form is None else {**rest, "$form": form}
-    word = write_stop(message, t, recorder, kept)
-    choice: Wire = {"index": index}
-    choice = fill({}, kept, choice) if kept else choice
+    word = write_stop(message, to, kept)
+    choice: Wire = fill({}, kept, {"index": index})
     if "messages" in mine:
-        choice.update(_write_run(message, mine["messages"], t, recorder))
+        choice.update(_write_run(message, mine["messages"], to))
     else:
-        choice["message"] = write_assistant(message, t, recorder)
-    if metadata.stop_reason is None and kept:
+        choice["message"] = write_assistant(message, to)
+    if metadata.stop_reason is None:
         fill(choice, kept, {"finish_reason": word})
     else:
         choice["finish_reason"] = word
     if metadata.logprobs:
-        choice["logprobs"] = {"content": write_tokens(metadata, t.name)}
+        choice["logprobs"] = {"content": write_tokens(metadata, to.t.name)}
     if index and metadata.usage is not None:
         recorder.lost(message, "metadata.usage", "usage is said once for all choices")
     if metadata.status is not _COMPLETE:
         recorder.lost(message, "metadata.status", severity="info")
-    return restore(choice, kept) if kept else choice
+    return restore(choice, kept)

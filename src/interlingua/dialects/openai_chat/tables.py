@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.ids import IdGrammar
@@ -255,6 +256,9 @@ class CacheMark(NamedTuple):
     places: frozenset[str]
     """Where it may stand: `part`, `tool`, `body`."""
 
+    def mark(self, ttl: str | None) -> dict[str, Any]:
+        return {self.key: {**self.rest, "ttl": ttl} if ttl is not None else {**self.rest}}
+
 
 class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the functions of this dialect look up; a neighbour has its own."""
@@ -298,6 +302,13 @@ class Tables(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """An error's code is the HTTP status."""
     changes: frozenset[str] = frozenset()
     """What of `Changes` a message of instructions can say."""
+
+
+class Target(NamedTuple):
+    """Where something is written to: what its dialect or host has, and the account of losses."""
+
+    t: Tables
+    recorder: LossRecorder
 
 
 def answering(t: Tables) -> Tables:

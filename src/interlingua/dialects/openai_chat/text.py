@@ -6,49 +6,27 @@ says that it stood there, and only so is such a part written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, each, maybe, want
-from interlingua.dialects.kernel.kept import (
-    NOTHING,
-    Kept,
-    fill,
-    form_in,
-    form_of,
-    mine_inside,
-    mine_of,
-    restore,
-)
+from interlingua.dialects.kernel import kept as kernel
+from interlingua.dialects.kernel.errors import ShapeError, below, each, maybe, want
+from interlingua.dialects.kernel.kept import NOTHING, Kept, fill, form_in, form_of, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import PLACEHOLDER, compaction_as_text
 from interlingua.dialects.openai_chat import media
-from interlingua.dialects.openai_chat.media import Fields
-from interlingua.dialects.openai_chat.tables import MARKS, CacheMark, Tables
-from interlingua.model.base import Value
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    Cache,
-    Citation,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    Source,
-    TextBlock,
-    ThinkingBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.dialects.openai_chat.media import Fields, Part, part_of
+from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
+from interlingua.model import blocks as model
+from interlingua.model.blocks import Block, Cache, Citation, DocumentBlock, TextBlock, UnknownBlock
 from interlingua.model.message import Message
 
 Granted = frozenset[str]
 _MARKED_BY = frozenset(MARKS)
+_NONE: Granted = frozenset()
 _decode = msgspec.json.Decoder().decode
 
 # -- cache breakpoints ----------------------------------------------------------------------------
@@ -64,22 +42,17 @@ def read_cache(wire: Wire, t: Tables, place: str, form: Wire, taken: set[str]) -
     ttl: str | None = None
     for key in MARKS:
         mark = wire.get(key)
-        if mark is None:
-            continue
-        its = maybe(want(mark, dict, f".{key}"), "ttl", str, f".{key}")
-        if not spelled or its == ttl:
-            spelled[key], ttl = mark, its
-            taken.add(key)
+        if mark is not None:
+            its = maybe(want(mark, dict, f".{key}"), "ttl", str, f".{key}")
+            if not spelled or its == ttl:
+                spelled[key], ttl = mark, its
     if not spelled:
         return None
-    usual = place in t.cache.places and spelled == {t.cache.key: _plain(t.cache, ttl)}
+    taken.update(spelled)
+    usual = place in t.cache.places and spelled == t.cache.mark(ttl)
     if not usual or (ttl is not None and t.cache.ttls.get(ttl) != ttl):
         form["cache"] = {key: _without(mark, ttl) for key, mark in spelled.items()}
     return Cache(ttl)
-
-
-def _plain(mark: CacheMark, ttl: str | None) -> Wire:
-    return {**mark.rest, "ttl": ttl} if ttl is not None else {**mark.rest}
 
 
 def _without(mark: Wire, ttl: str | None) -> Wire:
@@ -87,27 +60,22 @@ def _without(mark: Wire, ttl: str | None) -> Wire:
     return mark if ttl is None else {key: each for key, each in mark.items() if key != "ttl"}
 
 
-def write_cache(
-    wire: Wire,
-    value: Value,
-    cache: Cache | None,
-    t: Tables,
-    recorder: LossRecorder,
-    place: str,
-    form: Wire,
-) -> None:
+def write_cache(wire: Wire, value: Any, to: Target, place: str, form: Wire) -> None:
     """Put the breakpoint of a block, a tool or the options into its wire."""
+    cache: Cache | None = value.cache
     if cache is None or "message_cache" in form:
         return
+    marks = to.t.cache
     if "cache" in form:
         _put_marks(wire, form["cache"], cache)
-    elif place not in t.cache.places:
-        recorder.lost(value, "cache")
+    elif place not in marks.places:
+        to.recorder.lost(value, "cache")
     else:
-        ttl = t.cache.ttls.get(cache.ttl) if cache.ttl is not None else None
+        ttl = marks.ttls.get(cache.ttl) if cache.ttl is not None else None
         if ttl != cache.ttl:
-            recorder.lost(value, "cache.ttl", f"no cache lives {cache.ttl} here", "approximated")
-        wire[t.cache.key] = _plain(t.cache, ttl)
+            reason = f"no cache lives {cache.ttl} here"
+            to.recorder.lost(value, "cache.ttl", reason, "approximated")
+        wire.update(marks.mark(ttl))
 
 
 def _put_marks(wire: Wire, marks: Wire, cache: Cache) -> None:
@@ -142,24 +110,6 @@ def write_message_cache(wire: Wire, blocks: Sequence[Block], t: Tables) -> None:
 # -- parts: reading -------------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
-    """A type of part, as it is read and written."""
-
-    block: type
-    read: Callable[[Wire, Tables, Kept], Fields | None]
-    """The fields of a block; None where the part holds nothing of the kind."""
-    write: Callable[[Any, Tables, LossRecorder, Wire], Any]
-    """The part, or None where a block cannot be said so; the last argument is its `$form`."""
-    keys: Granted
-    said: Granted
-    """The fields that are said by it."""
-
-
-def read_parts(content: Any, granted: Granted, t: Tables) -> list[Block]:
-    """The parts of a content list, each as one block."""
-    return each(content, ".content", lambda part: read_part(part, granted, t))
-
-
 def read_part(part: Any, granted: Granted, t: Tables) -> Block:
     if type(part) is str:
         return TextBlock(part, raw={t.name: {"$form": {"kind": "string"}}})
@@ -173,13 +123,18 @@ def _read_part(part: Wire, kind: Any, granted: Granted, t: Tables) -> Block:
     known = PARTS.get(kind) if type(kind) is str else None
     if kind == "file" and part.get("file") is None:
         known = PARTS["file_id"]
-    kept = Kept()
-    fields = known.read(part, t, kept) if known is not None else None
-    if known is None or fields is None:
+    given = part.get(known.key) if known is not None else None
+    if known is None or given is None:
         return keep_unknown(part, t)
-    if kind not in granted or known.block is RefusalBlock:  # which is a key as a rule
+    kept, taken = Kept(), {"type", known.key}
+    fields = below(f".{known.key}", known.read, given, t, kept)
+    if fields is None:
+        return keep_unknown(part, t)
+    for key, field in known.beside.items():
+        fields[field] = maybe(part, key, str)
+        taken.update([key] if fields[field] is not None else [])
+    if kind not in granted or kind == "refusal":  # which is a key as a rule
         kept.form["kind"] = kind
-    taken = {"type"} | {key for key in known.keys if part.get(key) is not None}
     cache = read_cache(part, t, "part", kept.form, taken)
     kept.add_others(part, taken, _MAY_BE_EMPTY)
     made: Block = known.block(**fields, cache=cache, raw=kept.raw(t.name))
@@ -200,11 +155,7 @@ def keep_unknown(wire: Wire, t: Tables, **form: Any) -> UnknownBlock:
 
 
 def write_parts(
-    blocks: Iterable[Block],
-    granted: Granted,
-    t: Tables,
-    recorder: LossRecorder,
-    aside: Granted = frozenset(),
+    blocks: Iterable[Block], granted: Granted, to: Target, aside: Granted = _NONE
 ) -> list[Any]:
     """The parts of blocks; `aside` are fields that the message says elsewhere."""
     parts: list[Any] = []
@@ -212,7 +163,7 @@ def write_parts(
         if type(block) is TextBlock and is_plain(block):
             parts.append({"type": "text", "text": block.text})
         else:
-            parts.extend(write_part(block, granted, t, recorder, aside))
+            parts.extend(write_part(block, granted, to, aside))
     return parts
 
 
@@ -227,233 +178,175 @@ def is_plain(block: TextBlock) -> bool:
     )
 
 
-def write_part(
-    block: Block,
-    granted: Granted,
-    t: Tables,
-    recorder: LossRecorder,
-    aside: Granted = frozenset(),
-) -> list[Any]:
+def write_part(block: Block, granted: Granted, to: Target, aside: Granted = _NONE) -> list[Any]:
     """The part of a block; several for a document made of blocks, none for what has no place."""
     if type(block) is UnknownBlock:
-        return write_unknown(block, t, recorder)
-    mine = mine_of(t.name, block.raw)
+        return write_unknown(block, to)
+    mine = mine_of(to.t.name, block.raw)
     form = form_in(mine)
-    stood, usual = form.get("kind"), _USUAL.get(type(block), "")
-    for kind in (stood, usual):
-        if kind in PARTS and (kind in granted or kind == stood):
-            part = PARTS[kind].write(block, t, recorder, form)
-            if part is not None:
-                recorder.unwritten(block, aside | PARTS[kind].said)
-                return [_finish(part, block, kind, t, recorder, mine)]
-    return _write_other(block, granted, t, recorder)
+    stood: Any = "file_id" if "flat" in form else form.get("kind")
+    for kind in (stood, _USUAL.get(type(block), "")):
+        part = PARTS.get(kind) if kind in granted or kind == stood else None
+        said = None if part is None else part.write(block, to, form)
+        if part is not None and said is not None:
+            to.recorder.unwritten(block, aside | part.said)
+            return [_finish(part, said, block, kind, to, mine)]
+    return _write_other(block, granted, to)
 
 
-def _finish(part: Any, block: Any, kind: str, t: Tables, recorder: LossRecorder, mine: Wire) -> Any:
+def _finish(part: Part, said: Any, block: Any, kind: str, to: Target, mine: Wire) -> Any:
     """The part with its cache mark, and with what else it said when it was read."""
-    if type(part) is str:
-        return part
-    place = "part" if kind in _MARKED else ""
-    write_cache(part, block, block.cache, t, recorder, place, form_in(mine))
+    form = form_in(mine)
+    if kind == "string" and (block.cache is None or "message_cache" in form):
+        return said
+    wire: Wire = {"type": _NAMED.get(kind, kind), part.key: said}
+    for key, field in part.beside.items():
+        if getattr(block, field) is not None:
+            wire[key] = getattr(block, field)
+    write_cache(wire, block, to, "part" if kind in _MARKED else "", form)
     if "inner" in mine:
         mine = {key: value for key, value in mine.items() if key != "inner"}
-    return restore(part, mine)
+    return restore(wire, mine)
 
 
-def write_unknown(block: UnknownBlock, t: Tables, recorder: LossRecorder) -> list[Any]:
+def write_unknown(block: UnknownBlock, to: Target) -> list[Any]:
     """What this dialect did not know goes home unchanged."""
-    mine = block.raw.get(t.name)
+    mine = block.raw.get(to.t.name)
     if type(mine) is not dict:
-        recorder.dropped(block, "only its own dialect understands it")
+        to.recorder.dropped(block, "only its own dialect understands it")
         return []
     if block.cache is not None:
-        recorder.lost(block, "cache")
+        to.recorder.lost(block, "cache")
     return [restore({}, mine)]
 
 
-def _write_other(block: Block, granted: Granted, t: Tables, recorder: LossRecorder) -> list[Any]:
+def _write_other(block: Block, granted: Granted, to: Target) -> list[Any]:
     """A document of text that has no place is sent as text, and so is compacted history; any other
     block is dropped."""
-    if type(block) is CompactionBlock:
-        text = compaction_as_text(block, recorder)
-        return [] if text is None else write_part(text, granted, t, recorder)
+    if type(block) is model.CompactionBlock:
+        text = compaction_as_text(block, to.recorder)
+        return [] if text is None else write_part(text, granted, to)
     if type(block) is not DocumentBlock or block.source.kind not in ("text", "blocks"):
-        recorder.dropped(block)
+        to.recorder.dropped(block)
         return []
-    recorder.lost(block, None, "a document of text is sent as text", "downgraded")
+    to.recorder.lost(block, None, "a document of text is sent as text", "downgraded")
     if block.source.kind == "text":
         return [{"type": "text", "text": block.source.data or ""}]
-    return write_parts(block.source.content or (), granted, t, recorder)
+    return write_parts(block.source.content or (), granted, to)
 
 
 # -- the kinds of parts ---------------------------------------------------------------------------
 
 
-def _write_text(block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
-    if form.get("kind") == "string" and (block.cache is None or "message_cache" in form):
-        return block.text
-    return {"type": "text", "text": block.text}
-
-
-def _one(block: type, kind: str, key: str, field: str) -> Part:
+def _one(block: type, key: str, field: str) -> Part:
     """A part with one string."""
 
-    def read(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-        said = maybe(part, key, str)
-        return None if said is None else {field: said}
+    def read(said: Any, t: Tables, kept: Kept) -> Fields:
+        return {field: want(said, str)}
 
-    def write(block: Any, t: Tables, recorder: LossRecorder, form: Wire) -> Any:
-        return {"type": kind, key: getattr(block, field)}
+    def write(block: Any, to: Target, form: Wire) -> Any:
+        return getattr(block, field)
 
-    return Part(block, read, write, frozenset({key}), frozenset({field, "cache"}))
+    return part_of(block, key, read, write, field)
 
 
-def _read_resource(part: Wire, t: Tables, kept: Kept) -> Fields | None:
-    if type(part.get("content")) is not dict:
+def _read_resource(content: Any, t: Tables, kept: Kept) -> Fields | None:
+    if type(content) is not dict:
         return None
-    try:
-        inner = read_part(part["content"], _RESOURCE_PARTS, t)
-    except ShapeError as error:
-        raise error.inside(".content") from None
-    return {"source": Source("blocks", content=(inner,))}
+    return {"source": model.Source("blocks", content=(read_part(content, _RESOURCE_PARTS, t),))}
 
 
-def _write_resource(
-    block: DocumentBlock, t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire | None:
+def _write_resource(block: DocumentBlock, to: Target, form: Wire) -> Wire | None:
     content = block.source.content or ()
-    if len(content) != 1 or type(content[0]) not in (TextBlock, ImageBlock, UnknownBlock):
+    if len(content) != 1 or type(content[0]) not in (TextBlock, model.ImageBlock, UnknownBlock):
         return None
-    inner = write_parts(content, _RESOURCE_PARTS, t, recorder)
-    return {"type": "resource", "content": inner[0]} if inner else None
+    inner = write_parts(content, _RESOURCE_PARTS, to)
+    return inner[0] if inner else None
 
 
 _RESOURCE_PARTS = frozenset({"text", "image_url"})
 
 
-def _read_chunk(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+def _read_chunk(inner: Any, t: Tables, kept: Kept) -> Fields:
     """Mistral's thinking, a list of smaller chunks; or Anthropic's block, with a string."""
-    inner = part.get("thinking")
-    if inner is None:
-        return None
-    signature = maybe(part, "signature", str)
     if type(inner) is str:
         kept.form["inner"] = "string"
-        return {"text": inner, "signature": signature}
-    texts = each(inner, ".thinking", _inner_text)
+        return {"text": inner}
+    texts = each(inner, "", _inner_text)
     if len(texts) != 1 or type(texts[0]) is not str:
         sizes = [len(text) if type(text) is str else text for text in texts]
         plain = all(type(size) is int for size in sizes)
         (kept.form if plain else kept.rest)["inner"] = sizes
-    text = "".join([text for text in texts if type(text) is str])
-    return {"text": text, "signature": signature}
+    return {"text": "".join([text for text in texts if type(text) is str])}
 
 
 def _inner_text(chunk: Any) -> Any:
     """The text of a plain chunk, or the chunk."""
-    want(chunk, dict)
-    plain = len(chunk) == 2 and chunk.get("type") == "text" and type(chunk.get("text")) is str
-    return chunk["text"] if plain else chunk
+    match want(chunk, dict):
+        case {"type": "text", "text": str(text)} if len(chunk) == 2:
+            return text
+    return chunk
 
 
-def _write_chunk(block: ThinkingBlock, t: Tables, recorder: LossRecorder, form: Wire) -> Wire:
-    inner = form.get("inner", mine_of(t.name, block.raw).get("inner"))
-    part: Wire = {"type": "thinking", "thinking": _inner(block.text, inner)}
-    return part if block.signature is None else {**part, "signature": block.signature}
-
-
-def _inner(text: str, inner: Any) -> Any:
+def _write_chunk(block: model.ThinkingBlock, to: Target, form: Wire) -> Any:
+    """The text in chunks of the sizes that were read, with the odd ones among them."""
+    text, inner = block.text, form.get("inner", mine_of(to.t.name, block.raw).get("inner"))
     if inner == "string":
         return text
     if type(inner) is not list or sum(size for size in inner if type(size) is int) != len(text):
-        return [{"type": "text", "text": text}]
-    chunks, start = [], 0
+        inner = [len(text)]
+    chunks: list[Wire] = []
+    start = 0
     for size in inner:
-        if type(size) is int:
-            chunks.append({"type": "text", "text": text[start : start + size]})
-            start += size
-        else:
+        if type(size) is not int:
             chunks.append(size)
+            continue
+        chunks.append({"type": "text", "text": text[start : start + size]})
+        start += size
     return chunks
 
 
-def _read_reference(part: Wire, t: Tables, kept: Kept) -> Fields | None:
+def _read_reference(ids: Any, t: Tables, kept: Kept) -> Fields | None:
     """Mistral's `reference`: sources of the text before it, by number."""
-    ids = part.get("reference_ids")
     if type(ids) is not list or not all(type(each) is int for each in ids):
         return None
     return {"text": "", "citations": tuple([Citation(document_index=each) for each in ids])}
 
 
-def _write_reference(
-    block: TextBlock, t: Tables, recorder: LossRecorder, form: Wire
-) -> Wire | None:
+def _write_reference(block: TextBlock, to: Target, form: Wire) -> Any:
     ids = [each.document_index for each in block.citations]
     plain = [Citation(document_index=index) for index in ids]
-    if block.text or None in ids or list(block.citations) != plain:
-        return None
-    return {"type": "reference", "reference_ids": ids}
+    return None if block.text or None in ids or list(block.citations) != plain else ids
 
 
 _USUAL: dict[type, str] = {
     TextBlock: "text",
-    RefusalBlock: "refusal",
-    ImageBlock: "image_url",
-    AudioBlock: "input_audio",
-    VideoBlock: "video_url",
+    model.RefusalBlock: "refusal",
+    model.ImageBlock: "image_url",
+    model.AudioBlock: "input_audio",
+    model.VideoBlock: "video_url",
     DocumentBlock: "file",
-    ThinkingBlock: "thinking",
-    RedactedThinkingBlock: "redacted_thinking",
+    model.ThinkingBlock: "thinking",
+    model.RedactedThinkingBlock: "redacted_thinking",
 }
 _MARKED = frozenset({"text", "image_url", "input_audio", "video_url", "file"})
-
-
-def _media(
-    block: type, key: str, read: Any, write: Any, *said: str, beside: tuple[str, ...] = ()
-) -> Part:
-    return Part(
-        block, read, write, frozenset({key, *beside}), frozenset({"source", "cache", *said})
-    )
-
-
-_TEXT = _one(TextBlock, "text", "text", "text")._replace(write=_write_text)
-_VIDEO = _media(VideoBlock, "video_url", media.read_video, media.write_video, "media_type")
-_URL_OF = (DocumentBlock, "document_url", media.read_document_url, media.write_document_url)
+_TEXT = _one(TextBlock, "text", "text")
 PARTS: dict[str, Part] = {
+    **media.PARTS,
     "text": _TEXT,
     "string": _TEXT,
-    "refusal": _one(RefusalBlock, "refusal", "refusal", "text"),
-    "redacted_thinking": _one(RedactedThinkingBlock, "redacted_thinking", "data", "data"),
-    "image_url": _media(
-        ImageBlock, "image_url", media.read_image, media.write_image, "media_type", "detail"
+    "refusal": _one(model.RefusalBlock, "refusal", "text"),
+    "redacted_thinking": _one(model.RedactedThinkingBlock, "data", "data"),
+    "resource": part_of(DocumentBlock, "content", _read_resource, _write_resource, "source"),
+    "reference": part_of(
+        TextBlock, "reference_ids", _read_reference, _write_reference, "text citations"
     ),
-    "input_audio": _media(
-        AudioBlock, "input_audio", media.read_audio, media.write_audio, "media_type"
-    ),
-    "video_url": _VIDEO,
-    "input_video": _VIDEO,
-    "file": _media(DocumentBlock, "file", media.read_file, media.write_file, "media_type", "name"),
-    "file_id": _media(DocumentBlock, "file_id", media.read_flat_file, media.write_file),
-    "document_url": _media(*_URL_OF, "media_type", "name", beside=("document_name",)),
-    "document": _media(DocumentBlock, "document", media.read_json, media.write_json, "media_type"),
-    "resource_link": _media(DocumentBlock, "uri", media.read_link, media.write_link),
-    "resource": _media(DocumentBlock, "content", _read_resource, _write_resource),
-    "reference": Part(
-        TextBlock,
-        _read_reference,
-        _write_reference,
-        frozenset({"reference_ids"}),
-        frozenset({"text", "cache", "citations"}),
-    ),
-    "thinking": Part(
-        ThinkingBlock,
-        _read_chunk,
-        _write_chunk,
-        frozenset({"thinking", "signature"}),
-        frozenset({"text", "cache", "signature"}),
+    "thinking": part_of(
+        model.ThinkingBlock, "thinking", _read_chunk, _write_chunk, "text", signature="signature"
     ),
 }
-"""By the wire's type; `string` is a text without an object around it, `file_id` Mistral's file."""
+"""By the wire's type; `string` is a text without an object around it."""
+_NAMED = {"string": "text", "file_id": "file"}
 
 
 # -- content: a string where one will do, else a list of parts ------------------------------------
@@ -470,7 +363,7 @@ def read_content(content: Any, granted: Granted, t: Tables, kept: Kept) -> list[
         return [TextBlock(encode(content).decode())]
     if type(content) is not list:
         raise ShapeError(".content", "a string or a list", content)
-    blocks = read_parts(content, granted, t)
+    blocks = each(content, ".content", lambda part: read_part(part, granted, t))
     if t.answer or is_string(blocks, t):
         kept.form["content"] = "list"
     return blocks
@@ -491,23 +384,18 @@ def is_string(blocks: Sequence[Block], t: Tables) -> bool:
 
 
 def write_content(
-    blocks: Sequence[Block],
-    granted: Granted,
-    t: Tables,
-    recorder: LossRecorder,
-    form: Wire,
-    aside: Granted = frozenset(),
+    blocks: Sequence[Block], granted: Granted, to: Target, form: Wire, aside: Granted = _NONE
 ) -> Any:
     """A string where one will do, else a list of parts; None where every block was dropped."""
     if form.get("content") != "list":
-        if is_string(blocks, t):
+        if is_string(blocks, to.t):
             block: Any = blocks[0]
             if not is_plain(block):
-                recorder.unwritten(block, aside | _TEXT.said)
-            return _spelled(block.text, form, t)
-        if t.answer:
-            return _write_answer(blocks, granted, t, recorder, aside)
-    return write_parts(blocks, granted, t, recorder, aside) or None
+                to.recorder.unwritten(block, aside | _TEXT.said)
+            return _spelled(block.text, form, to.t)
+        if to.t.answer:
+            return _write_answer(blocks, granted, to, aside)
+    return write_parts(blocks, granted, to, aside) or None
 
 
 def _spelled(text: str, form: Wire, t: Tables) -> Any:
@@ -529,18 +417,16 @@ def placeholder(message: Message, recorder: LossRecorder) -> str:
     return PLACEHOLDER
 
 
-def _write_answer(
-    blocks: Sequence[Block], granted: Granted, t: Tables, recorder: LossRecorder, aside: Granted
-) -> Any:
+def _write_answer(blocks: Sequence[Block], granted: Granted, to: Target, aside: Granted) -> Any:
     """In a response content is one string; a list only for parts that this dialect read itself."""
-    parts = write_parts(blocks, granted, t, recorder, aside)
+    parts = write_parts(blocks, granted, to, aside)
     if not all(type(part) is dict and part.keys() == {"type", "text"} for part in parts):
         return parts
     texts = [block for block in blocks if type(block) is TextBlock]
     for block in texts[1:]:
-        recorder.lost(block, None, "joined with the text before it", "approximated", "info")
+        to.recorder.lost(block, None, "joined with the text before it", "approximated", "info")
     if len(texts) == 1 and not texts[0].text:
-        recorder.lost(texts[0], None, "empty content is no text", severity="info")
+        to.recorder.lost(texts[0], None, "empty content is no text", severity="info")
     return "".join([part["text"] for part in parts])
 
 
@@ -621,13 +507,13 @@ def _read_citation(item: Any, t: Tables) -> Citation:
     return Citation(**fields, raw=kept.raw(t.name))
 
 
-def write_annotations(texts: Sequence[TextBlock], t: Tables, recorder: LossRecorder) -> list[Wire]:
+def write_annotations(texts: Sequence[TextBlock], to: Target) -> list[Wire]:
     """The citations of a message's text blocks, which follow each other as one text."""
     items: list[Wire] = []
     offset = 0
     for block in texts:
         for citation in block.citations:
-            items.extend(_write_citation(citation, offset, t, recorder))
+            items.extend(_write_citation(citation, offset, to.t, to.recorder))
         offset += len(block.text)
     return items
 
@@ -651,7 +537,7 @@ def _write_citation(
     for key, field in _CITED.items():
         if field in said and getattr(citation, field) is not None:
             inner[key] = getattr(citation, field)
-    fill(inner, mine_inside(mine, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
+    fill(inner, kernel.mine_inside(mine, kind), {"title": "", **dict.fromkeys(_RANGE, offset)})
     recorder.unwritten(citation, frozenset(said))
     return [restore({"type": kind, kind: inner}, mine)]
 

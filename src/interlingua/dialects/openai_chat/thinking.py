@@ -16,28 +16,11 @@ from interlingua.dialects.kernel.errors import each, maybe, want
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, restore
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.calls import (
-    pairs,
-    read_hosted,
-    read_index,
-    write_hosted,
-    write_index,
-)
-from interlingua.dialects.openai_chat.tables import FORMATS, SERVER_CALL, SIGNING_FAMILY, Tables
-from interlingua.dialects.openai_chat.text import (
-    keep_unknown,
-    read_cache,
-    write_cache,
-    write_unknown,
-)
+from interlingua.dialects.openai_chat import calls, tables, text
+from interlingua.dialects.openai_chat.tables import SERVER_CALL, Tables, Target
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    Block,
-    RedactedThinkingBlock,
-    ThinkingBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock, UnknownBlock
 
 BLOCKS, KEY = "thinking_blocks", "reasoning_details"
 STRINGS = ("reasoning_content", "reasoning")
@@ -61,15 +44,15 @@ def read_thinking(wire: Wire, t: Tables, origin: int | str | None) -> Found:
     texts = [key for key in STRINGS if wire.get(key)]
     if not texts:
         return [], [], t.name
-    text = want(wire[texts[0]], str, f".{texts[0]}")
-    return [ThinkingBlock(text)], [key for key in texts if wire[key] == text], t.name
+    said = want(wire[texts[0]], str, f".{texts[0]}")
+    return [ThinkingBlock(said)], [key for key in texts if wire[key] == said], t.name
 
 
 def _places(wire: Wire, key: str, blocks: list[Block]) -> list[str]:
     if not wire.keys() & STRINGS:
         return [key]
-    text = joined(blocks)
-    return [each for each in STRINGS if text and wire.get(each) == text] + [key]
+    said = joined(blocks)
+    return [each for each in STRINGS if said and wire.get(each) == said] + [key]
 
 
 def joined(blocks: Iterable[Block]) -> str:
@@ -95,8 +78,8 @@ def usual_places(blocks: Sequence[Block], t: Tables, calls: bool, own: bool) -> 
 def _places_of_answer(blocks: Sequence[Block], t: Tables) -> list[str]:
     plain = len(blocks) == 1 and _is_text(blocks[0])
     places = t.plain_thinking if plain else t.answer_thinking
-    text = plain or joined(blocks)
-    return [key for key in places if text or key not in STRINGS]
+    said = plain or joined(blocks)
+    return [key for key in places if said or key not in STRINGS]
 
 
 def _is_text(block: Block) -> bool:
@@ -104,26 +87,21 @@ def _is_text(block: Block) -> bool:
 
 
 def write_thinking(
-    wire: Wire,
-    blocks: Sequence[Block],
-    places: Sequence[str],
-    t: Tables,
-    recorder: LossRecorder,
-    by: str,
+    wire: Wire, blocks: Sequence[Block], places: Sequence[str], to: Target, by: str
 ) -> None:
     """Put thinking under the keys `places`; `by` is the protocol of who made it."""
     if BLOCKS in places:
-        items = [item for block in blocks for item in _write_block(block, t, recorder)]
+        items = [item for block in blocks for item in _write_block(block, to)]
         if items:
             wire[BLOCKS] = items
     elif KEY in places:
-        wire[KEY] = _write_details(blocks, t, recorder, by)
+        wire[KEY] = _write_details(blocks, to, by)
     else:
-        _account(blocks, bool(places), recorder)
-    text = joined(blocks)
+        _account(blocks, bool(places), to.recorder)
+    said = joined(blocks)
     for key in places:
-        if text and key in STRINGS:
-            wire[key] = text
+        if said and key in STRINGS:
+            wire[key] = said
 
 
 def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -> None:
@@ -145,9 +123,9 @@ def _account(blocks: Sequence[Block], has_place: bool, recorder: LossRecorder) -
 def read_signed(item: Any, raw: Raw) -> ThinkingBlock | None:
     """Thinking with text and signature alone, as it usually is; None for anything else."""
     if type(item) is dict and len(item) == 3 and item.get("type") == "thinking":
-        text, signature = item.get("thinking"), item.get("signature")
-        if type(text) is str and type(signature) is str:
-            return ThinkingBlock(text, signature, None, None, raw)
+        said, signature = item.get("thinking"), item.get("signature")
+        if type(said) is str and type(signature) is str:
+            return ThinkingBlock(said, signature, None, None, raw)
     return None
 
 
@@ -166,17 +144,17 @@ def _read_block(item: Any, t: Tables) -> Block:
         return ThinkingBlock(item["thinking"], signature, **_beside(item, t, taken))
     if kind == "redacted_thinking" and type(item.get("data")) is str:
         return RedactedThinkingBlock(item["data"], **_beside(item, t, {"type", "data"}))
-    return keep_unknown(item, t, **{"in": "thinking"})
+    return text.keep_unknown(item, t, **{"in": "thinking"})
 
 
 def _beside(item: Wire, t: Tables, taken: set[str]) -> dict[str, Any]:
     kept = Kept(form={"issuer": _BLOCKS_OF})
-    cache = read_cache(item, t, "thinking", kept.form, taken)
+    cache = text.read_cache(item, t, "thinking", kept.form, taken)
     kept.add_others(item, taken, ("signature",))
     return {"cache": cache, "raw": kept.raw(t.name)}
 
 
-def _write_block(block: Block, t: Tables, recorder: LossRecorder) -> list[Wire]:
+def _write_block(block: Block, to: Target) -> list[Wire]:
     if type(block) is ThinkingBlock:
         item: Wire = {"type": "thinking", "thinking": block.text}
         if block.signature is not None:
@@ -184,13 +162,13 @@ def _write_block(block: Block, t: Tables, recorder: LossRecorder) -> list[Wire]:
     elif type(block) is RedactedThinkingBlock:
         item = {"type": "redacted_thinking", "data": block.data}
     elif type(block) is UnknownBlock:
-        return write_unknown(block, t, recorder)
+        return text.write_unknown(block, to)
     else:
-        recorder.dropped(block)
+        to.recorder.dropped(block)
         return []
-    mine = mine_of(t.name, block.raw)
-    write_cache(item, block, block.cache, t, recorder, "thinking", form_in(mine))
-    recorder.unwritten(block, frozenset({"text", "signature", "data", "cache"}))
+    mine = mine_of(to.t.name, block.raw)
+    text.write_cache(item, block, to, "thinking", form_in(mine))
+    to.recorder.unwritten(block, frozenset({"text", "signature", "data", "cache"}))
     return [restore(item, mine)]
 
 
@@ -199,43 +177,37 @@ def _write_block(block: Block, t: Tables, recorder: LossRecorder) -> list[Wire]:
 
 def _read_details(items: Any, t: Tables, origin: int | str | None) -> tuple[list[Block], str]:
     """The blocks, and the protocol of who issued them."""
-    listed: list[tuple[Any, list[Block]]] = []
-
-    def read(item: Any) -> None:
-        listed.append((item, read_detail(item, len(listed), t, origin)))
-
-    each(items, f".{KEY}", read)
-    issuer = t.name
-    for item, _ in listed:
-        if type(item.get("format")) is str:
-            issuer = t.issuers.get(item["format"], issuer)
-    return [block for _, blocks in listed for block in blocks], issuer
+    blocks: list[list[Block]] = []
+    each(items, f".{KEY}", lambda item: blocks.append(read_detail(item, len(blocks), t, origin)))
+    formats = [item["format"] for item in items if type(item.get("format")) is str]
+    issuers = [t.issuers[word] for word in formats if word in t.issuers]
+    return [block for some in blocks for block in some], issuers[-1] if issuers else t.name
 
 
 def read_detail(item: Any, ordinal: int, t: Tables, origin: int | str | None) -> list[Block]:
     kind = want(item, dict).get("type")
     if kind == SERVER_CALL.type and type(item.get("tool_name")) is str:
-        return read_hosted(item, ordinal, SERVER_CALL, t, origin)
+        return calls.read_hosted(item, ordinal, SERVER_CALL, t, origin)
     kept, taken = Kept(), {"type"}
     if kind == "reasoning.encrypted" and type(item.get("data")) is str:
         taken.add("data")
         _keep_detail(item, ordinal, kept, taken)
         return [RedactedThinkingBlock(item["data"], raw=kept.raw(t.name))]
     if type(kind) is not str or kind not in TEXTS:
-        return [keep_unknown(item, t, **{"in": "thinking"})]
-    text, signature, id = (maybe(item, key, str) for key in (TEXTS[kind], "signature", "id"))
-    said = {TEXTS[kind]: text, "signature": signature, "id": id}
+        return [text.keep_unknown(item, t, **{"in": "thinking"})]
+    said = {key: maybe(item, key, str) for key in (TEXTS[kind], "signature", "id")}
     taken.update([key for key, value in said.items() if value is not None])
     if kind != "reasoning.text":
         kept.form["detail"] = kind
-    if text is None:
+    if said[TEXTS[kind]] is None:
         kept.form["no_text"] = True
     _keep_detail(item, ordinal, kept, taken)
-    return [ThinkingBlock(text or "", signature, id, raw=kept.raw(t.name))]
+    thought, signature, id = said.values()
+    return [ThinkingBlock(thought or "", signature, id, raw=kept.raw(t.name))]
 
 
 def _keep_detail(item: Wire, ordinal: int, kept: Kept, taken: set[str]) -> None:
-    read_index(item, ordinal, kept, taken)
+    calls.read_index(item, ordinal, kept, taken)
     kept.add_others(item, taken, _MAY_BE_EMPTY)
     kept.miss_any(item, _FILLED)
 
@@ -246,39 +218,33 @@ def _is_detail(block: Block, name: str) -> bool:
     return "format" in mine or did_without(mine, "format")
 
 
-def _write_details(
-    blocks: Sequence[Block], t: Tables, recorder: LossRecorder, by: str
-) -> list[Wire]:
+def _write_details(blocks: Sequence[Block], to: Target, by: str) -> list[Wire]:
     items: list[Wire] = []
-    results = {call.id: result for call, result in pairs(blocks, recorder)}
+    results = {call.id: result for call, result in calls.pairs(blocks, to.recorder)}
     for block in blocks:
-        if type(block) is ToolUseBlock:
+        if type(block) is model.ToolUseBlock:
             result = results.get(block.id)
-            items.append(write_hosted(block, result, len(items), SERVER_CALL, t, recorder))
+            items.append(calls.write_hosted(block, result, len(items), SERVER_CALL, to))
         elif type(block) is ThinkingBlock or type(block) is RedactedThinkingBlock:
-            items.append(_write_detail(block, len(items), t, recorder, by))
+            items.append(_write_detail(block, len(items), to, by))
         elif type(block) is UnknownBlock:
-            items.extend(write_unknown(block, t, recorder))
+            items.extend(text.write_unknown(block, to))
     return items
 
 
 def _write_detail(
-    block: ThinkingBlock | RedactedThinkingBlock,
-    ordinal: int,
-    t: Tables,
-    recorder: LossRecorder,
-    by: str,
+    block: ThinkingBlock | RedactedThinkingBlock, ordinal: int, to: Target, by: str
 ) -> Wire:
-    mine = mine_of(t.name, block.raw)
+    mine = mine_of(to.t.name, block.raw)
     form = form_in(mine)
-    if type(block) is ThinkingBlock:
+    if isinstance(block, ThinkingBlock):
         item = _write_text(block, form)
     else:
-        item = {"type": "reasoning.encrypted", "data": block.data}  # type: ignore[union-attr]  # no text
+        item = {"type": "reasoning.encrypted", "data": block.data}
     if not mine:
         item.update(format=format_of(by), index=ordinal)
-    write_index(item, ordinal, form)
-    recorder.unwritten(block, frozenset({"text", "signature", "id", "data"}))
+    calls.write_index(item, ordinal, form)
+    to.recorder.unwritten(block, frozenset({"text", "signature", "id", "data"}))
     return restore(item, mine)
 
 
@@ -295,5 +261,5 @@ def _write_text(block: ThinkingBlock, form: Wire) -> Wire:
 
 def format_of(by: str) -> str:
     """The format of what this protocol signs."""
-    family = SIGNING_FAMILY.get(by, by)
-    return next((word for word, issuer in FORMATS.items() if issuer == family), "unknown")
+    family = tables.SIGNING_FAMILY.get(by, by)
+    return next((word for word, issuer in tables.FORMATS.items() if issuer == family), "unknown")

@@ -18,10 +18,10 @@ from interlingua.dialects.kernel.fields import (
     lost,
     plain,
 )
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.openai_chat.tables import MARKS, Tables
+from interlingua.dialects.openai_chat.tables import MARKS, Tables, Target
 from interlingua.dialects.openai_chat.text import read_cache, write_cache
 from interlingua.model.tools import Grammar, ToolDefinition
 
@@ -134,15 +134,15 @@ def _read_server_tool(wire: Wire, kind: str, t: Tables) -> ToolDefinition:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def write_tools(tools: tuple[ToolDefinition, ...], t: Tables, recorder: LossRecorder) -> Wire:
+def write_tools(tools: tuple[ToolDefinition, ...], to: Target) -> Wire:
     """`tools`, and `functions` for those that were read there."""
     wire: Wire = {}
     for tool in tools:
         said, key = _write_plainly(tool), "tools"
-        if said is None and tool.kind == "function" and form_of(t.name, tool.raw).get("legacy"):
-            said, key = _written(LEGACY, {}, tool, t, recorder), "functions"
+        if said is None and tool.kind == "function" and form_of(to.t.name, tool.raw).get("legacy"):
+            said, key = LEGACY.write_value(tool, to.recorder), "functions"
         elif said is None:
-            said = write_tool(tool, t, recorder)
+            said = write_tool(tool, to)
         if said is not None:
             wire.setdefault(key, []).append(said)
     return wire
@@ -159,31 +159,27 @@ def _write_plainly(tool: ToolDefinition) -> Wire | None:
 _NO_MORE = astuple(ToolDefinition("a"))[3:]
 
 
-def write_tool(tool: ToolDefinition, t: Tables, recorder: LossRecorder) -> Wire | None:
+def write_tool(tool: ToolDefinition, to: Target) -> Wire | None:
     if tool.executor == "provider" or tool.kind not in ("function", "custom"):
-        return _write_server_tool(tool, t, recorder)
-    if tool.kind == "custom" and not (t.custom_tools or form_of(t.name, tool.raw).get("stood")):
-        recorder.lost(tool, None, "there are no tools that take free text")
+        return _write_server_tool(tool, to)
+    t, is_custom = to.t, tool.kind == "custom"
+    if is_custom and not (t.custom_tools or form_of(t.name, tool.raw).get("stood")):
+        to.recorder.lost(tool, None, "there are no tools that take free text")
         return None
-    wire: Wire = {"type": "custom"} if tool.kind == "custom" else {}
-    return _written(_table(tool.kind, t.deferred_tools), wire, tool, t, recorder)
+    wire: Wire = {"type": "custom"} if is_custom else {}
+    return _written(_table(tool.kind, t.deferred_tools), wire, tool, to)
 
 
-def _written(
-    table: Table, wire: Wire, tool: ToolDefinition, t: Tables, recorder: LossRecorder
-) -> Wire:
-    mine = mine_of(t.name, tool.raw)
-    table.write(tool, wire, mine, recorder)
-    if table is not LEGACY:
-        write_cache(wire, tool, tool.cache, t, recorder, "tool", form_in(mine))
-    return wire if tool.raw is None else put_back(wire, tool, tool.raw, recorder)
+def _written(table: Table, wire: Wire, tool: ToolDefinition, to: Target) -> Wire:
+    write_cache(wire, tool, to, "tool", form_of(to.t.name, tool.raw))
+    return table.write_value(tool, to.recorder, wire)
 
 
-def _write_server_tool(tool: ToolDefinition, t: Tables, recorder: LossRecorder) -> Wire | None:
-    own = t.server_tools is not None and tool.kind.startswith(t.server_tools)
-    if tool.executor != "provider" or not (own or form_of(t.name, tool.raw).get("stood")):
-        recorder.lost(tool, None, "a tool that only its own service knows")
+def _write_server_tool(tool: ToolDefinition, to: Target) -> Wire | None:
+    own = to.t.server_tools is not None and tool.kind.startswith(to.t.server_tools)
+    if tool.executor != "provider" or not (own or form_of(to.t.name, tool.raw).get("stood")):
+        to.recorder.lost(tool, None, "a tool that only its own service knows")
         return None
     if tool.name != tool.kind:
-        recorder.lost(tool, "name")
-    return _written(SERVER, {"type": tool.kind}, tool, t, recorder)
+        to.recorder.lost(tool, "name")
+    return _written(SERVER, {"type": tool.kind}, tool, to)

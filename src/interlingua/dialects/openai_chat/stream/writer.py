@@ -10,16 +10,17 @@ from typing import Any
 import msgspec
 
 from interlingua.dialects.kernel import stream_writer
+from interlingua.dialects.kernel.calls import write_arguments
 from interlingua.dialects.kernel.kept import form_of, kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import FAILED
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.dialects.openai_chat.calls import is_legacy, write_arguments, write_call
+from interlingua.dialects.openai_chat.calls import is_legacy, write_call
 from interlingua.dialects.openai_chat.errors import write_failure
 from interlingua.dialects.openai_chat.messages import write_assistant
 from interlingua.dialects.openai_chat.response import write_answer
-from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, CHUNK, DONE, Tables
+from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, CHUNK, DONE, Tables, Target
 from interlingua.dialects.openai_chat.text import write_parts
 from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
@@ -193,7 +194,7 @@ class Abroad(stream_writer.Abroad):
             usage = MessageMetadata(usage=partial.metadata.usage)
             blank = partial.replace(content=(), metadata=usage)
             recorder.alias(blank, partial)
-            message = write_assistant(partial, t, recorder)
+            message = write_assistant(partial, Target(t, recorder))
             frames += choice.rest(message) if choice is not None else []
         wire = write_failure(Response(blank, error=error), error, t, recorder)
         if choice is None or not t.status_codes:
@@ -336,7 +337,7 @@ class ChoiceWriter:
         """An image or a voice, which comes whole."""
         if type(told) not in (ImageBlock, AudioBlock):
             return []
-        message = write_assistant(Message(Role.ASSISTANT, (told,)), self._t, self._quiet)
+        message = write_assistant(Message(Role.ASSISTANT, (told,)), Target(self._t, self._quiet))
         delta = {key: message[key] for key in ("images", "audio") if message.get(key)}
         for key in delta:
             self._media[key] = self._media.get(key, 0) + 1
@@ -344,7 +345,7 @@ class ChoiceWriter:
 
     def _say_parts(self, told: Block) -> list[Frame]:
         """A document of text, which is sent as text."""
-        parts = write_parts((told,), self._t.parts["assistant"], self._t, self._quiet)
+        parts = write_parts((told,), self._t.parts["assistant"], Target(self._t, self._quiet))
         texts = [part.get("text") for part in parts if type(part) is dict]
         return [self.frame({CONTENT: text}) for text in texts if text]
 
@@ -376,7 +377,7 @@ class ChoiceWriter:
         """The block's item in the list for thinking."""
         key = self._t.answer_thinking[-1]
         wire: Wire = {}
-        write_thinking(wire, (told,), (key,), self._t, self._quiet, self._by)
+        write_thinking(wire, (told,), (key,), Target(self._t, self._quiet), self._by)
         items = wire.get(key)
         if not items:
             return None
@@ -421,7 +422,7 @@ class ChoiceWriter:
             frames = self._say(block, write_arguments(call)) if not block.length else []
             block.cuts = None
             return frames
-        wire = write_call(call.replace(signature=None), 0, self._t, self._quiet, False)
+        wire = write_call(call.replace(signature=None), 0, Target(self._t, self._quiet), False)
         self._held[event.index] = _whole_call({**wire, "id": call.id}, block.ordinal)
         return self._say_held()
 
