@@ -27,6 +27,7 @@ from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, read_detail, read_thinking
 from interlingua.errors import ReadError
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -36,14 +37,7 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    Stop,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import Diagnostic
@@ -153,8 +147,8 @@ class Item:
         return self.wire if self.key is None else {**self.wire, self.key: text}
 
 
-def _refused(index: int, text: str, choice: int) -> BlockDelta:
-    return BlockDelta(index, "text", text, choice=choice)
+def _refused(index: int, text: str, choice: int) -> ev.BlockDelta:
+    return ev.BlockDelta(index, "text", text, choice=choice)
 
 
 # -- thinking -------------------------------------------------------------------------------------
@@ -206,7 +200,7 @@ class Thoughts:
         return item if is_it else None
 
     def _new(self, kind: str) -> Item:
-        item = Item(kind, ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
+        item = Item(kind, ev.ThinkingDelta, self._block, ThinkingBlock(""), "thinking")
         self._told.append(item)
         return item
 
@@ -271,7 +265,7 @@ class Thoughts:
         for item in reversed(self._details) if key is not None else ():
             if item.wire.get("type") == kind and item.wire.get("index") == wire.get("index"):
                 return item
-        item = Item(DETAILS, ThinkingDelta, lambda *each: self._blocks(*each)[0], key=key)
+        item = Item(DETAILS, ev.ThinkingDelta, lambda *each: self._blocks(*each)[0], key=key)
         self._details.append(item)
         return item
 
@@ -325,12 +319,14 @@ class Content:
             raise ShapeError(".content", "a string or a list", content)
 
     def _texts(self) -> list[Item]:
-        return [item for item in self._items if item.event is TextDelta]
+        return [item for item in self._items if item.event is ev.TextDelta]
 
     def _say(self, text: str, *spots: Spot) -> None:
         item = next(reversed(self._texts()), None)
         if item is None or item.part is None:
-            item = Item("content", TextDelta, self._text, TextBlock(""), "text", {"type": "text"})
+            item = Item(
+                "content", ev.TextDelta, self._text, TextBlock(""), "text", {"type": "text"}
+            )
             self._items.append(item)
         self._choice.say(item, text, *spots)
 
@@ -356,9 +352,9 @@ class Content:
 
     def _read_thinking(self, wire: Wire, spots: list[Spot]) -> None:
         item = self._items[-1] if self._items else None
-        if item is None or item.event is not ThinkingDelta or item.part is None:
+        if item is None or item.event is not ev.ThinkingDelta or item.part is None:
             start = read_part({**wire, "thinking": []}, *self._parts)
-            item = Item("content", ThinkingDelta, self._thinking, start, "thinking")
+            item = Item("content", ev.ThinkingDelta, self._thinking, start, "thinking")
             self._items.append(item)
             self._choice.open(item)
         item.merge(wire, ("thinking",))
@@ -426,7 +422,7 @@ class Call(Item):
 
     def __init__(self, calls: Calls, index: Any, kind: str) -> None:
         place = "function_call" if kind == _LEGACY else "tool_calls"
-        super().__init__(place, ToolUseInputDelta, calls.block, key=_GIVEN[kind])
+        super().__init__(place, ev.ToolUseInputDelta, calls.block, key=_GIVEN[kind])
         self.index = index
         self.kind = kind
         self.id: str | None = None
@@ -616,12 +612,12 @@ class Choice:
 
     def change(self, part: Part, field: str, value: Any) -> None:
         """Something else of a block than its text."""
-        self.answer.events.append(BlockDelta(part.index, field, value, choice=self.number))
+        self.answer.events.append(ev.BlockDelta(part.index, field, value, choice=self.number))
 
     def _make_way(self) -> None:
         """Nothing but calls goes on beside another block, and they only till they are whole."""
         for part in list(self._open):
-            if part.event is not ToolUseInputDelta or _is_whole(part.text):
+            if part.event is not ev.ToolUseInputDelta or _is_whole(part.text):
                 self.close(part)
 
     def close(self, part: Part) -> None:
@@ -633,7 +629,7 @@ class Choice:
     def _end(self, index: int, block: Block, untold: bool) -> None:
         if type(block) is ToolUseBlock and block.input and untold:  # it came as an object
             text = encode(block.input).decode()
-            self.answer.events.append(ToolUseInputDelta(index, text, choice=self.number))
+            self.answer.events.append(ev.ToolUseInputDelta(index, text, choice=self.number))
         self.answer.events.append(end_of_block(index, block, self.number))
         self._blocks.append(block)
 
@@ -679,7 +675,7 @@ class Choice:
             self.word = word
             self.finish()
             reason = read_stop(word, self._blocks)
-            self.answer.events.append(Stop(reason, word, choice=self.number))
+            self.answer.events.append(ev.Stop(reason, word, choice=self.number))
 
     def _merge_around(self, wire: Wire) -> None:
         for key, value in wire.items():

@@ -20,15 +20,8 @@ from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, DONE, Tables
 from interlingua.dialects.openai_chat.usage import read_usage
 from interlingua.errors import DepthError
 from interlingua.model import codec
-from interlingua.model.events import (
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    UsageUpdate,
-)
+from interlingua.model import events as ev
+from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
@@ -75,7 +68,7 @@ class StreamReader:
             self._finish(self._answer.is_whole())
             return self._answer.events
         error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
-        return [StreamError(error, self._answer.partial(error))]
+        return [ev.StreamError(error, self._answer.partial(error))]
 
     def _end(self) -> None:
         self._is_over, self._live = True, []
@@ -98,7 +91,7 @@ class StreamReader:
             raise error.error(name) from None
         except RecursionError:
             raise DepthError(name, codec.STORED_DEPTH) from None
-        return self._answer.events or [Other()]
+        return self._answer.events or [ev.Other()]
 
     def _learn(self, data: str, wire: Wire) -> None:
         """How the pieces of a part are spelled, so that the next ones are read by it. Whatever is
@@ -129,7 +122,7 @@ class StreamReader:
         if error is not None:
             self._end()
             self.waits = choices is not None
-            self._answer.events.append(StreamError(error, self._answer.partial(error)))
+            self._answer.events.append(ev.StreamError(error, self._answer.partial(error)))
 
     def _read_choices(self, choices: list[Any], wire: Wire) -> None:
         for position, choice in enumerate(choices):
@@ -148,7 +141,7 @@ class StreamReader:
             value if type(value := wire.get(key)) is str and value else None
             for key in ("model", "id")
         )
-        self._answer.events.append(MessageStart(model, id, choice=number))
+        self._answer.events.append(ev.MessageStart(model, id, choice=number))
         return self._answer.choice(number)
 
     def _read_usage(self, counts: Wire, wire: Wire) -> None:
@@ -156,20 +149,20 @@ class StreamReader:
             self._begin(0, wire)
         self._answer.usage = counts
         usage, _ = read_usage(counts, self.tables)
-        self._answer.events.append(UsageUpdate(usage, choice=min(self._answer.choices)))
+        self._answer.events.append(ev.UsageUpdate(usage, choice=min(self._answer.choices)))
 
     def _finish(self, has_done: bool) -> None:
         """The end of all choices, and of the message."""
         answer = self._answer
         if answer.is_void():
             error = ProviderError(ErrorKind.SERVER_ERROR, NOTHING_SAID)
-            answer.events.append(StreamError(error, answer.partial(error)))
+            answer.events.append(ev.StreamError(error, answer.partial(error)))
             return
         for choice in answer.choices.values():
             choice.finish()
             if choice.word is None:
-                answer.events.append(Stop(StopReason.OTHER, choice=choice.number))
-        answer.events.append(MessageComplete(answer.ended(has_done)))
+                answer.events.append(ev.Stop(StopReason.OTHER, choice=choice.number))
+        answer.events.append(ev.MessageComplete(answer.ended(has_done)))
 
     def _error(self, wire: Wire) -> ProviderError | None:
         """An error, which may stand in a chunk that says more."""

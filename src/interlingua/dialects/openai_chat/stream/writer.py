@@ -26,6 +26,7 @@ from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, format_of, write_thinking
 from interlingua.losses import Report
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     AudioBlock,
     Block,
@@ -36,20 +37,7 @@ from interlingua.model.blocks import (
     TextBlock,
     ThinkingBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    BlockEnd,
-    BlockStart,
-    Event,
-    MessageComplete,
-    MessageStart,
-    StreamError,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
@@ -62,11 +50,11 @@ _CHANNELS: dict[type, str] = {
     ThinkingBlock: REASONING,
     RedactedThinkingBlock: REASONING,
     RefusalBlock: REFUSAL,
-    TextDelta: CONTENT,
-    ThinkingDelta: REASONING,
+    ev.TextDelta: CONTENT,
+    ev.ThinkingDelta: REASONING,
 }
 """Where blocks are told as they come, one after the other. All others are told at the end."""
-_BLANK: dict[type, Block] = {TextDelta: TextBlock(""), ThinkingDelta: ThinkingBlock("")}
+_BLANK: dict[type, Block] = {ev.TextDelta: TextBlock(""), ev.ThinkingDelta: ThinkingBlock("")}
 _TEXTS = ("thinking", "text", "summary")
 _BARE = frozenset({"type", "format", "index", *_TEXTS})
 """What an item of thinking has that says nothing but text."""
@@ -106,13 +94,13 @@ class Abroad(stream_writer.Abroad):
         self._choices: dict[int, ChoiceWriter] = {}
         self._is_over = False
 
-    def _piece(self, event: TextDelta | ThinkingDelta | ToolUseInputDelta) -> list[Frame]:
+    def _piece(self, event: ev.TextDelta | ev.ThinkingDelta | ev.ToolUseInputDelta) -> list[Frame]:
         choice = self._choices.get(event.choice)
         block = choice.blocks.get(event.index) if choice is not None else None
         if block is not None and (cuts := block.cuts) is not None and (text := event.text):
             block.length += len(text)
             return [_say(cuts, text)]
-        return [] if type(event) is ToolUseInputDelta else self._block(event)
+        return [] if type(event) is ev.ToolUseInputDelta else self._block(event)
 
     def _block(self, event: Any) -> list[Frame]:
         if self._is_over:
@@ -122,7 +110,7 @@ class Abroad(stream_writer.Abroad):
 
     # -- messages ---------------------------------------------------------------------------------
 
-    def _start(self, event: MessageStart) -> list[Frame]:
+    def _start(self, event: ev.MessageStart) -> list[Frame]:
         if self._is_over:
             if event.choice == 0:
                 self._report.add("dropped", "$", _ONE_MESSAGE)
@@ -143,14 +131,14 @@ class Abroad(stream_writer.Abroad):
         choice = self._choices[number] = ChoiceWriter(number, self._t, self._head, self._by)
         return choice, [choice.frame({"role": "assistant", "content": ""})]
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
+    def _complete(self, event: ev.MessageComplete) -> list[Frame]:
         if self._is_over:
             return []
         response = event.response
         told = response.message.metadata
         frames: list[Frame] = []
         if not self._choices:
-            frames += self._start(MessageStart(told.response_model, told.response_id))
+            frames += self._start(ev.MessageStart(told.response_model, told.response_id))
         for choice in self._choices.values():
             frames += choice.flush()
         recorder = LossRecorder(self._t.name, response, self._report)
@@ -180,7 +168,7 @@ class Abroad(stream_writer.Abroad):
             for key in kept(self._t.name, block.raw):
                 recorder.lost(block, f"raw.{self._t.name}.{key}", _NO_PARTS)
 
-    def _fail(self, event: StreamError) -> list[Frame]:
+    def _fail(self, event: ev.StreamError) -> list[Frame]:
         """What was said before is no loss; what was to be said at the end is said now."""
         if self._is_over:
             return []
@@ -215,7 +203,7 @@ class _Block:
         self.length = 0
         self.ordinal = 0
         """Of a call, or of a piece of thinking."""
-        self.start: ToolUseStart | None = None
+        self.start: ev.ToolUseStart | None = None
 
 
 class ChoiceWriter:
@@ -261,16 +249,16 @@ class ChoiceWriter:
     def tell(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
         block = self.blocks.get(event.index)
-        if type(event) is ToolUseStart:
+        if type(event) is ev.ToolUseStart:
             return self._call(event)
-        if type(event) is ToolUseEnd:
+        if type(event) is ev.ToolUseEnd:
             return [] if block is None or block.start is None else self._end_call(block, event)
         if block is None:
-            kind = type(event.block) if type(event) in (BlockStart, BlockEnd) else type(event)
+            kind = type(event.block) if type(event) in (ev.BlockStart, ev.BlockEnd) else type(event)
             block = self.blocks[event.index] = _Block(event.index, _CHANNELS.get(kind))
         channel = block.channel
         if channel is None:
-            return self._say_media(event.block) if type(event) is BlockEnd else []
+            return self._say_media(event.block) if type(event) is ev.BlockEnd else []
         if self._turn.setdefault(channel, block) is not block:
             self._waiting.setdefault(channel, {}).setdefault(block.index, []).append(event)
             return []
@@ -289,14 +277,14 @@ class ChoiceWriter:
 
     def _tell(self, block: _Block, event: Any) -> list[Frame]:
         match event:
-            case BlockStart():
+            case ev.BlockStart():
                 return self._begin(block, event.block)
-            case BlockEnd():
+            case ev.BlockEnd():
                 return self._end(block, event.block)
-            case TextDelta() | ThinkingDelta():
+            case ev.TextDelta() | ev.ThinkingDelta():
                 begun = self._begin(block, _BLANK[type(event)]) if event.text else []
                 return [*begun, *self._say(block, event.text)]
-            case BlockDelta(field="text") if type(event.value) is str:
+            case ev.BlockDelta(field="text") if type(event.value) is str:
                 return self._say(block, event.value)
             case _:
                 return []
@@ -399,7 +387,7 @@ class ChoiceWriter:
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _call(self, event: ToolUseStart) -> list[Frame]:
+    def _call(self, event: ev.ToolUseStart) -> list[Frame]:
         block = self.blocks[event.index] = _Block(event.index, None)
         form = form_of(self._t.name, event.raw)
         if event.executor != "client" or "in" in form or is_legacy(call_of(event), self._t):
@@ -415,7 +403,7 @@ class ChoiceWriter:
         block.cuts = self._cuts({"tool_calls": [piece]})
         return [self.frame({"tool_calls": [call]})]
 
-    def _end_call(self, block: _Block, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, block: _Block, event: ev.ToolUseEnd) -> list[Frame]:
         assert block.start is not None
         call = call_of(block.start, event)
         if block.cuts is not None:

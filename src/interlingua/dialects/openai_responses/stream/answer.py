@@ -15,26 +15,13 @@ from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.openai_responses import tables as t
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemReader, without_tokens
 from interlingua.dialects.openai_responses.response import read_body
-from interlingua.dialects.openai_responses.tables import (
-    ARGUMENTS,
-    CALL_PIECES,
-    CALLS,
-    CODE,
-    CONTENT_INDEX,
-    INPUT,
-    MCP,
-    NAME,
-    PART_PIECES,
-    REFUSAL,
-    SUMMARIZED,
-    TEXT,
-    THOUGHT,
-    Piece,
-)
+from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_part
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     RefusalBlock,
@@ -42,15 +29,7 @@ from interlingua.model.blocks import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    BlockStart,
-    Event,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-    ToolUseStart,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
@@ -59,34 +38,36 @@ from interlingua.streams.fold import unfold_block
 DIFFERS = "the end of a block says another text than its pieces"
 ROOM = 64
 """Indexes that an unfinished item keeps for its further blocks when another one begins."""
-PART_TYPES = {piece: word for word, piece in PART_PIECES.items()}
+PART_TYPES = {piece: word for word, piece in t.PART_PIECES.items()}
 _WHOLE = [
-    kind for kind, call in CALLS.items() if call.id_key == "call_id" and kind not in CALL_PIECES
+    kind for kind, call in t.CALLS.items() if call.id_key == "call_id" and kind not in t.CALL_PIECES
 ]
 _TOLD_LATER = frozenset({"message", "reasoning", "image_generation_call", *_WHOLE})
 """Items whose beginning does not tell what block they begin with; and calls that come whole, whose
 end may have another id than their beginning."""
 _EVENTS: dict[Piece, Callable[[int, str], Event]] = {
-    TEXT: TextDelta,
-    THOUGHT: ThinkingDelta,
-    SUMMARIZED: ThinkingDelta,
-    **dict.fromkeys((ARGUMENTS, INPUT, MCP), ToolUseInputDelta),
-    REFUSAL: lambda index, text: BlockDelta(index, "text", text),
-    CODE: lambda index, text: BlockDelta(index, "code", text),
+    t.TEXT: ev.TextDelta,
+    t.THOUGHT: ev.ThinkingDelta,
+    t.SUMMARIZED: ev.ThinkingDelta,
+    **dict.fromkeys((t.ARGUMENTS, t.INPUT, t.MCP), ev.ToolUseInputDelta),
+    t.REFUSAL: lambda index, text: ev.BlockDelta(index, "text", text),
+    t.CODE: lambda index, text: ev.BlockDelta(index, "code", text),
 }
 _BLOCKS: dict[Piece | None, type[Block]] = {
-    TEXT: TextBlock,
-    THOUGHT: ThinkingBlock,
-    SUMMARIZED: ThinkingBlock,
-    REFUSAL: RefusalBlock,
+    t.TEXT: TextBlock,
+    t.THOUGHT: ThinkingBlock,
+    t.SUMMARIZED: ThinkingBlock,
+    t.REFUSAL: RefusalBlock,
 }
 
 
 def piece_of(block: Block) -> Piece | None:
     """How a part that begins like this goes on."""
     if type(block) is ThinkingBlock:
-        return THOUGHT if form_of(NAME, block.raw).get("list") == "content" else SUMMARIZED
-    return TEXT if type(block) is TextBlock else REFUSAL if type(block) is RefusalBlock else None
+        return t.THOUGHT if form_of(NAME, block.raw).get("list") == "content" else t.SUMMARIZED
+    return (
+        t.TEXT if type(block) is TextBlock else t.REFUSAL if type(block) is RefusalBlock else None
+    )
 
 
 # -- items and their parts ------------------------------------------------------------------------
@@ -134,12 +115,12 @@ class Part:
         self.pieces: list[str] = []
         self.notes: list[Wire] = []
         self.logprobs: list[Any] = []
-        self.start: ToolUseStart | None = None
+        self.start: ev.ToolUseStart | None = None
         self.is_over = self.differs = False
 
     def begin(self, call: ToolUseBlock) -> Event:
         told = (call.id, call.name, call.executor, call.call_type, call.raw)
-        self.start = ToolUseStart(self.index, *told)
+        self.start = ev.ToolUseStart(self.index, *told)
         return self.start
 
     def tell(self, text: str) -> Event:
@@ -185,12 +166,12 @@ class Part:
         if self.differs or not rest:
             return [end]
         is_call = type(block) is ToolUseBlock
-        return [ToolUseInputDelta(self.index, rest) if is_call else self.tell(rest), end]
+        return [ev.ToolUseInputDelta(self.index, rest) if is_call else self.tell(rest), end]
 
     def _told(self) -> str | None:
         """The text so far; code is told apart from the arguments that hold it."""
         if self.start is not None:
-            return "" if self.piece is CODE else self.text()
+            return "" if self.piece is t.CODE else self.text()
         return self.whole()[self.piece.whole] if self.piece is not None else None
 
 
@@ -260,7 +241,7 @@ class Answer:
         item.wire = given
         if call is None:
             return []
-        part = self._add_part(item, CALL_PIECES.get(kind_of(given)), None, None)
+        part = self._add_part(item, t.CALL_PIECES.get(kind_of(given)), None, None)
         return [part.begin(call)]
 
     def _call(self, given: Wire, at: int) -> ToolUseBlock | None:
@@ -312,7 +293,9 @@ class Answer:
     def _put(self, item: Item, block: Block) -> list[Event]:
         """A block that came in one piece."""
         piece = piece_of(block)
-        key = None if type(block) is ToolUseBlock else CONTENT_INDEX if piece is None else piece.key
+        key = (
+            None if type(block) is ToolUseBlock else t.CONTENT_INDEX if piece is None else piece.key
+        )
         number = None if key is None else sum(each == key for each, _ in item.parts)
         part = self._add_part(item, piece, key, number)
         part.is_over = True
@@ -339,9 +322,9 @@ class Answer:
         for part in item.parts.values():
             if not part.is_over:
                 events += part.end(self._state(part, "completed"))
-        begun = self._add_part(item, piece, piece.key if piece else CONTENT_INDEX, number)
+        begun = self._add_part(item, piece, piece.key if piece else t.CONTENT_INDEX, number)
         begun.wire = given
-        return begun, [*events, BlockStart(begun.index, self._state(begun))]
+        return begun, [*events, ev.BlockStart(begun.index, self._state(begun))]
 
     def _state(self, part: Part, status: str | None = None) -> Block:
         """A block that is not whole yet."""
@@ -366,7 +349,7 @@ class Answer:
         lists: dict[str, list[Wire]] = {}
         for part in parts:
             if part.start is None:
-                key = "summary" if part.piece is SUMMARIZED else "content"
+                key = "summary" if part.piece is t.SUMMARIZED else "content"
                 lists.setdefault(key, []).append(part.whole())
             elif part.piece is not None and (text := part.text()):
                 wire[part.piece.whole] = text
@@ -452,13 +435,13 @@ def _read_item(reader: ItemReader, wire: Any, at: int) -> list[Block]:
 def blank(piece: Piece) -> Wire:
     """A part whose beginning was not told."""
     wire: Wire = {"type": PART_TYPES[piece], piece.whole: ""}
-    return {**wire, "annotations": []} if piece is TEXT else wire
+    return {**wire, "annotations": []} if piece is t.TEXT else wire
 
 
 def _guess(parts: list[Part]) -> Wire:
     """An item whose beginning was not told."""
     id = parts[0].item.id if parts else None
-    if any(part.piece in (SUMMARIZED, THOUGHT) for part in parts):
+    if any(part.piece in (t.SUMMARIZED, t.THOUGHT) for part in parts):
         return {"type": "reasoning", "id": id, "summary": []}
     return {"type": "message", "id": id, "role": "assistant", "content": []}
 
@@ -471,7 +454,9 @@ def _places_of(item: Item, wire: Any) -> dict[int, Part]:
         if part.start is not None:
             found[0] = part
         else:
-            lists.setdefault("summary" if part.piece is SUMMARIZED else "content", []).append(part)
+            lists.setdefault("summary" if part.piece is t.SUMMARIZED else "content", []).append(
+                part
+            )
     for key, told in lists.items():
         is_second = key == "content" and wire.get("type") == "reasoning"
         first = _length(wire.get("summary")) if is_second else 0

@@ -13,52 +13,22 @@ import msgspec
 from interlingua.dialects.kernel.errors import ShapeError, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
 from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.dialects.openai_responses import tables as t
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.stream.answer import Answer, Part, blank, kind_of
-from interlingua.dialects.openai_responses.tables import (
-    ANNOTATION,
-    ARGUMENTS,
-    CALL_PIECES,
-    COMPLETED,
-    CONTENT_INDEX,
-    CREATED,
-    ERROR,
-    FAILED,
-    INCOMPLETE,
-    INPUT,
-    ITEM_ADDED,
-    ITEM_DONE,
-    MCP,
-    NAME,
-    PART_ADDED,
-    PART_PIECES,
-    SUMMARIZED,
-    SUMMARY_ADDED,
-    SUMMARY_INDEX,
-    TEXT,
-    THOUGHT,
-    Piece,
-)
+from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import read_citation
 from interlingua.errors import DepthError
 from interlingua.model import codec
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    UsageUpdate,
-)
+from interlingua.model import events as ev
+from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
 from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 UNSET = msgspec.UNSET
-_BY_DELTA = {piece.delta: piece for piece in (*CALL_PIECES.values(), *PART_PIECES.values())}
+_BY_DELTA = {piece.delta: piece for piece in (*t.CALL_PIECES.values(), *t.PART_PIECES.values())}
 
 
 # -- the frame that there are most of -------------------------------------------------------------
@@ -79,7 +49,7 @@ def _decoder(piece: Piece) -> Callable[[str], Any]:
     more: dict[str, tuple[Any, Any]] = {}
     if piece.key is not None:
         more["number"] = int, msgspec.field(name=piece.key)
-    if piece is TEXT:
+    if piece is t.TEXT:
         more["logprobs"] = list[Any] | msgspec.UnsetType, UNSET
     plain = msgspec.defstruct(
         "Plain",
@@ -93,7 +63,8 @@ def _decoder(piece: Piece) -> Callable[[str], Any]:
 
 
 _DECODERS: dict[Piece | None, Callable[[str], Any]] = {
-    piece: _decoder(piece) for piece in (TEXT, THOUGHT, SUMMARIZED, ARGUMENTS, INPUT, MCP)
+    piece: _decoder(piece)
+    for piece in (t.TEXT, t.THOUGHT, t.SUMMARIZED, t.ARGUMENTS, t.INPUT, t.MCP)
 }
 
 
@@ -112,7 +83,7 @@ class StreamReader:
         `[DONE]` after it (OpenRouter, seen 2026-11)."""
         self._answer: Answer | None = None
         self._is_over = False
-        self._failure: StreamError | None = None
+        self._failure: ev.StreamError | None = None
         """An `error`, while the response may follow that failed."""
         self._after: Any = 0
         """The number of the next frame; not set where they have none."""
@@ -156,8 +127,8 @@ class StreamReader:
         self._is_over, self._live = True, None
         return [self._broken(ProviderError(ErrorKind.NETWORK, BROKEN_OFF))]
 
-    def _broken(self, error: ProviderError) -> StreamError:
-        return StreamError(error, None if self._answer is None else self._answer.partial(error))
+    def _broken(self, error: ProviderError) -> ev.StreamError:
+        return ev.StreamError(error, None if self._answer is None else self._answer.partial(error))
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -167,13 +138,13 @@ class StreamReader:
         kind = wire.get("type") if type(wire) is dict else None
         events: list[Event] = []
         if self._is_over:
-            if not (kind == CREATED or (kind == FAILED and self._failure and self._answer)):
+            if not (kind == t.CREATED or (kind == t.FAILED and self._failure and self._answer)):
                 return []
-            events = self._reopen(kind == CREATED)
+            events = self._reopen(kind == t.CREATED)
         if type(wire) is not dict or self._is_repeated(wire, frame.data):
-            return [*events, Other()]
+            return [*events, ev.Other()]
         events += self._tell(wire, kind)
-        if type(events[-1]) is MessageComplete or type(events[-1]) is StreamError:
+        if type(events[-1]) is ev.MessageComplete or type(events[-1]) is ev.StreamError:
             self._answer, self._is_over, self.waits = None, True, frame.event is None
         return events if self._failure is None else []
 
@@ -211,7 +182,7 @@ class StreamReader:
             raise DepthError(WHAT, codec.STORED_DEPTH) from None
         number = wire.get("sequence_number", UNSET)
         self._after = number + 1 if type(number) is int else UNSET
-        return events or [Other()]
+        return events or [ev.Other()]
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -224,7 +195,9 @@ class StreamReader:
             return self._answer, []
         self._answer = Answer(given)
         id, model = given.get("id"), given.get("model")
-        start = MessageStart(model if type(model) is str else None, id if type(id) is str else None)
+        start = ev.MessageStart(
+            model if type(model) is str else None, id if type(id) is str else None
+        )
         return self._answer, [start]
 
     def _ended(self, wire: Wire) -> list[Event]:
@@ -237,13 +210,13 @@ class StreamReader:
         events += more
         told = response.message.metadata
         if told.stop_reason is not None:
-            events.append(Stop(told.stop_reason, told.raw_stop_reason))
+            events.append(ev.Stop(told.stop_reason, told.raw_stop_reason))
         if told.usage is not None:
-            events.append(UsageUpdate(told.usage))
-        if kind_of(wire) == FAILED or response.error is not None:
+            events.append(ev.UsageUpdate(told.usage))
+        if kind_of(wire) == t.FAILED or response.error is not None:
             failure = response.error or ProviderError(ErrorKind.OTHER, "")
-            return [*events, StreamError(failure, response.message)]
-        return [*events, MessageComplete(response)]
+            return [*events, ev.StreamError(failure, response.message)]
+        return [*events, ev.MessageComplete(response)]
 
     def _error(self, wire: Wire) -> list[Event]:
         body = {key: item for key, item in wire.items() if key not in ("type", "sequence_number")}
@@ -280,12 +253,12 @@ class StreamReader:
 
     def _part_added(self, wire: Wire) -> list[Event]:
         given = take(wire, "part", dict)
-        key = SUMMARY_INDEX if kind_of(wire) == SUMMARY_ADDED else CONTENT_INDEX
+        key = t.SUMMARY_INDEX if kind_of(wire) == t.SUMMARY_ADDED else t.CONTENT_INDEX
         if self._part(wire, key) is not None:
             # Parts without numbers (Lemonade 11.9; its tracker, read 2026-11) cannot be told apart.
             take(wire, key, int)
             return []
-        piece = PART_PIECES.get(kind_of(given))
+        piece = t.PART_PIECES.get(kind_of(given))
         if piece is not None and given.get(piece.whole) is not None:
             want(given[piece.whole], str, f".part.{piece.whole}")
         return self._open(wire, piece, given)[1]
@@ -294,7 +267,7 @@ class StreamReader:
         answer, events = self._begun({})
         id = wire.get("item_id")
         at = answer.place(_number(wire, "output_index"), id)
-        number = _number(wire, CONTENT_INDEX if piece is None else piece.key)
+        number = _number(wire, t.CONTENT_INDEX if piece is None else piece.key)
         part, more = answer.open(at, id, piece, number, given)
         return part, events + more
 
@@ -310,7 +283,7 @@ class StreamReader:
             return []
         self._go_on_with(part)
         logprobs = wire.get("logprobs")
-        if piece is TEXT and type(logprobs) is list:
+        if piece is t.TEXT and type(logprobs) is list:
             part.logprobs += logprobs
         return [*events, part.tell(text)]
 
@@ -320,13 +293,13 @@ class StreamReader:
             self._answer.item = part.item
 
     def _annotation(self, wire: Wire) -> list[Event]:
-        part = self._part(wire, CONTENT_INDEX)
-        if part is None or part.piece is not TEXT or part.is_over:
+        part = self._part(wire, t.CONTENT_INDEX)
+        if part is None or part.piece is not t.TEXT or part.is_over:
             return []
         note = take(wire, "annotation", dict)
         part.notes.append(note)
         self._go_on_with(part)
-        return [BlockDelta(part.index, "citations", read_citation(note))]
+        return [ev.BlockDelta(part.index, "citations", read_citation(note))]
 
 
 def _number(wire: Wire, key: str | None) -> int | None:
@@ -335,14 +308,14 @@ def _number(wire: Wire, key: str | None) -> int | None:
 
 
 _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {
-    CREATED: StreamReader._start,
-    ITEM_ADDED: StreamReader._item_added,
-    ITEM_DONE: StreamReader._item_done,
-    PART_ADDED: StreamReader._part_added,
-    SUMMARY_ADDED: StreamReader._part_added,
+    t.CREATED: StreamReader._start,
+    t.ITEM_ADDED: StreamReader._item_added,
+    t.ITEM_DONE: StreamReader._item_done,
+    t.PART_ADDED: StreamReader._part_added,
+    t.SUMMARY_ADDED: StreamReader._part_added,
     **dict.fromkeys(_BY_DELTA, StreamReader._delta),
-    ANNOTATION: StreamReader._annotation,
-    **dict.fromkeys((COMPLETED, INCOMPLETE, FAILED), StreamReader._ended),
-    ERROR: StreamReader._error,
+    t.ANNOTATION: StreamReader._annotation,
+    **dict.fromkeys((t.COMPLETED, t.INCOMPLETE, t.FAILED), StreamReader._ended),
+    t.ERROR: StreamReader._error,
 }
 """By the type of the frame; no event for one that said nothing."""

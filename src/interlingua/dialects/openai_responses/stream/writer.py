@@ -23,37 +23,17 @@ from interlingua.dialects.kernel.stream_writer import (
     encode_text,
 )
 from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.openai_responses import tables as t
 from interlingua.dialects.openai_responses.errors import is_failure, read_failure
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
 from interlingua.dialects.openai_responses.messages import ItemWriter
 from interlingua.dialects.openai_responses.response import write_response
 from interlingua.dialects.openai_responses.stream.answer import PART_TYPES, kind_of, piece_of
-from interlingua.dialects.openai_responses.tables import (
-    ANNOTATION,
-    ARGUMENTS,
-    CALL_PIECES,
-    CALLS,
-    COMPLETED,
-    CREATED,
-    ENDINGS,
-    ERROR,
-    FAILED,
-    IN_PROGRESS,
-    INPUT,
-    ITEM_ADDED,
-    ITEM_DONE,
-    NAME,
-    PART_ADDED,
-    PART_DONE,
-    SUMMARIZED,
-    SUMMARY_ADDED,
-    SUMMARY_DONE,
-    TEXT,
-    Piece,
-)
+from interlingua.dialects.openai_responses.tables import NAME, Piece
 from interlingua.dialects.openai_responses.text import put_back, write_citation, write_part
 from interlingua.dialects.openai_responses.thinking import group
 from interlingua.losses import Report
+from interlingua.model import events as ev
 from interlingua.model.base import same
 from interlingua.model.blocks import (
     Block,
@@ -65,13 +45,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-)
-from interlingua.model.events import (
-    BlockDelta,
-    MessageStart,
-    StreamError,
-    ToolUseEnd,
-    ToolUseStart,
 )
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message, Role
@@ -85,7 +58,7 @@ _LATER = frozenset({"encrypted_content", "content", "summary"})
 _LISTS = {"message": "content", "reasoning": "summary"}
 """But for the list that its parts come into."""
 _PAIRED = ("function_call", "custom_tool_call")
-_VENDORS = frozenset({*CALLS, "mcp_call"})
+_VENDORS = frozenset({*t.CALLS, "mcp_call"})
 _TOO_LATE = "a stream says it at its start, when it was not known"
 _QUIET = quiet(NAME)
 
@@ -180,7 +153,7 @@ class Abroad(InPieces[OpenPart]):
         self._writer.seed = id
         told = _BEGUN.replace(response_model=model, response_id=id)
         self._begun = write_response(Response(Message(Role.ASSISTANT, metadata=told)), _QUIET)
-        kinds = (CREATED, IN_PROGRESS)
+        kinds = (t.CREATED, t.IN_PROGRESS)
         return [self._spell({"type": kind, "response": self._begun}) for kind in kinds]
 
     def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
@@ -189,7 +162,7 @@ class Abroad(InPieces[OpenPart]):
         if output := self._agreed(wire.get("output") or []):
             wire["output"] = output
         status = wire.get("status")
-        kind = ENDINGS.get(status, COMPLETED) if type(status) is str else COMPLETED
+        kind = t.ENDINGS.get(status, t.COMPLETED) if type(status) is str else t.COMPLETED
         frames.append(self._spell({"type": kind, "response": wire}))
         self._number = 0
         return frames
@@ -215,7 +188,7 @@ class Abroad(InPieces[OpenPart]):
             for item in output
         ]
 
-    def _fail(self, event: StreamError) -> list[Frame]:
+    def _fail(self, event: ev.StreamError) -> list[Frame]:
         """What was said before the end is said again with it, and what still waited as well; but
         not where a stream breaks off on its way home, which has said it all."""
         if self._failed:
@@ -228,9 +201,9 @@ class Abroad(InPieces[OpenPart]):
             frames = [self._spell(_error_frame(event.error, wire))]
         else:
             told = response.message.metadata
-            frames = self._start(MessageStart(told.response_model, told.response_id))
+            frames = self._start(ev.MessageStart(told.response_model, told.response_id))
             wire = self._as_begun(wire, response, recorder)
-            frames.append(self._spell({"type": FAILED, "response": wire}))
+            frames.append(self._spell({"type": t.FAILED, "response": wire}))
         self._failed, self._current = True, None
         return frames
 
@@ -245,7 +218,7 @@ class Abroad(InPieces[OpenPart]):
         if not written:
             return None, frames
         wire = {key: value for key, value in written[0].items() if key not in _LATER}
-        piece = CALL_PIECES.get(kind_of(wire))
+        piece = t.CALL_PIECES.get(kind_of(wire))
         if kind_of(wire) in _LISTS:
             wire[_LISTS[kind_of(wire)]] = []
         elif piece is not None:
@@ -253,7 +226,7 @@ class Abroad(InPieces[OpenPart]):
         if "status" in wire:
             wire["status"] = "in_progress"
         item = self._item = OpenItem(len(self._writer.items), wire)
-        added = {"type": ITEM_ADDED, "output_index": item.at, "item": wire}
+        added = {"type": t.ITEM_ADDED, "output_index": item.at, "item": wire}
         return item, [*frames, self._spell(added)]
 
     def _close_item(self) -> list[Frame]:
@@ -279,14 +252,14 @@ class Abroad(InPieces[OpenPart]):
 
     def _item_done(self, item: OpenItem, wire: Wire) -> Frame:
         self._item = None
-        return self._spell({"type": ITEM_DONE, "output_index": item.at, "item": wire})
+        return self._spell({"type": t.ITEM_DONE, "output_index": item.at, "item": wire})
 
     def _items(self, wires: list[Wire], at: int) -> list[Frame]:
         """Items that come whole."""
         return [
             self._spell({"type": kind, "output_index": place, "item": wire})
             for place, wire in enumerate(wires, at)
-            for kind in (ITEM_ADDED, ITEM_DONE)
+            for kind in (t.ITEM_ADDED, t.ITEM_DONE)
         ]
 
     def _put(self, block: Block) -> list[Frame]:
@@ -317,12 +290,12 @@ class Abroad(InPieces[OpenPart]):
     def _open_part(self, said: OpenPart, item: OpenItem, piece: Piece) -> Frame:
         said.number = item.count(piece)
         self._prepare(said, item, piece)
-        kind = SUMMARY_ADDED if piece is SUMMARIZED else PART_ADDED
+        kind = t.SUMMARY_ADDED if piece is t.SUMMARIZED else t.PART_ADDED
         part = _part_of(before_pieces(said.block), piece)
         return self._spell({"type": kind, **item.place(piece, said.number), "part": part})
 
     def _prepare(self, said: OpenPart, item: OpenItem, piece: Piece) -> None:
-        tokens: Wire = {"logprobs": []} if piece is TEXT else {}
+        tokens: Wire = {"logprobs": []} if piece is t.TEXT else {}
         wire = {"type": piece.delta, **item.place(piece, said.number), "delta": PIECE, **tokens}
         said.spell_as(piece.delta, wire)
 
@@ -347,9 +320,9 @@ class Abroad(InPieces[OpenPart]):
         is_open = said.cuts is not None or type(said.block) is not ThinkingBlock
         return [] if is_open or not item or not piece else [self._open_part(said, item, piece)]
 
-    def _delta(self, said: OpenPart, event: BlockDelta) -> list[Frame]:
+    def _delta(self, said: OpenPart, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its item, whenever it came."""
-        if event.field != "citations" or said.piece is not TEXT:
+        if event.field != "citations" or said.piece is not t.TEXT:
             return []
         # One that was stored with its event is plain JSON.
         note = write_citation(msgspec.convert(event.value, Citation), _QUIET)
@@ -359,7 +332,7 @@ class Abroad(InPieces[OpenPart]):
         item = self._item
         if item is None:
             return []
-        place = {"type": ANNOTATION, **item.place(TEXT, said.number)}
+        place = {"type": t.ANNOTATION, **item.place(t.TEXT, said.number)}
         first, said.notes = said.notes, said.notes + len(notes)
         return [
             self._spell({**place, "annotation_index": number, "annotation": note})
@@ -380,16 +353,16 @@ class Abroad(InPieces[OpenPart]):
         if said.cuts is None:
             return frames
         part = _part_of(block, said.piece) or {}
-        if said.piece is TEXT:
+        if said.piece is t.TEXT:
             frames += self._cite(said, (part.get("annotations") or [])[said.notes :])
         return [*frames, *self._part_done(said, item, said.piece, part)]
 
     def _part_done(self, said: OpenPart, item: OpenItem, piece: Piece, part: Wire) -> list[Frame]:
         place = item.place(piece, said.number)
         whole = {"type": piece.done, **place, piece.whole: part.get(piece.whole)}
-        if piece is TEXT:
+        if piece is t.TEXT:
             whole["logprobs"] = []
-        kind = SUMMARY_DONE if piece is SUMMARIZED else PART_DONE
+        kind = t.SUMMARY_DONE if piece is t.SUMMARIZED else t.PART_DONE
         return [self._spell(whole), self._spell({"type": kind, **place, "part": part})]
 
     def _end_whole(self, block: Block) -> list[Frame]:
@@ -408,15 +381,15 @@ class Abroad(InPieces[OpenPart]):
             if item is None:
                 return frames
         item.blocks.append(block)
-        told = {**item.place(TEXT, item.count(TEXT)), "part": part}
-        frames += [self._spell({"type": kind, **told}) for kind in (PART_ADDED, PART_DONE)]
+        told = {**item.place(t.TEXT, item.count(t.TEXT)), "part": part}
+        frames += [self._spell({"type": kind, **told}) for kind in (t.PART_ADDED, t.PART_DONE)]
         return frames
 
     def _close(self, said: OpenPart) -> list[Frame]:
         """A block that has no end is what was said of it."""
         if said.start is not None:
             text = said.text()
-            return self._end_call(said, ToolUseEnd(said.index, recover(text).input, text))
+            return self._end_call(said, ev.ToolUseEnd(said.index, recover(text).input, text))
         if said.piece is not None:
             return self._end(said, said.block.replace(text=said.text()))
         self._current = None
@@ -424,7 +397,7 @@ class Abroad(InPieces[OpenPart]):
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text is said in one piece, when it is known for such; calls of the vendor's tools
         come whole."""
         said = self._current = OpenPart(event.index)
@@ -434,12 +407,12 @@ class Abroad(InPieces[OpenPart]):
             return []
         item, frames = self._announce(call_of(event))
         if item is not None:
-            said.piece = INPUT if is_free else ARGUMENTS
+            said.piece = t.INPUT if is_free else t.ARGUMENTS
             if not is_free:
-                self._prepare(said, item, ARGUMENTS)
+                self._prepare(said, item, t.ARGUMENTS)
         return frames
 
-    def _end_call(self, said: OpenPart, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, said: OpenPart, event: ev.ToolUseEnd) -> list[Frame]:
         if said.start is None:
             return self._close(said)
         block, item = call_of(said.start, event), self._item
@@ -484,8 +457,8 @@ def _error_frame(error: ProviderError, body: Wire) -> Wire:
     """The frame of an error that stands in place of a response. What its code does not tell is
     said by the error object of a body."""
     if error.raw is not None and NAME in error.raw:
-        return {"type": ERROR, **body}
-    wire: Wire = {"type": ERROR, "code": error.code, "message": error.message, "param": None}
+        return {"type": t.ERROR, **body}
+    wire: Wire = {"type": t.ERROR, "code": error.code, "message": error.message, "param": None}
     again = read_failure(wire).error
     return wire if again is not None and again.kind is error.kind else wire | body
 
