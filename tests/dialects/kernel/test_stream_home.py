@@ -160,18 +160,22 @@ def test_what_is_lost_is_reported_only_where_the_stream_was_changed() -> None:
 
 
 class _Numbering:
-    """A way for others that numbers its frames."""
+    """A way for others that numbers its frames, and grows by exclamations."""
+
+    grows = ("!",)
 
     def __init__(self) -> None:
         self.number = 0
+        self.frames: list[Frame] = []
         self.steps: Any = dict.fromkeys((type(event) for event in events()), self._step)
 
     def _step(self, event: Event) -> list[Frame]:
         self.number += 1
         return [Frame(None, str(self.number))]
 
-    def resume(self, count: int) -> None:
+    def resume(self, count: int, frames: list[Frame]) -> None:
         self.number = 100 + count
+        self.frames = frames
 
     def close(self) -> list[Frame]:
         return []
@@ -186,6 +190,19 @@ def test_who_numbers_frames_is_told_how_many_went_home() -> None:
     frames = [frame for event in told for frame in home.steps[type(event)](event)]
     assert frames[:3] == FRAMES[:3]
     assert [frame.data for frame in frames[3:5]] == ["104", "105"]
+
+
+@pytest.mark.parametrize(("first", "kept"), [("Oh", 1), ("Oh!", 4)])
+def test_who_takes_over_is_given_the_frames_that_are_more_than_a_piece(
+    first: str, kept: int
+) -> None:
+    way, report = _Numbering(), Report("ollama")
+    home = Home("ollama", way, way.steps, report, report)
+    texts = [first, " well", ", ", " fine"]
+    frames = [Frame(None, _line(role="assistant", content=text)) for text in texts]
+    for event in events_of(DIALECT, [*frames, FRAMES[-1]], Frame):
+        home.steps[type(event)](_edited(event) if type(event) is Stop else event)
+    assert way.frames == frames[:kept]
 
 
 def test_events_of_other_wires_are_written_like_any() -> None:

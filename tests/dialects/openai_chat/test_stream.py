@@ -887,6 +887,52 @@ def test_what_is_changed_on_the_way_home_is_said() -> None:
     assert {(wire["model"], wire["id"]) for wire in written[:-1]} == {("other", "chatcmpl-2")}
 
 
+def _tokens(text: str) -> Any:
+    wire = chunk({"content": text})
+    token = {"token": text, "logprob": -0.1, "bytes": None, "top_logprobs": []}
+    wire["choices"][0]["logprobs"] = {"content": [token], "refusal": None}
+    return wire
+
+
+_PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+_FREE = {"index": 0, "id": "call_1", "type": "custom", "custom": {"name": "run", "input": "l"}}
+SAID_ONCE: dict[str, list[Any]] = {
+    "annotations": talk(*words("Hello"), {"annotations": [CITATION]}),
+    "log probabilities": [BEGUN, _tokens("Hel"), _tokens("lo"), *HELLO[3:]],
+    "images": talk({"images": [_PICTURE]}),
+    "executed tools": talk({"executed_tools": [{"index": 0, "type": "search", "output": "x"}]}),
+    "a legacy call": talk(
+        {"function_call": {"name": "run", "arguments": "{"}}, {"function_call": {"arguments": "}"}}
+    ),
+    "a call with free text": talk(
+        {"tool_calls": [_FREE]}, {"tool_calls": [{"index": 0, "custom": {"input": "s"}}]}
+    ),
+    "parts": talk({"content": [{"type": "reference", "reference_ids": [1]}]}),
+    "speech": talk({"audio": {"id": "a", "data": "AAAA"}}, {"audio": {"transcript": "Hi"}}),
+}
+
+
+@pytest.mark.parametrize("name", SAID_ONCE)
+def test_what_went_home_is_not_said_again_when_a_later_event_is_changed(name: str) -> None:
+    events = [
+        event.replace(stop_reason=il.StopReason.MAX_TOKENS) if isinstance(event, Stop) else event
+        for event in read(SAID_ONCE[name])
+    ]
+    written, _ = write(events)
+    told, again = il.fold(events).message, il.fold(read(written)).message
+    assert again.metadata.stop_reason is il.StopReason.MAX_TOKENS
+    assert again.content == told.content
+    assert again.metadata.logprobs == told.metadata.logprobs
+
+
+def test_of_a_call_with_free_text_the_rest_is_said_behind_a_change() -> None:
+    events = read(SAID_ONCE["a call with free text"])
+    place = next(i for i, event in enumerate(events) if getattr(event, "text", "") == "s")
+    events[place] = events[place].replace(text="sof")
+    (call,) = il.fold(read(write(events)[0])).message.tool_calls
+    assert call.input == {"input": "lsof"}
+
+
 def test_pieces_go_out_at_once() -> None:
     reader, writer = DIALECT.stream_reader(), DIALECT.stream_writer()
     counts = [sum(len(writer.feed(e)) for e in reader.feed(frame(wire))) for wire in RICH]

@@ -49,8 +49,9 @@ _encode = msgspec.json.Encoder(enc_hook=spelled).encode
 
 
 class Way(Protocol):
-    """How the events of a stream become frames. One that numbers them has `resume`: it is told how
-    many went home before it takes over."""
+    """How the events of a stream become frames. One that has `resume` is told, before it takes over
+    from the way home, how many frames that has given, and those of them that are more than a piece.
+    Once one of these has one of the texts in it that the way `grows` by, pieces are among them."""
 
     steps: Steps
 
@@ -253,9 +254,12 @@ class Home:
         self._name = name
         self._others = steps
         self._close_others = others.close
-        self._resume: Callable[[int], None] | None = getattr(others, "resume", None)
+        self._resume: Callable[[int, list[Frame]], None] | None = getattr(others, "resume", None)
+        self._grows: tuple[str, ...] = getattr(others, "grows", ())
+        self._keeps_pieces = False
         self._count = 0
-        """The frames that went home."""
+        """The frames that went home; and those that are more than a piece."""
+        self._frames: list[Frame] = []
         self._heard = heard
         self._report = report
         self._past = _Past()
@@ -286,7 +290,10 @@ class Home:
         self._said = mark.number
         self._count += 1
         self._past.add_piece(event)
-        return [tuple.__new__(Frame, (name, data))]
+        frame = tuple.__new__(Frame, (name, data))
+        if self._keeps_pieces:
+            self._frames.append(frame)
+        return [frame]
 
     def _step(self, event: Event) -> list[Frame]:
         if self._is_changed:
@@ -304,7 +311,11 @@ class Home:
         self._past.add(held)
         self._held = []
         self._count += len(kept["frames"])
-        return [Frame(*frame) for frame in kept["frames"]]
+        frames = [Frame(*frame) for frame in kept["frames"]]
+        self._frames += frames
+        for text in self._grows:
+            self._keeps_pieces |= any(text in frame.data for frame in frames)
+        return frames
 
     def _belongs(self, mark: FrameMark | None) -> bool:
         """Whether an event is of the frame that is held, or the first one of the next frame where
@@ -332,7 +343,7 @@ class Home:
             self._follow(event)
         self._agreement.start = None  # it went home as it was, and an end may name another model
         if self._resume is not None:
-            self._resume(self._count)
+            self._resume(self._count, self._frames)
         self._report.extend(self._heard)
         self._heard.losses = self._report.losses
         held, self._held = self._held, []

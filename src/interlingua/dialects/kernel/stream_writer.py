@@ -221,6 +221,11 @@ class OpenBlock:
         self.name, self.cuts = name, encode(wire).decode().split(_CUT)
 
 
+def say(said: OpenBlock, text: str) -> Frame:
+    """A piece: the frame that there are most of, so it is made the fastest way."""
+    return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
+
+
 S = TypeVar("S", bound=OpenBlock)
 
 
@@ -263,6 +268,8 @@ class Voice(ABC, Generic[S]):
                 return self._open_call(event)
             case BlockEnd() if said is not None:
                 return self._end(said, event.block)
+            case BlockEnd():
+                return [*self._open(event.index, event.block), *self._tell(event)]
             case ToolUseEnd() if said is not None:
                 return self._end_call(said, event)
             case TextDelta(text="") | ThinkingDelta(text="") if said is None:
@@ -287,8 +294,7 @@ class Voice(ABC, Generic[S]):
         return [self._frame(said, text)]
 
     def _frame(self, said: S, text: str) -> Frame:
-        """A piece: the frame that there are most of, so it is made the fastest way."""
-        return tuple.__new__(Frame, (said.name, encode_text(text).decode().join(said.cuts)))  # type: ignore[arg-type]  # it has pieces
+        return say(said, text)
 
     def close_all(self) -> list[Frame]:
         """The end of what is open, and of all that waits."""
@@ -306,17 +312,18 @@ class Voice(ABC, Generic[S]):
         """What a delta says of anything but the text."""
         return []
 
+    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+        """One that tells no calls need not have this."""
+        return []
+
+    def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]:
+        return []
+
     @abstractmethod
     def _open(self, index: int, block: Any) -> list[Frame]: ...
 
     @abstractmethod
-    def _open_call(self, event: ToolUseStart) -> list[Frame]: ...
-
-    @abstractmethod
     def _end(self, said: S, block: Any) -> list[Frame]: ...
-
-    @abstractmethod
-    def _end_call(self, said: S, event: ToolUseEnd) -> list[Frame]: ...
 
 
 class InPieces(Abroad, Voice[S]):

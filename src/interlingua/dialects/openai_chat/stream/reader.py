@@ -39,7 +39,8 @@ class StreamReader:
 
     tables: Tables = ANSWER_TABLES
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Tables | None = None) -> None:
+        self.tables = tables or self.tables
         self.waits = False
         """Whether a `[DONE]` may follow the error of a stream."""
         self._answer = Answer(self.tables)
@@ -69,6 +70,11 @@ class StreamReader:
             return self._answer.events
         error = ProviderError(ErrorKind.NETWORK, BROKEN_OFF)
         return [ev.StreamError(error, self._answer.partial(error))]
+
+    def told(self, number: int) -> Wire:
+        """A choice as far as it was told, as a whole answer has it."""
+        choice = self._answer.choices.get(number)
+        return {} if choice is None else choice.wire()
 
     def _end(self) -> None:
         self._is_over, self._live = True, []

@@ -7,37 +7,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.calls import write_arguments
 from interlingua.dialects.kernel.kept import form_of, kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import FAILED
-from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.stream_writer import FAILED, PIECE, OpenBlock, Voice, say, spell
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_chat.calls import is_legacy, write_call
 from interlingua.dialects.openai_chat.errors import write_failure
 from interlingua.dialects.openai_chat.messages import write_assistant
 from interlingua.dialects.openai_chat.response import write_answer
+from interlingua.dialects.openai_chat.stream.reader import StreamReader
 from interlingua.dialects.openai_chat.tables import ANSWER_TABLES, CHUNK, DONE, Tables, Target
 from interlingua.dialects.openai_chat.text import write_parts
 from interlingua.dialects.openai_chat.thinking import KEY as DETAILS
 from interlingua.dialects.openai_chat.thinking import KEYS as THINKING
 from interlingua.dialects.openai_chat.thinking import STRINGS, TEXTS, format_of, write_thinking
 from interlingua.losses import Report
+from interlingua.model import blocks
 from interlingua.model import events as ev
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-)
-from interlingua.model.events import Event
+from interlingua.model.blocks import Block, TextBlock, ThinkingBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
@@ -45,16 +35,11 @@ from interlingua.streams.frames import Frame
 
 CONTENT, REASONING, REFUSAL = "content", "reasoning", "refusal"
 _CHANNELS: dict[type, str] = {
-    TextBlock: CONTENT,
-    DocumentBlock: CONTENT,
-    ThinkingBlock: REASONING,
-    RedactedThinkingBlock: REASONING,
-    RefusalBlock: REFUSAL,
-    ev.TextDelta: CONTENT,
-    ev.ThinkingDelta: REASONING,
+    **dict.fromkeys((TextBlock, blocks.DocumentBlock, ev.TextDelta), CONTENT),
+    **dict.fromkeys((ThinkingBlock, blocks.RedactedThinkingBlock, ev.ThinkingDelta), REASONING),
+    blocks.RefusalBlock: REFUSAL,
 }
 """Where blocks are told as they come, one after the other. All others are told at the end."""
-_BLANK: dict[type, Block] = {ev.TextDelta: TextBlock(""), ev.ThinkingDelta: ThinkingBlock("")}
 _TEXTS = ("thinking", "text", "summary")
 _BARE = frozenset({"type", "format", "index", *_TEXTS})
 """What an item of thinking has that says nothing but text."""
@@ -64,23 +49,6 @@ _NO_REST = ("text", "thinking", "redacted_thinking", "refusal")
 _JOINED = "joined with the text before it"
 _NO_PARTS = "a stream says text without parts"
 _ONE_MESSAGE = "a stream has one message"
-_MARK = "\ufffc\u0000said\u0000\ufffc"
-_encode_text = msgspec.json.Encoder().encode
-_CUT = _encode_text(_MARK).decode()
-
-Cuts = list[str]
-"""The text of a chunk, cut where its piece stands."""
-
-
-class StreamWriter(stream_writer.StreamWriter):
-    """One stream of Chat Completions."""
-
-    tables: Tables = ANSWER_TABLES
-
-    name = tables.name
-
-    def _abroad(self, report: Report) -> Abroad:
-        return Abroad(self.tables, report, self.source or self.name)
 
 
 class Abroad(stream_writer.Abroad):
@@ -94,12 +62,22 @@ class Abroad(stream_writer.Abroad):
         self._choices: dict[int, ChoiceWriter] = {}
         self._is_over = False
 
+    grows = ('"logprobs":{', '"logprobs": {', '"function_call"')
+
+    def resume(self, count: int, frames: list[Frame]) -> None:
+        """What these have said is not said again at the end."""
+        reader = StreamReader(self._t)
+        for frame in frames:
+            reader.feed(frame)
+        for number, choice in self._choices.items():
+            choice.resume(reader.told(number))
+
     def _piece(self, event: ev.TextDelta | ev.ThinkingDelta | ev.ToolUseInputDelta) -> list[Frame]:
         choice = self._choices.get(event.choice)
-        block = choice.blocks.get(event.index) if choice is not None else None
-        if block is not None and (cuts := block.cuts) is not None and (text := event.text):
+        block = choice.open.get(event.index) if choice is not None else None
+        if block is not None and (text := event.text):
             block.length += len(text)
-            return [_say(cuts, text)]
+            return [say(block, text)]
         return [] if type(event) is ev.ToolUseInputDelta else self._block(event)
 
     def _block(self, event: Any) -> list[Frame]:
@@ -153,7 +131,7 @@ class Abroad(stream_writer.Abroad):
             frames += [*begun, *choice.finish(said)]
             self._report_parts(message, said.get("message"), recorder)
         if usage is not None:
-            frames.append(_frame({**self._head, "choices": [], "usage": usage}))
+            frames.append(spell(None, {**self._head, "choices": [], "usage": usage}))
         self._is_over = True
         return [*frames, Frame(None, DONE)]
 
@@ -186,24 +164,12 @@ class Abroad(stream_writer.Abroad):
             frames += choice.rest(message) if choice is not None else []
         wire = write_failure(Response(blank, error=error), error, t, recorder)
         if choice is None or not t.status_codes:
-            return [*frames, _frame(wire)]
+            return [*frames, spell(None, wire)]
         chunk = choice.chunk({"content": ""}, finish_reason="error")
-        return [*frames, _frame({**chunk, **wire}), Frame(None, DONE)]
+        return [*frames, spell(None, {**chunk, **wire}), Frame(None, DONE)]
 
 
-class _Block:
-    """A block on its way: how its pieces are said, and how much of it was."""
-
-    __slots__ = ("channel", "cuts", "index", "length", "ordinal", "start")
-
-    def __init__(self, index: int, channel: str | None) -> None:
-        self.index = index
-        self.channel = channel
-        self.cuts: Cuts | None = None
-        self.length = 0
-        self.ordinal = 0
-        """Of a call, or of a piece of thinking."""
-        self.start: ev.ToolUseStart | None = None
+# -- one choice -----------------------------------------------------------------------------------
 
 
 class ChoiceWriter:
@@ -214,204 +180,108 @@ class ChoiceWriter:
     this wire, so that blocks of the same kind wait for each other."""
 
     def __init__(self, number: int, t: Tables, head: Wire, by: str) -> None:
-        self.blocks: dict[int, _Block] = {}
+        self.t = t
+        self.by = by
+        self.target = Target(t, quiet(t.name))
+        self.open: dict[int, OpenBlock] = {}
+        """Blocks that are told in pieces, by index."""
         self._number = number
         self._head = head
-        self._calls: list[str] = []
-        """The ids of those that were said, or will be when they end."""
+        self._channels: dict[str, Channel] = {
+            REASONING: Thoughts(self, REASONING),
+            CONTENT: Channel(self, CONTENT),
+            REFUSAL: Channel(self, REFUSAL),
+        }
+        self._told_by: dict[int, str | None] = {}
+        """The channel of each block."""
+        self._calls: dict[int, OpenBlock] = {}
+        """Those that were said, or will be when they end."""
         self._held: dict[int, Wire | None] = {}
-        """By index, calls that are said whole, once those before them are."""
-        self._t = t
-        self._by = by
-        self._quiet = quiet(t.name)
-        self._turn: dict[str, _Block] = {}
-        """The block that each channel is telling."""
-        self._waiting: dict[str, dict[int, list[Event]]] = {}
+        """Calls that are said whole, once those before them are."""
         self._media: dict[str, int] = {}
         """How much was said of what comes whole, by its key."""
-        self._thoughts = 0
-        self._unended: Wire | None = None
-        """The item of thinking that strings have told, and no list so far."""
+        self._home: Wire = {"message": {}}
+        """The choice as far as it went home, before there was a change."""
 
     def frame(self, delta: Wire, **more: Any) -> Frame:
-        return _frame(self.chunk(delta, **more))
+        return spell(None, self.chunk(delta, **more))
 
     def chunk(self, delta: Wire, **more: Any) -> Wire:
         choice = {"index": self._number, "delta": delta, "finish_reason": None, **more}
         return {**self._head, "choices": [choice]}
 
-    def _cuts(self, delta: Wire) -> Cuts:
-        """How the pieces of a delta are said that has marks in their places."""
-        return encode(self.chunk(delta)).decode().split(_CUT)
-
-    # -- blocks -----------------------------------------------------------------------------------
+    def resume(self, home: Wire) -> None:
+        """Go on with a choice that went home so far; what has begun is told in pieces."""
+        self._home |= home
+        for index, call in list(self._held.items()):
+            if call is None:
+                del self._held[index]
+                self._tell_in_pieces(self._calls[index])
+                self._calls[index].length = 1  # or more: it is not said whole any more
 
     def tell(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
-        block = self.blocks.get(event.index)
         if type(event) is ev.ToolUseStart:
             return self._call(event)
         if type(event) is ev.ToolUseEnd:
-            return [] if block is None or block.start is None else self._end_call(block, event)
-        if block is None:
+            return self._end_call(event)
+        if event.index not in self._told_by:
             kind = type(event.block) if type(event) in (ev.BlockStart, ev.BlockEnd) else type(event)
-            block = self.blocks[event.index] = _Block(event.index, _CHANNELS.get(kind))
-        channel = block.channel
-        if channel is None:
-            return self._say_media(event.block) if type(event) is ev.BlockEnd else []
-        if self._turn.setdefault(channel, block) is not block:
-            self._waiting.setdefault(channel, {}).setdefault(block.index, []).append(event)
-            return []
-        return [*self._tell(block, event), *self._go_on(channel)]
-
-    def _go_on(self, channel: str) -> list[Frame]:
-        """With the blocks that have waited, as far as one of them is still open."""
-        frames: list[Frame] = []
-        waiting = self._waiting.get(channel)
-        while waiting and channel not in self._turn:
-            index = min(waiting)
-            block = self._turn[channel] = self.blocks[index]
-            for event in waiting.pop(index):
-                frames += self._tell(block, event)
-        return frames
-
-    def _tell(self, block: _Block, event: Any) -> list[Frame]:
-        match event:
-            case ev.BlockStart():
-                return self._begin(block, event.block)
-            case ev.BlockEnd():
-                return self._end(block, event.block)
-            case ev.TextDelta() | ev.ThinkingDelta():
-                begun = self._begin(block, _BLANK[type(event)]) if event.text else []
-                return [*begun, *self._say(block, event.text)]
-            case ev.BlockDelta(field="text") if type(event.value) is str:
-                return self._say(block, event.value)
-            case _:
-                return []
-
-    def _begin(self, block: _Block, told: Any) -> list[Frame]:
-        """A block's turn has come."""
-        if block.cuts is not None or not hasattr(told, "text"):
-            return []
-        frames: list[Frame] = []
-        if block.channel == REASONING:
-            frames = self._next_thought(block)
-            block.cuts = self._cuts(self._thinking_delta(block, told.replace(signature=None)))
-        else:
-            block.cuts = self._cuts({block.channel or CONTENT: _MARK})
-        return [*frames, *self._say(block, told.text)]
-
-    def _say(self, block: _Block, text: str) -> list[Frame]:
-        if block.cuts is None or not text:
-            return []
-        block.length += len(text)
-        return [_say(block.cuts, text)]
-
-    def _end(self, block: _Block, told: Any) -> list[Frame]:
-        """What was not said in pieces."""
-        frames = self._begin(block, told)
-        if hasattr(told, "text"):
-            frames += self._say(block, told.text[block.length :])
-        if block.channel == REASONING:
-            frames += self._sign(block, told)
-        elif block.channel == CONTENT and type(told) is not TextBlock:
-            frames += self._say_parts(told)
-        block.cuts = None
-        if self._turn.get(block.channel or "") is block:
-            del self._turn[block.channel or ""]
-        return frames
+            self._told_by[event.index] = _CHANNELS.get(kind)
+        channel = self._told_by[event.index]
+        if channel is not None:
+            return self._channels[channel].hear(event)
+        return self._say_media(event.block) if type(event) is ev.BlockEnd else []
 
     def _say_media(self, told: Block) -> list[Frame]:
         """An image or a voice, which comes whole."""
-        if type(told) not in (ImageBlock, AudioBlock):
+        if type(told) not in (blocks.ImageBlock, blocks.AudioBlock):
             return []
-        message = write_assistant(Message(Role.ASSISTANT, (told,)), Target(self._t, self._quiet))
+        message = write_assistant(Message(Role.ASSISTANT, (told,)), self.target)
         delta = {key: message[key] for key in ("images", "audio") if message.get(key)}
         for key in delta:
             self._media[key] = self._media.get(key, 0) + 1
-        return [self.frame(delta)] if delta else []
-
-    def _say_parts(self, told: Block) -> list[Frame]:
-        """A document of text, which is sent as text."""
-        parts = write_parts((told,), self._t.parts["assistant"], Target(self._t, self._quiet))
-        texts = [part.get("text") for part in parts if type(part) is dict]
-        return [self.frame({CONTENT: text}) for text in texts if text]
-
-    # -- thinking ---------------------------------------------------------------------------------
-
-    def _next_thought(self, block: _Block) -> list[Frame]:
-        """Another piece of thinking begins; where only strings have told the one before, its end
-        has to be said."""
-        block.ordinal, self._thoughts = self._thoughts, self._thoughts + 1
-        item, self._unended = self._unended, None
-        key = self._t.answer_thinking[-1]
-        if item is None or key in self._t.plain_thinking:
-            return []
-        return [self.frame({key: [item]})]
-
-    def _thinking_delta(self, block: _Block, told: Block) -> Wire:
-        """A piece of thinking, with marks under all keys that say it."""
-        delta: Wire = {}
-        for key in self._t.plain_thinking:
-            if key in STRINGS:
-                delta[key] = _MARK
-            else:
-                item = self._item(block, told) or {"type": "reasoning.text"}
-                bare = {name: item[name] for name in ("type", "format", "index") if name in item}
-                delta[key] = [{**bare, TEXTS.get(item["type"], "text"): _MARK}]
-        return delta
-
-    def _item(self, block: _Block, told: Block) -> Wire | None:
-        """The block's item in the list for thinking."""
-        key = self._t.answer_thinking[-1]
-        wire: Wire = {}
-        write_thinking(wire, (told,), (key,), Target(self._t, self._quiet), self._by)
-        items = wire.get(key)
-        if not items:
-            return None
-        filler = {"format": format_of(self._by)} if key == DETAILS else {}
-        return {**filler, **items[0], "index": block.ordinal}
-
-    def _sign(self, block: _Block, told: Block) -> list[Frame]:
-        """What a list has to say of a piece of thinking that has ended."""
-        frames = [] if isinstance(told, ThinkingBlock) else self._next_thought(block)
-        item, key = self._item(block, told), self._t.answer_thinking[-1]
-        if item is None:
-            return frames
-        if key in self._t.plain_thinking:  # which has said the text
-            item = {name: value for name, value in item.items() if name not in _TEXTS}
-        if not item.keys() <= _BARE or not block.length:
-            return [*frames, self.frame({key: [item]})]
-        self._unended = item
-        return frames
+        if "audio" in delta:
+            delta["audio"] = _beyond(delta["audio"], self._home["message"].get("audio"))
+        return [self.frame(delta)] if any(delta.values()) else []
 
     # -- calls ------------------------------------------------------------------------------------
 
     def _call(self, event: ev.ToolUseStart) -> list[Frame]:
-        block = self.blocks[event.index] = _Block(event.index, None)
-        form = form_of(self._t.name, event.raw)
-        if event.executor != "client" or "in" in form or is_legacy(call_of(event), self._t):
+        form = form_of(self.t.name, event.raw)
+        if event.executor != "client" or "in" in form or is_legacy(call_of(event), self.t):
             return []  # the end says what there is to say
-        block.start, block.ordinal = event, len(self._calls)
-        self._calls.append(event.id)
+        said = self._calls[event.index] = OpenBlock(event.index)
+        said.start = event
         if event.call_type is not None or self._held:  # free text; or a call behind it
             self._held[event.index] = None
             return []
         function: Wire = {"name": event.name, "arguments": ""}
-        call = {"index": block.ordinal, "id": event.id, "type": "function", "function": function}
-        piece = {"index": block.ordinal, "function": {"arguments": _MARK}}
-        block.cuts = self._cuts({"tool_calls": [piece]})
-        return [self.frame({"tool_calls": [call]})]
+        call = {"index": self._tell_in_pieces(said), "id": event.id, "type": "function"}
+        return [self.frame({"tool_calls": [{**call, "function": function}]})]
 
-    def _end_call(self, block: _Block, event: ev.ToolUseEnd) -> list[Frame]:
-        assert block.start is not None
-        call = call_of(block.start, event)
-        if block.cuts is not None:
-            frames = self._say(block, write_arguments(call)) if not block.length else []
-            block.cuts = None
-            return frames
-        wire = write_call(call.replace(signature=None), 0, Target(self._t, self._quiet), False)
-        self._held[event.index] = _whole_call({**wire, "id": call.id}, block.ordinal)
+    def _tell_in_pieces(self, said: OpenBlock) -> int:
+        """The number of a call whose pieces will be said."""
+        number = self._ordinal(said.index)
+        is_text = said.start is not None and said.start.call_type is not None
+        given = {"custom": {"input": PIECE}} if is_text else {"function": {"arguments": PIECE}}
+        said.spell_as(None, self.chunk({"tool_calls": [{"index": number, **given}]}))
+        self.open[said.index] = said
+        return number
+
+    def _ordinal(self, index: int) -> int:
+        return list(self._calls).index(index)
+
+    def _end_call(self, event: ev.ToolUseEnd) -> list[Frame]:
+        said = self._calls.get(event.index)
+        if said is None or said.start is None:
+            return []
+        call = call_of(said.start, event)
+        if self.open.pop(event.index, None) is not None:
+            text = "" if said.length else write_arguments(call)
+            return [say(said, text)] if text else []
+        wire = write_call(call.replace(signature=None), 0, self.target, False)
+        self._held[event.index] = _whole_call({**wire, "id": call.id}, self._ordinal(event.index))
         return self._say_held()
 
     def _say_held(self) -> list[Frame]:
@@ -427,35 +297,48 @@ class ChoiceWriter:
 
     def flush(self) -> list[Frame]:
         """What still waits for a block that nobody has ended; the rest will say the calls."""
-        frames: list[Frame] = []
-        del self._calls[len(self._calls) - len(self._held) :]
+        for index in self._held:
+            del self._calls[index]
         self._held = {}
-        for channel in (REASONING, CONTENT, REFUSAL):
-            while channel in self._turn:
-                self._turn.pop(channel).cuts = None
-                frames += self._go_on(channel)
-        return frames
+        return [frame for each in self._channels.values() for frame in each.close_all()]
 
     def finish(self, choice: Wire) -> list[Frame]:
         """What was not said so far of a choice, and its end."""
         more = {key: item for key, item in choice.items() if key not in ("index", "message")}
+        if self._home.get("logprobs") and more.get("logprobs"):
+            more["logprobs"] = _beyond(more["logprobs"], self._home["logprobs"]) or None
         return [*self.rest(choice.get("message")), self.frame({}, **more)]
 
     def rest(self, message: Any) -> list[Frame]:
         """A delta of what the whole message has and its stream has not said."""
         rest: Wire = {}
+        home = self._home["message"]
         for key, value in message.items() if type(message) is dict else ():
             if key == "content":
-                value = _rest_of_content(value)
+                value = _beyond(_rest_of_content(value), _rest_of_content(home.get(key)))
             elif key == "tool_calls":
-                value = _rest_of_calls(value or [], self._calls)
+                said = [call.start.id for call in self._calls.values() if call.start is not None]
+                value = _rest_of_calls(value or [], said)
             elif key in _TOLD or (key in self._media and type(value) is not list):
                 continue
             elif key in self._media:
                 value = value[self._media[key] :]
+            else:
+                value = _beyond(value, home.get(key))
             if value:
                 rest[key] = value
         return [self.frame(rest)] if rest else []
+
+
+def _beyond(value: Any, told: Any) -> Any:
+    """What is left to say of a value of which this was said."""
+    if type(value) is not type(told):
+        return value
+    if type(value) is dict:
+        return {key: more for key in value if (more := _beyond(value[key], told.get(key)))}
+    if type(value) is list or (type(value) is str and value.startswith(told)):
+        return value[len(told) :]
+    return None if value == told else value
 
 
 def _rest_of_content(content: Any) -> list[Any]:
@@ -490,10 +373,118 @@ def _whole_call(call: Wire, index: int) -> Wire:
     return call
 
 
-def _say(cuts: Cuts, text: str) -> Frame:
-    """A piece of a block: the frame that there are most of, so it is made the fastest way."""
-    return tuple.__new__(Frame, (None, _encode_text(text).decode().join(cuts)))
+# -- texts, thinking and refusals -----------------------------------------------------------------
 
 
-def _frame(wire: Wire) -> Frame:
-    return Frame(None, encode(wire).decode())
+class Channel(Voice[OpenBlock]):
+    """Texts or refusals of a choice, which are one text on this wire."""
+
+    def __init__(self, choice: ChoiceWriter, key: str) -> None:
+        super().__init__()
+        self._choice = choice
+        self._key = key
+
+    def _open(self, index: int, block: Any) -> list[Frame]:
+        said = self._current = OpenBlock(index)
+        if not hasattr(block, "text"):
+            return []
+        frames, delta = self._prepare(block)
+        said.spell_as(None, self._choice.chunk(delta))
+        self._choice.open[index] = said
+        return [*frames, *self._say(said, block.text)]
+
+    def _prepare(self, block: Any) -> tuple[list[Frame], Wire]:
+        """What has to be said before a block, and the delta of its pieces."""
+        return [], {self._key: PIECE}
+
+    def _end(self, said: OpenBlock, block: Any) -> list[Frame]:
+        """What was not said in pieces."""
+        frames: list[Frame] = []
+        if said.cuts is None:
+            frames = self._open(said.index, block)
+            said = self._current or said
+        if hasattr(block, "text"):
+            frames += self._say(said, block.text[said.length :])
+        return [*frames, *self._rest(said, block), *self._close(said)]
+
+    def _rest(self, said: OpenBlock, block: Block) -> list[Frame]:
+        """What there is to say of a block beside its text: a document of text is sent as text."""
+        if self._key != CONTENT or type(block) is TextBlock:
+            return []
+        choice = self._choice
+        parts = write_parts((block,), choice.t.parts["assistant"], choice.target)
+        texts = [part.get("text") for part in parts if type(part) is dict]
+        return [choice.frame({CONTENT: text}) for text in texts if text]
+
+    def _close(self, said: OpenBlock) -> list[Frame]:
+        self._choice.open.pop(said.index, None)
+        return super()._close(said)
+
+
+class Thoughts(Channel):
+    """Thinking: a string, and a list whose items say what a string cannot."""
+
+    _count = 0
+    _unended: Wire | None = None
+    """The item of thinking that strings have told, and no list so far."""
+
+    @property
+    def _list(self) -> str:
+        """The key of the list."""
+        return self._choice.t.answer_thinking[-1]
+
+    def _prepare(self, block: Any) -> tuple[list[Frame], Wire]:
+        """A piece of thinking, with marks under all keys that say it."""
+        frames = self._next()
+        delta: Wire = {}
+        for key in self._choice.t.plain_thinking:
+            if key in STRINGS:
+                delta[key] = PIECE
+            else:
+                item = self._item(block.replace(signature=None)) or {"type": "reasoning.text"}
+                bare = {name: item[name] for name in ("type", "format", "index") if name in item}
+                delta[key] = [{**bare, TEXTS.get(item["type"], "text"): PIECE}]
+        return frames, delta
+
+    def _next(self) -> list[Frame]:
+        """Another piece of thinking begins; where only strings have told the one before, its end
+        has to be said."""
+        self._count += 1
+        item, self._unended = self._unended, None
+        if item is None or self._list in self._choice.t.plain_thinking:
+            return []
+        return [self._choice.frame({self._list: [item]})]
+
+    def _item(self, block: Block) -> Wire | None:
+        """The block's item in the list for thinking."""
+        choice, key = self._choice, self._list
+        wire: Wire = {}
+        write_thinking(wire, (block,), (key,), choice.target, choice.by)
+        items = wire.get(key)
+        if not items:
+            return None
+        filler = {"format": format_of(choice.by)} if key == DETAILS else {}
+        return {**filler, **items[0], "index": self._count - 1}
+
+    def _rest(self, said: OpenBlock, block: Block) -> list[Frame]:
+        """What a list has to say of a piece of thinking that has ended."""
+        frames = [] if isinstance(block, ThinkingBlock) else self._next()
+        item = self._item(block)
+        if item is None:
+            return frames
+        if self._list in self._choice.t.plain_thinking:  # which has said the text
+            item = {name: value for name, value in item.items() if name not in _TEXTS}
+        if not item.keys() <= _BARE or not said.length:
+            return [*frames, self._choice.frame({self._list: [item]})]
+        self._unended = item
+        return frames
+
+
+class StreamWriter(stream_writer.StreamWriter):
+    """One stream of Chat Completions."""
+
+    tables: Tables = ANSWER_TABLES
+    name = tables.name
+
+    def _abroad(self, report: Report) -> Abroad:
+        return Abroad(self.tables, report, self.source or self.name)

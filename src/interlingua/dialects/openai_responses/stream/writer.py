@@ -123,7 +123,7 @@ class Abroad(InPieces[OpenPart]):
         self._number = 0
         self._is_resumed = False
 
-    def resume(self, count: int) -> None:
+    def resume(self, count: int, frames: list[Frame]) -> None:
         """A stream that was changed on its way home goes on with higher numbers: whoever reads it
         takes a lower one for that of a frame which came twice. What the frames have opened and
         closed is so without being said again."""
