@@ -4,7 +4,7 @@ that do not end well."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -79,6 +79,21 @@ def end_of_block(index: int, block: Block, choice: int = 0) -> Event:
     return ToolUseEnd(index, *told, choice=choice)
 
 
+def merge(known: Wire, told: Wire, apart: Collection[str] = ()) -> None:
+    """Later values stand, but a null does not undo what was said before."""
+    for key, value in told.items():
+        if key not in apart and (value is not None or key not in known):
+            known[key] = value
+
+
+def with_found(message: Message, *found: Diagnostic) -> Message:
+    """The message, with what was odd about it."""
+    if not found:
+        return message
+    metadata = message.metadata
+    return message.replace(metadata=metadata.replace(diagnostics=(*metadata.diagnostics, *found)))
+
+
 class Blocks:
     """The blocks of an answer by their indexes, as they end, and what was odd about them."""
 
@@ -98,10 +113,8 @@ class Blocks:
 
     def filled(self, response: Response) -> Response:
         """What reading the rest of an answer gave, with them."""
-        message, metadata = response.message, response.message.metadata
-        if self._found:
-            metadata = metadata.replace(diagnostics=(*metadata.diagnostics, *self._found))
-        return response.replace(message=message.replace(content=self.blocks, metadata=metadata))
+        message = with_found(response.message.replace(content=self.blocks), *self._found)
+        return response.replace(message=message)
 
 
 class Unfinished(Protocol):

@@ -197,24 +197,21 @@ def before_pieces(block: Any) -> Any:
 _UNSAID: dict[str, Any] = {"text": "", "citations": (), "signature": None}
 
 
-class OpenBlock:
+class OpenBlock(msgspec.Struct, eq=False):
     """A block on its way: how its pieces are spelled, and how much was said of it."""
 
-    __slots__ = ("before", "cuts", "index", "kind", "length", "name", "start")
-
-    def __init__(self, index: int, kind: int | None = None, before: str = "") -> None:
-        self.index = index
-        self.kind = kind
-        """Of blocks that are told in pieces: which pieces."""
-        self.before = before
-        """Stands before the first piece."""
-        self.name: str | None = None
-        self.cuts: list[str] | None = None
-        """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
-        name of the frame."""
-        self.length = 0
-        self.start: ToolUseStart | None = None
-        """Of a call: what began it."""
+    index: int
+    kind: int | None = None
+    """Of blocks that are told in pieces: which pieces."""
+    before: str = ""
+    """Stands before the first piece."""
+    name: str | None = None
+    cuts: list[str] | None = None
+    """The JSON of a piece's frame, cut where the piece stands, once pieces can be said; and the
+    name of the frame."""
+    length: int = 0
+    start: ToolUseStart | None = None
+    """Of a call: what began it."""
 
     def spell_as(self, name: str | None, wire: Wire) -> None:
         """Pieces are frames of this name and this JSON, in which `PIECE` stands for them."""

@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, each, maybe, take, want
+from interlingua.dialects.kernel.errors import ShapeError, each, inside, maybe, take, want
 from interlingua.dialects.kernel.stream_reader import (
     Spot,
     end_of_block,
     failed,
+    merge,
     start_of_block,
+    with_found,
     without_reason,
 )
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode
@@ -82,18 +84,15 @@ _VOICE = AudioBlock(Source("base64", ""), transcript="")
 _VOICED = ("data", "transcript")
 
 
-class Part:
+class Part(msgspec.Struct, eq=False):
     """A run of pieces, which is a block of its own."""
 
-    __slots__ = ("choice", "event", "index", "is_open", "item", "pieces")
-
-    def __init__(self, choice: int, index: int, item: Item) -> None:
-        self.choice = choice
-        self.index = index
-        self.item = item
-        self.event = item.event
-        self.pieces: list[str] = []
-        self.is_open = True
+    choice: int
+    index: int
+    item: Item
+    event: Any
+    pieces: list[str] = []
+    is_open: bool = True
 
     @property
     def text(self) -> str:
@@ -102,29 +101,20 @@ class Part:
         return self.pieces[0] if self.pieces else ""
 
 
-class Item:
+class Item(msgspec.Struct, eq=False):
     """What the wire has for a block: an item of a list, or the value of a key. `event` is what its
     pieces are, and `read` gives the block of one that holds this text; `wire` is what it says
     beside the text, which stands under `key`."""
 
-    def __init__(
-        self,
-        place: str,
-        event: Any,
-        read: Callable[[Item, str], Block],
-        start: Block | None = None,
-        key: str | None = None,
-        wire: Wire | None = None,
-    ) -> None:
-        self.place = place
-        self.event = event
-        self.read = read
-        self.start = start
-        self.key = key
-        self.wire: Wire = wire or {}
-        self.parts: list[Part] = []
-        self.also: set[str] = set()
-        """The keys for thinking that say it, or say it again."""
+    place: str
+    event: Any
+    read: Callable[[Any, str], Block]
+    start: Block | None = None
+    key: str | None = None
+    wire: Wire = {}
+    parts: list[Part] = []
+    also: set[str] = set()
+    """The keys for thinking that say it, or say it again."""
 
     @property
     def part(self) -> Part | None:
@@ -420,18 +410,15 @@ def _is_text(item: Any) -> bool:
 class Call(Item):
     """A call, from its first piece on; it is opened when its name is known."""
 
-    def __init__(self, calls: Calls, index: Any, kind: str) -> None:
-        place = "function_call" if kind == _LEGACY else "tool_calls"
-        super().__init__(place, ev.ToolUseInputDelta, calls.block, key=_GIVEN[kind])
-        self.index = index
-        self.kind = kind
-        self.id: str | None = None
-        self.name: str | None = None
-        self.inner: Wire = {}
-        self.given: Any = None
-        """Arguments that came as an object; or an empty string, where any were spoken of."""
-        self.early: list[str] = []
-        """What came before the name did."""
+    index: int | None = None
+    kind: str = "function"
+    id: str | None = None
+    name: str | None = None
+    inner: Wire = {}
+    given: Any = None
+    """Arguments that came as an object; or an empty string, where any were spoken of."""
+    early: list[str] = []
+    """What came before the name did."""
 
     @property
     def text(self) -> str:
@@ -450,7 +437,7 @@ class Call(Item):
     def whole(self, text: str | None = None) -> Wire:
         inner = {"name": self.name or "", **self.inner}
         if text or self.given is not None:
-            inner[_GIVEN[self.kind]] = text or self.text or self.given
+            inner[self.key or ""] = text or self.text or self.given
         if self.kind == _LEGACY:
             return inner
         return {**self.wire, self.kind: inner, **(_CUSTOM if self.kind == "custom" else {})}
@@ -474,7 +461,7 @@ class Calls:
         index = piece.get("index")
         call = self._find(index if type(index) is int else None, id, name)
         if call is None:
-            call = Call(self, index, kind)
+            call = self._new(kind, index)
             self._calls.append(call)
         self._tell(call, piece, inner, id, name, f".{call.kind}")
 
@@ -482,9 +469,14 @@ class Calls:
         if want(wire, dict, ".function_call") == _NO_CALL:  # how some servers spell that it is none
             return
         if self._legacy is None:
-            self._legacy = Call(self, None, _LEGACY)
+            self._legacy = self._new(_LEGACY)
         name = maybe(wire, "name", str, ".function_call") or None
         self._tell(self._legacy, {}, wire, None, name, ".function_call")
+
+    def _new(self, kind: str, index: Any = None) -> Call:
+        place = "function_call" if kind == _LEGACY else "tool_calls"
+        given = ev.ToolUseInputDelta, self.block, None, _GIVEN[kind]
+        return Call(place, *given, index=index, kind=kind)
 
     def _find(self, index: int | None, id: str | None, name: str | None) -> Call | None:
         """The call that a piece belongs to; None for a new one."""
@@ -503,7 +495,7 @@ class Calls:
     def _tell(
         self, call: Call, wire: Wire, inner: Wire, id: str | None, name: str | None, path: str
     ) -> None:
-        key = _GIVEN[call.kind]
+        key = call.key or ""
         given = inner.get(key)
         if given is not None and type(given) is not str and type(given) is not dict:
             raise ShapeError(f"{path}.{key}", "a string", given)
@@ -594,7 +586,7 @@ class Choice:
     def open(self, item: Item) -> Part:
         """A new block, before which others end."""
         self._make_way()
-        part = Part(self.number, self._index(item.place), item)
+        part = Part(self.number, self._index(item.place), item, item.event)
         start = item.start or item.read(item, "")
         if item.start is None and isinstance(start, ThinkingBlock):
             start = start.replace(signature=None)  # which is told when it has come
@@ -666,10 +658,8 @@ class Choice:
             else:
                 self.is_snapshot = True
         if wire.get(key) is not None:
-            try:
+            with inside(f".{key}"):
                 self._read_delta(want(wire[key], dict))
-            except ShapeError as error:
-                raise error.inside(f".{key}") from None
         word = wire.get("finish_reason")
         if type(word) in (str, int, float, bool):
             self.word = word
@@ -678,9 +668,7 @@ class Choice:
             self.answer.events.append(ev.Stop(reason, word, choice=self.number))
 
     def _merge_around(self, wire: Wire) -> None:
-        for key, value in wire.items():
-            if key not in _AROUND and (value is not None or key not in self._around):
-                self._around[key] = value
+        merge(self._around, wire, _AROUND)
         logprobs = wire.get("logprobs")
         if type(logprobs) is dict:
             so_far = self._around.get("logprobs") or {}
@@ -691,9 +679,7 @@ class Choice:
             self._around.setdefault("logprobs", None)
 
     def _read_delta(self, delta: Wire) -> None:
-        for key, value in delta.items():
-            if key not in _PASSING and (value is not None or key not in self._message):
-                self._message[key] = value
+        merge(self._message, delta, _PASSING)
         if not THINKING.isdisjoint(delta):
             self._thoughts.read(delta)
         for key in _LISTS:
@@ -823,16 +809,15 @@ class Answer:
         response = self.response()
         if has_done and self.has_stopped():
             return response
-        messages = [response.message, *response.alternatives]
+        told = (response.message, *response.alternatives)
         words = [choice.word for _, choice in sorted(self.choices.items())]
-        for number, (message, word) in enumerate(zip(messages, words, strict=True)):
-            metadata = message.metadata
-            if word is None:
-                metadata = without_reason(metadata)
-            elif not has_done:
-                metadata = metadata.replace(diagnostics=(*metadata.diagnostics, NO_DONE))
-            messages[number] = message.replace(metadata=metadata)
-        return response.replace(message=messages[0], alternatives=tuple(messages[1:]))
+        message, *others = [
+            message.replace(metadata=without_reason(message.metadata))
+            if word is None
+            else with_found(message, *(() if has_done else (NO_DONE,)))
+            for message, word in zip(told, words, strict=True)
+        ]
+        return response.replace(message=message, alternatives=tuple(others))
 
     def partial(self, error: ProviderError) -> Message | None:
         """What there is of it when the stream fails."""

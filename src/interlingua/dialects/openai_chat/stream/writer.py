@@ -251,8 +251,7 @@ class ChoiceWriter:
         form = form_of(self.t.name, event.raw)
         if event.executor != "client" or "in" in form or is_legacy(call_of(event), self.t):
             return []  # the end says what there is to say
-        said = self._calls[event.index] = OpenBlock(event.index)
-        said.start = event
+        said = self._calls[event.index] = OpenBlock(event.index, start=event)
         if event.call_type is not None or self._held:  # free text; or a call behind it
             self._held[event.index] = None
             return []

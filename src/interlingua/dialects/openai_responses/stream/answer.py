@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from interlingua.arguments import to_text
-from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.errors import ShapeError, inside
 from interlingua.dialects.kernel.kept import form_of
-from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed
+from interlingua.dialects.kernel.stream_reader import call_of, end_of_block, failed, with_found
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.openai_responses import tables as t
 from interlingua.dialects.openai_responses.hosted import HOLDS_RESULT
@@ -110,7 +110,13 @@ class Part:
         self.item = item
         self.piece = piece
         self.event = _EVENTS.get(piece) if piece is not None else None
+        self.kind = piece.delta if piece is not None else None
         self.number = number
+        key = piece.key if piece is not None else None
+        self.numbers = tuple(
+            [number if key == k else None for k in (t.CONTENT_INDEX, t.SUMMARY_INDEX)]
+        )
+        """What its pieces have under these keys."""
         self.wire: Wire = {}
         self.pieces: list[str] = []
         self.notes: list[Wire] = []
@@ -376,10 +382,8 @@ class Answer:
             wire = self._so_far(item) if number is None else item.filled(output[number])
             items.append(wire)
             if item.done is None or not item.parts:
-                try:
+                with inside(f".output[{at if number is None else number}]"):
                     events += self._end_item(item, wire, at)
-                except ShapeError as error:
-                    raise error.inside(f".output[{at if number is None else number}]") from None
         for part in self._parts():
             if not part.is_over:
                 events += part.end(self._state(part))
@@ -399,9 +403,7 @@ class Answer:
         if not differing:
             return response
         found = Diagnostic("stream_pieces_differ", DIFFERS, details={"blocks": differing})
-        message, metadata = response.message, response.message.metadata
-        metadata = metadata.replace(diagnostics=(*metadata.diagnostics, found))
-        return response.replace(message=message.replace(metadata=metadata))
+        return response.replace(message=with_found(response.message, found))
 
     def _parts(self) -> list[Part]:
         return [part for item in self.items.values() for part in item.parts.values()]

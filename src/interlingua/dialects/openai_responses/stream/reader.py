@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.errors import ShapeError, inside, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, UNREADABLE
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.openai_responses import tables as t
@@ -34,38 +34,21 @@ _BY_DELTA = {piece.delta: piece for piece in (*t.CALL_PIECES.values(), *t.PART_P
 # -- the frame that there are most of -------------------------------------------------------------
 
 
-class _Plain(msgspec.Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True, gc=False):
+class _Plain(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A piece with nothing unusual in it."""
 
+    type: str
     item_id: str
     output_index: int
     delta: str
+    content_index: int | None = None
+    summary_index: int | None = None
     sequence_number: int | msgspec.UnsetType = UNSET
-    obfuscation: str | msgspec.UnsetType = UNSET
+    logprobs: list[Any] | None = None
+    obfuscation: str | None = None
 
 
-def _decoder(piece: Piece) -> Callable[[str], Any]:
-    """What reads such a piece and refuses all others. Some have a number, and texts have tokens."""
-    more: dict[str, tuple[Any, Any]] = {}
-    if piece.key is not None:
-        more["number"] = int, msgspec.field(name=piece.key)
-    if piece is t.TEXT:
-        more["logprobs"] = list[Any] | msgspec.UnsetType, UNSET
-    plain = msgspec.defstruct(
-        "Plain",
-        [(name, *rest) for name, rest in more.items()],
-        bases=(_Plain,),
-        namespace={name: None for name in ("number", "logprobs") if name not in more},
-        tag=piece.delta,
-        kw_only=True,
-    )
-    return msgspec.json.Decoder(plain).decode
-
-
-_DECODERS: dict[Piece | None, Callable[[str], Any]] = {
-    piece: _decoder(piece)
-    for piece in (t.TEXT, t.THOUGHT, t.SUMMARIZED, t.ARGUMENTS, t.INPUT, t.MCP)
-}
+_decode = msgspec.json.Decoder(_Plain).decode
 
 
 # -- the stream -----------------------------------------------------------------------------------
@@ -90,21 +73,21 @@ class StreamReader:
         self._numbered: dict[int, int] = {}
         """Digests of the frames that came, but for those of single pieces, by their numbers."""
         self._live: Part | None = None
-        """The part whose piece came last, and how its plain pieces are read."""
-        self._decode: Callable[[str], Any] | None = None
+        """The part whose piece came last."""
 
     def feed(self, frame: Frame) -> list[Event]:
-        part, decode = self._live, self._decode
-        if part is None or decode is None:
+        part = self._live
+        if part is None:
             return self._feed(frame)
         try:
-            wire = decode(frame.data)
+            wire = _decode(frame.data)
         except UNREADABLE:
             return self._feed(frame)
         if (
-            wire.sequence_number != self._after
+            wire.type != part.kind
+            or wire.sequence_number != self._after
             or wire.output_index != part.item.at
-            or wire.number != part.number
+            or (wire.content_index, wire.summary_index) != part.numbers
             or wire.logprobs
         ):
             return self._feed(frame)
@@ -115,7 +98,7 @@ class StreamReader:
             thin(pieces)
         if self._after is not UNSET:
             self._after += 1
-        return [part.event(part.index, text)]  # type: ignore[misc]  # what has a decoder has one
+        return [part.event(part.index, text)]  # type: ignore[misc]  # it is told in pieces
 
     def close(self) -> list[Event]:
         """The stream has ended; a response that has not is broken off."""
@@ -203,10 +186,8 @@ class StreamReader:
     def _ended(self, wire: Wire) -> list[Event]:
         given = take(wire, "response", dict)
         answer, events = self._begun(given)
-        try:
+        with inside(".response"):
             response, more = answer.finish(given)
-        except ShapeError as error:
-            raise error.inside(".response") from None
         events += more
         told = response.message.metadata
         if told.stop_reason is not None:
@@ -235,10 +216,8 @@ class StreamReader:
     def _item_done(self, wire: Wire) -> list[Event]:
         given, at = take(wire, "item", dict), _number(wire, "output_index")
         answer, events = self._begun({})
-        try:
+        with inside(".item"):
             return events + answer.end(answer.place(at, given.get("id")), given)
-        except ShapeError as error:
-            raise error.inside(".item") from None
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -288,7 +267,7 @@ class StreamReader:
         return [*events, part.tell(text)]
 
     def _go_on_with(self, part: Part) -> None:
-        self._live, self._decode = part, _DECODERS.get(part.piece)
+        self._live = part
         if self._answer is not None:
             self._answer.item = part.item
 

@@ -66,31 +66,32 @@ _QUIET = quiet(NAME)
 class OpenPart(OpenBlock):
     """A block on its way: how it is told in pieces, if it is, and what was said of it."""
 
-    __slots__ = ("block", "notes", "number", "piece", "pieces")
-
-    def __init__(self, index: int, block: Any = None) -> None:
-        super().__init__(index)
-        self.block: Any = block
-        self.piece: Piece | None = None
-        self.pieces: list[str] = []
-        self.number = self.notes = 0
+    block: Any = None
+    piece: Piece | None = None
+    pieces: list[str] = msgspec.field(default_factory=list)
+    number: int = 0
+    notes: int = 0
+    """How many annotations were said."""
 
     def text(self) -> str:
         return "".join(self.pieces)
 
 
-class OpenItem:
+class OpenItem(msgspec.Struct, eq=False):
     """An item that is announced and not closed."""
 
-    __slots__ = ("at", "blocks", "counts", "id", "kind", "wire")
+    at: int
+    wire: Wire
+    blocks: list[Block] = []
+    counts: dict[str | None, int] = {}
 
-    def __init__(self, at: int, wire: Wire) -> None:
-        self.at = at
-        self.wire = wire
-        self.kind = wire.get("type") or ("message" if "role" in wire else None)
-        self.id = wire.get("id")
-        self.blocks: list[Block] = []
-        self.counts: dict[str | None, int] = {}
+    @property
+    def id(self) -> Any:
+        return self.wire.get("id")
+
+    @property
+    def is_message(self) -> bool:
+        return self.wire.get("type", "message" if "role" in self.wire else None) == "message"
 
     def count(self, piece: Piece) -> int:
         """The number of its next part."""
@@ -111,7 +112,7 @@ class OpenItem:
             is_holding = type(last) is ToolUseBlock and last.call_type in HOLDS_RESULT
             return is_holding and last.id == block.tool_use_id  # type: ignore[union-attr]  # a call
         spelling = form_of(NAME, block.raw)
-        return self.kind == "message" and "item" not in spelling and "apart" not in spelling
+        return self.is_message and "item" not in spelling and "apart" not in spelling
 
 
 class Abroad(InPieces[OpenPart]):
@@ -273,7 +274,7 @@ class Abroad(InPieces[OpenPart]):
     def _open(self, index: int, block: Any) -> list[Frame]:
         """A block that is no call begins; what is told in pieces opens its part."""
         piece, item = piece_of(block), self._item
-        said = self._current = OpenPart(index, block)
+        said = self._current = OpenPart(index, block=block)
         if piece is None or "string" in form_of(NAME, block.raw):
             return []
         begun = before_pieces(block)
@@ -376,7 +377,7 @@ class Abroad(InPieces[OpenPart]):
         if part is None:
             return []
         frames: list[Frame] = []
-        if item is None or item.kind != "message" or "item" in form_of(NAME, block.raw):
+        if item is None or not item.is_message or "item" in form_of(NAME, block.raw):
             item, frames = self._announce(block)
             if item is None:
                 return frames
@@ -400,8 +401,7 @@ class Abroad(InPieces[OpenPart]):
     def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text is said in one piece, when it is known for such; calls of the vendor's tools
         come whole."""
-        said = self._current = OpenPart(event.index)
-        said.start = event
+        said = self._current = OpenPart(event.index, start=event)
         is_free = event.call_type == "custom"
         if event.call_type in _VENDORS or not (is_free or event.executor == "client"):
             return []
