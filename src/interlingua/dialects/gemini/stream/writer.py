@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.gemini.errors import write_failure
 from interlingua.dialects.gemini.messages import WRITERS
 from interlingua.dialects.gemini.response import write_response
@@ -19,40 +17,20 @@ from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import kept
 from interlingua.dialects.kernel.recorder import LossRecorder, quiet
 from interlingua.dialects.kernel.stream_reader import call_of
-from interlingua.dialects.kernel.stream_writer import beside_error
-from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, beside_error, spell
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.losses import Report
+from interlingua.model import events as ev
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
-from interlingua.model.events import (
-    BlockDelta,
-    BlockEnd,
-    BlockStart,
-    MessageComplete,
-    MessageStart,
-    StreamError,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseEnd,
-    ToolUseInputDelta,
-    ToolUseStart,
-)
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
-_QUIET = quiet(NAME)
 _NOTHING: Wire = {"role": MODEL, "parts": [{"text": ""}]}
 """The content of a frame that only ends a candidate."""
 _END = "STOP"
 _BLOCKED = "BLOCKED_REASON_UNSPECIFIED"
 """Without a reason a stream that has no answer would seem to be cut."""
-_NO_REASON = "a stream ends with a reason, and none is known"
-_BLANK = "a text that says nothing is no block of a stream"
-_NO_TURN = "the stream broke off before it was whole, or its turn came"
-
-
-def _spell_frame(wire: object) -> Frame:
-    return Frame(None, encode(wire).decode())
 
 
 class _Abroad(stream_writer.Abroad):
@@ -62,13 +40,13 @@ class _Abroad(stream_writer.Abroad):
     def __init__(self, name: str, report: Report) -> None:
         super().__init__(name, report)
         self._begin_anew()
-        self.steps[ToolUseInputDelta] = self._nothing
+        self.steps[ev.ToolUseInputDelta] = self._nothing
 
     def _begin_anew(self) -> None:
         self._about: Wire = {}
         self._voices: dict[int, _Voice] = {}
 
-    def _start(self, event: MessageStart) -> list[Frame]:
+    def _start(self, event: ev.MessageStart) -> list[Frame]:
         if event.choice == 0 and not self._voices:
             told = {"modelVersion": event.model, "responseId": event.response_id}
             self._about = {key: item for key, item in told.items() if item is not None}
@@ -80,12 +58,10 @@ class _Abroad(stream_writer.Abroad):
             voice = self._voices[choice] = _Voice(choice, self._about)
         return voice
 
-    def _piece(self, event: TextDelta | ThinkingDelta) -> list[Frame]:
+    def _piece(self, event: ev.TextDelta | ev.ThinkingDelta) -> list[Frame]:
         voice = self._voices.get(event.choice)
-        if voice is None or voice.index != event.index or voice.head is None or not event.text:
-            return self._block(event)
-        voice.length += len(event.text)
-        return [voice.say(event.text)]
+        frame = None if voice is None else voice.say_more(event.index, event.text)
+        return self._block(event) if frame is None else [frame]
 
     def _block(self, event: Any) -> list[Frame]:
         """Whatever concerns a block."""
@@ -93,26 +69,20 @@ class _Abroad(stream_writer.Abroad):
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _complete(self, event: MessageComplete) -> list[Frame]:
+    def _complete(self, event: ev.MessageComplete) -> list[Frame]:
         if self._failed:
             return []
-        frames = [frame for voice in self._voices.values() for frame in voice.finish()]
-        response = event.response
-        recorder = LossRecorder(NAME, response, self._report)
+        frames = [frame for voice in self._voices.values() for frame in voice.close_all()]
+        recorder = LossRecorder(NAME, event.response, self._report)
+        response = _without_blanks(event.response, recorder)
         wire = write_response(response, recorder)
-        messages = (response.message, *response.alternatives)
-        blanks = [block for each in messages for block in each.content if _is_blank(block)]
-        if blanks:
-            wire = write_response(_without_blanks(response), _QUIET)
-        for block in blanks:
-            recorder.lost(block, None, _BLANK, severity="info")
         body = wire[0] if type(wire) is list else wire
-        candidates = body.get("candidates")
-        if not candidates:
+        if not body.get("candidates"):
             body["promptFeedback"] = {"blockReason": _BLOCKED, **(body.get("promptFeedback") or {})}
-        for choice, candidate in enumerate(candidates or ()):
+        messages = (response.message, *response.alternatives)
+        for choice, candidate in enumerate(body.get("candidates") or ()):
             self._end(choice, candidate, messages[choice], recorder)
-        frames.append(_spell_frame({**self._about, **body}))
+        frames.append(spell(None, {**self._about, **body}))
         self._begin_anew()
         return frames
 
@@ -123,177 +93,122 @@ class _Abroad(stream_writer.Abroad):
             candidate["content"] = {**(content or {}), **_NOTHING}
         if candidate.get("finishReason") is None:
             candidate["finishReason"] = _END
-            reason = "metadata.stop_reason"
-            recorder.lost(message, reason, _NO_REASON, kind="approximated")
+            reason = "a stream ends with a reason, and none is known"
+            recorder.lost(message, "metadata.stop_reason", reason, kind="approximated")
 
-    def _fail(self, event: StreamError) -> list[Frame]:
+    def _fail(self, event: ev.StreamError) -> list[Frame]:
         if self._failed:
             return []
         self._failed = True
-        error = event.error
         blank, recorder = beside_error(event, NAME, self._report)
         if event.partial is not None:
-            self._voice(0).report_partial(event.partial, recorder, _NO_TURN)
+            self._voice(0).report_partial(event.partial, recorder)
         self._begin_anew()
-        return [_spell_frame(write_failure(Response(blank, error=error), error, recorder))]
+        failure = Response(blank, error=event.error)
+        return [spell(None, write_failure(failure, event.error, recorder))]
+
+
+def _without_blanks(response: Response, recorder: LossRecorder) -> Response:
+    """Texts that say nothing open no block of a stream."""
+    messages = [response.message, *response.alternatives]
+    for number, message in enumerate(messages):
+        blanks = [block for block in message.content if _is_blank(block)]
+        for block in blanks:
+            reason = "a text that says nothing is no block of a stream"
+            recorder.lost(block, None, reason, severity="info")
+            WRITERS[type(block)](block, Turn(recorder))  # for what it reports
+        if blanks:
+            content = tuple([block for block in message.content if not _is_blank(block)])
+            messages[number] = message.replace(content=content)
+            recorder.alias(messages[number], message)
+    said = response.replace(message=messages[0], alternatives=tuple(messages[1:]))
+    recorder.alias(said, response)
+    return said
 
 
 def _is_blank(block: Any) -> bool:
-    """Whether it is a text that says nothing, which opens no block of a stream."""
-    kind = type(block)
-    return (kind is TextBlock or kind is ThinkingBlock) and not block.text and not block.signature
-
-
-def _without_blanks(response: Response) -> Response:
-    message, *others = [
-        each.replace(content=tuple([block for block in each.content if not _is_blank(block)]))
-        for each in (response.message, *response.alternatives)
-    ]
-    return response.replace(message=message, alternatives=tuple(others))
+    is_text = type(block) is TextBlock or type(block) is ThinkingBlock
+    return is_text and not block.text and not block.signature
 
 
 # -- one answer -----------------------------------------------------------------------------------
 
-_KINDS: dict[type[Block], Wire] = {
-    TextBlock: {"text": ""},
-    RefusalBlock: {"text": ""},
-    ThinkingBlock: {"text": "", "thought": True},
-}
+_EMPTY: tuple[Wire, ...] = ({"text": ""}, {"text": "", "thought": True})
+_KINDS: dict[type[Block], int] = {TextBlock: 0, RefusalBlock: 0, ThinkingBlock: 1}
 """Blocks that are told in pieces, and an empty piece of each. All others come whole."""
 
-_encode_text = msgspec.json.Encoder().encode
 
-
-class _Voice:
-    """One block is open at a time; what others say meanwhile waits. `head` is how a piece of the
-    open block begins, once one was said."""
-
+class _Voice(stream_writer.Voice[OpenBlock]):
     def __init__(self, choice: int, about: Wire) -> None:
-        self.index: int | None = None
-        self.head: str | None = None
-        self.length = 0
+        super().__init__()
         self._choice = choice
         self._about = about
-        more = encode(about).decode()[1:-1]
-        self._tail = f'}}],"role":"{MODEL}"}},"index":{choice}}}]{"," if more else ""}{more}}}'
-        self._empty: Wire | None = None
-        self._start: ToolUseStart | None = None
         self._last: Wire | None = None
-        self._waiting: dict[int, list[Any]] = {}
-        self._seen: set[int] = set()
+        """The text that was said last, as an empty piece."""
         self._told: set[int] = set()
-        self._turn = Turn(_QUIET, model=True, cites=True)
+        self._turn = Turn(quiet(NAME), model=True, cites=True)
 
-    # -- events -----------------------------------------------------------------------------------
-
-    def hear(self, event: Any) -> list[Frame]:
-        self._seen.add(event.index)
-        if self.index is not None and self.index != event.index:
-            self._waiting.setdefault(event.index, []).append(event)
-            return []
-        return [*self._tell(event), *self._go_on()]
-
-    def finish(self) -> list[Frame]:
-        """All that still waits; a block that nothing ended has said all it had to say."""
-        frames: list[Frame] = []
-        while self.index is not None:
-            self._close()
-            frames += self._go_on()
-        return frames
-
-    def _go_on(self) -> list[Frame]:
-        frames: list[Frame] = []
-        while self.index is None and self._waiting:
-            for event in self._waiting.pop(min(self._waiting)):
-                frames += self._tell(event)
-        return frames
-
-    def _tell(self, event: Any) -> list[Frame]:
-        match event:
-            case BlockStart():
-                return self._open(event.index, event.block)
-            case ToolUseStart():
-                self._open(event.index, None)
-                self._start = event
-                return []
-            case BlockEnd() if self.index is not None:
-                return self._end(event.block)
-            case ToolUseEnd() if self._start is not None:
-                call = call_of(self._start, event)
-                return self._end(call)
-            case TextDelta() | ThinkingDelta() if self.index is None and event.text:
-                blank = TextBlock("") if type(event) is TextDelta else ThinkingBlock("")
-                return [*self._open(event.index, blank), *self._say(event.text)]
-            case TextDelta() | ThinkingDelta():
-                return self._say(event.text)
-            case BlockDelta(field="text", value=str()):
-                return self._say(event.value)
-            case _:
-                return []
-
-    # -- blocks -----------------------------------------------------------------------------------
+    def say_more(self, index: int, text: str) -> Frame | None:
+        """The next piece, where nothing but that is to be said."""
+        said = self._current
+        if said is None or said.index != index or said.cuts is None or not text:
+            return None
+        said.length += len(text)
+        return self._frame(said, text)
 
     def _open(self, index: int, block: Any) -> list[Frame]:
-        self.index, self.length, self._start = index, 0, None
-        kind = _KINDS.get(type(block))
-        if kind is None or kept(NAME, block.raw):
-            return []
-        self._empty = kind
-        return self._say(block.text)
+        kind = None if kept(NAME, block.raw) else _KINDS.get(type(block))
+        said = self._current = OpenBlock(index, kind)
+        return [] if kind is None else self._say(said, block.text)
 
-    def _say(self, text: str) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
+        said = self._current = OpenBlock(event.index)
+        said.start = event
+        return []
+
+    def _say(self, said: OpenBlock, text: str) -> list[Frame]:
         """A piece of the open text. The first may have to be kept apart from the text before."""
-        if self._empty is None or not text:
+        if said.kind is None or not text:
             return []
-        self.length += len(text)
-        if self.head is None:
-            extra = encode({key: item for key, item in self._empty.items() if key != "text"})
-            more = extra.decode()[1:-1]
-            self.head = (
-                f'{{"candidates":[{{"content":{{"parts":[{{{more}{"," if more else ""}"text":'
-            )
-            frame = self._frame({**self._empty, "text": text})
-            self._last = self._empty
-            return [frame]
-        return [self.say(text)]
+        said.length += len(text)
+        if said.cuts is not None:
+            return [self._frame(said, text)]
+        empty = _EMPTY[said.kind]
+        said.spell_as(None, self._wire({**empty, "text": PIECE}))
+        frame = self._whole(said, {**empty, "text": text}, self._last == empty)
+        self._last = empty
+        return [frame]
 
-    def say(self, text: str) -> Frame:
-        """The frame that there are most of, so it is made the fastest way."""
-        data = f"{self.head}{_encode_text(text).decode()}{self._tail}"
-        return tuple.__new__(Frame, (None, data))
-
-    def _end(self, block: Block) -> list[Frame]:
+    def _end(self, said: OpenBlock, block: Block) -> list[Frame]:
         """What was not said in pieces, and the end."""
         part = WRITERS[type(block)](block, self._turn)
         frames: list[Frame] = []
-        empty = self._empty
-        if part is not None and empty is None:
-            frames.append(self._frame(part, follows=type(block) not in _KINDS))
+        if part is not None and said.kind is None:
+            kind = _KINDS.get(type(block))
+            frames = [self._whole(said, part, kind is not None and self._last == _EMPTY[kind])]
             self._last = None
-        elif part is not None and empty is not None:
-            frames += self._say((part.get("text") or "")[self.length :])
-            if part.get("thoughtSignature"):
-                late = {**empty, "thoughtSignature": part["thoughtSignature"]}
-                frames.append(self._frame(late, follows=self.head is not None))
+        elif part is not None and said.kind is not None:
+            frames = self._say(said, (part.get("text") or "")[said.length :])
+            if signature := part.get("thoughtSignature"):
+                empty = _EMPTY[said.kind]
+                apart = said.cuts is None and self._last == empty
+                frames.append(self._whole(said, {**empty, "thoughtSignature": signature}, apart))
                 self._last = None
-        self._close()
-        return frames
+        return [*frames, *self._close(said)]
 
-    def _frame(self, part: Wire, follows: bool = False) -> Frame:
-        """A frame of one part. `follows` says that it needs not be kept apart."""
-        assert self.index is not None
-        self._told.add(self.index)
-        apart = self._last is not None and not follows and self._last == _kind_of(part)
-        parts = [self._last, part] if apart else [part]
-        candidate = {"content": {"role": MODEL, "parts": parts}, "index": self._choice}
-        return _spell_frame({"candidates": [candidate], **self._about})
+    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
+        return [] if said.start is None else self._end(said, call_of(said.start, event))
 
-    def _close(self) -> None:
-        self.index = self.head = self._empty = self._start = None
+    def _whole(self, said: OpenBlock, part: Wire, apart: bool) -> Frame:
+        """A frame of one part, and an empty one before it where it has to be kept apart."""
+        self._told.add(said.index)
+        return spell(None, self._wire(*[self._last or {}] if apart else [], part))
 
-    # -- what was not said ------------------------------------------------------------------------
+    def _wire(self, *parts: Wire) -> Wire:
+        content = {"role": MODEL, "parts": list(parts)}
+        return {"candidates": [{"content": content, "index": self._choice}], **self._about}
 
-    def report_partial(self, partial: Message, recorder: LossRecorder, reason: str) -> None:
+    def report_partial(self, partial: Message, recorder: LossRecorder) -> None:
         """What was said before a stream broke off is no loss, all else is."""
         told = [index in self._told for index in sorted(self._seen)]
         if len(told) != len(partial.content):
@@ -303,15 +218,12 @@ class _Voice:
             if was_told:
                 WRITERS[type(block)](block, turn)
             else:
+                reason = "the stream broke off before it was whole, or its turn came"
                 recorder.dropped(block, reason)
-
-
-def _kind_of(part: Wire) -> Wire:
-    """An empty piece of the kind of text that a part is."""
-    return {key: item for key, item in {**part, "text": ""}.items() if key in ("text", "thought")}
 
 
 class StreamWriter(stream_writer.StreamWriter):
     """One stream of `streamGenerateContent`."""
 
-    name, way = NAME, _Abroad
+    name = NAME
+    way = _Abroad
