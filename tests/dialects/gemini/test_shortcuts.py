@@ -38,26 +38,23 @@ IDS = st.sampled_from(["", "c1", "il_0123456789abcdef", "il_x", None, 5])
 ARGUMENTS = st.sampled_from([{}, {"a": 1}, None, "x"])
 NAMES = st.sampled_from(["f", "g", "", None, 5])
 SIGNATURES = st.sampled_from(["c2ln", "", None, 5])
-CALLS = st.fixed_dictionaries(
-    {
-        "functionCall": st.fixed_dictionaries(
-            {"name": NAMES, "args": ARGUMENTS}, optional={"id": IDS}
-        )
-    },
-    optional={"thoughtSignature": SIGNATURES, "thought": st.booleans(), "text": st.just("a")},
+CALL = st.fixed_dictionaries({"name": NAMES, "args": ARGUMENTS}, optional={"id": IDS})
+BESIDE = {"thoughtSignature": SIGNATURES, "thought": st.booleans(), "text": st.just("a")}
+CALLS = st.one_of(
+    st.fixed_dictionaries({"functionCall": CALL}, optional=BESIDE),
+    st.fixed_dictionaries({"function_call": CALL}, optional=BESIDE),
 )
 SAID = st.sampled_from(["", "a", 1, None, False, {}, {"b": [1]}, "{}"])
 RESPONSES = st.dictionaries(
     st.sampled_from(["output", "result", "error", "temperature"]), SAID, max_size=2
 ) | st.sampled_from([None, "x"])
-RESULTS = st.fixed_dictionaries(
-    {
-        "functionResponse": st.fixed_dictionaries(
-            {"name": NAMES, "response": RESPONSES},
-            optional={"id": IDS, "parts": st.just([]), "scheduling": st.just("SILENT")},
-        )
-    },
-    optional={"thoughtSignature": SIGNATURES},
+RESULT = st.fixed_dictionaries(
+    {"name": NAMES, "response": RESPONSES},
+    optional={"id": IDS, "parts": st.just([]), "scheduling": st.just("SILENT")},
+)
+RESULTS = st.one_of(
+    st.fixed_dictionaries({"functionResponse": RESULT}, optional={"thoughtSignature": SIGNATURES}),
+    st.fixed_dictionaries({"function_response": RESULT}, optional={"thoughtSignature": SIGNATURES}),
 )
 TYPES = st.sampled_from(["image/png", "application/pdf", "", None, 5])
 MEDIA = st.fixed_dictionaries(
@@ -66,6 +63,12 @@ MEDIA = st.fixed_dictionaries(
         "inlineData": st.fixed_dictionaries(
             {"mimeType": TYPES, "data": st.sampled_from(["iVBORw0KGgo", "", None])},
             optional={"displayName": st.just("a.png")},
+        ),
+        "inline_data": st.fixed_dictionaries(
+            {"mime_type": TYPES, "data": st.sampled_from(["iVBORw0KGgo", "", None])},
+        ),
+        "file_data": st.fixed_dictionaries(
+            {"file_uri": st.sampled_from(["files/1", 5]), "mime_type": TYPES},
         ),
         "fileData": st.fixed_dictionaries(
             {"fileUri": st.sampled_from(["files/1", "https://example.com/a.pdf", 5])},

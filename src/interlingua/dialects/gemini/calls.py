@@ -2,11 +2,11 @@
 
 Ids are optional on this wire. A call without one gets an id made of its place, which is not written
 back; a result without one answers the first open call of its name, and is written without one
-again."""
+again (`paired`). What reading again cannot tell besides: `kind`, the key of a part whose tool is
+not known, and `said`, how a result's text is made an object again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,11 +15,12 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.gemini.media import read_media_part, write_media
 from interlingua.dialects.gemini.tables import CODE, NAME, NAMELESS, OUTCOMES, SERVER_TOOLS
-from interlingua.dialects.gemini.text import SIGNED, Turn, part_table, write_part
+from interlingua.dialects.gemini.text import SIGNED, Turn, part_table
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
+    Attrs,
     Field,
     Reading,
     Table,
@@ -33,10 +34,8 @@ from interlingua.dialects.kernel.kept import (
     Kept,
     did_without,
     form_of,
-    keep,
     mine_inside,
     mine_of,
-    put_back,
     write_unknown,
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -111,7 +110,7 @@ def _id(attr: str) -> Field:
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def _read_code_input(given: Any) -> Reading:
+def _read_code(given: Any) -> Reading:
     """The input is the language and the code."""
     input = {key: item for key, item in want(given, dict).items() if key != "id"}
     if not given.get("id"):
@@ -119,38 +118,42 @@ def _read_code_input(given: Any) -> Reading:
     return {"input": input, "id": want(given["id"], str, ".id")}
 
 
-def _write_code_input(block: Any, recorder: LossRecorder) -> Wire:
+def _write_code(block: Any, recorder: LossRecorder) -> Wire:
     id = _written_id(block.id, block)
     return dict(block.input) if id is None else {**block.input, "id": id}
 
 
-def _call(key: str, name: str, silent: tuple[str, ...]) -> Table:
-    args = plain("args", "input", dict, missing={})
-    inner = inside(key, plain(name, "name", str, missing=""), args, _id("id"))
-    return part_table(ToolUseBlock, inner, SIGNED, silent=silent)
-
-
-_HOSTED = ("executor", "raw_arguments")
+_NAMES = {"functionCall": "name", "toolCall": "toolType"}
+_ARGS = plain("args", "input", dict, missing={})
 CALLS = {
-    "functionCall": _call("functionCall", "name", ("raw_arguments",)),
-    "toolCall": _call("toolCall", "toolType", _HOSTED),
+    **{
+        key: part_table(
+            ToolUseBlock,
+            inside(key, plain(name, "name", str, missing=""), _ARGS, _id("id")),
+            SIGNED,
+            silent=("executor", "raw_arguments"),
+        )
+        for key, name in _NAMES.items()
+    },
     "executableCode": part_table(
         ToolUseBlock,
-        Field("executableCode", ("input", "id"), _read_code_input, _write_code_input),
+        Field("executableCode", ("input", "id"), _read_code, _write_code),
         SIGNED,
-        silent=("name", *_HOSTED),
+        silent=("name", "executor", "raw_arguments"),
     ),
 }
 
 
-def quick_call(inner: Wire, part: Wire, calls: Calls) -> ToolUseBlock | None:
+def quick_call(inner: Wire, part: Wire, key: str, calls: Calls) -> ToolUseBlock | None:
     """A call in the plain spelling that nearly all have; None for any other."""
     name, args, signature = inner.get("name"), inner.get("args"), part.get("thoughtSignature")
     if type(name) is not str or type(args) is not dict or not _is_plain(inner):
         return None
     if len(part) != 1 and (len(part) != 2 or type(signature) is not str):
         return None
-    return ToolUseBlock(calls.called(inner.get("id"), name), name, args, signature=signature)
+    raw = None if key == "functionCall" else {NAME: {FORM: {"named": {"functionCall": key}}}}
+    id = calls.called(inner.get("id"), name)
+    return ToolUseBlock(id, name, args, signature=signature, raw=raw)
 
 
 def _is_plain(inner: Wire) -> bool:
@@ -167,11 +170,10 @@ def read_call(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolUseBlock:
     name = attrs.setdefault("name", CODE)
     attrs["id"] = calls.called(attrs.get("id"), name, hosted)
     attrs["input"] = attrs["input"] or {}
-    if hosted:
-        attrs["executor"] = "provider"
     if key == "toolCall" and name not in SERVER_TOOLS:
-        kept.form["kind"] = key  # nothing else tells that it is one
-    return ToolUseBlock(**attrs, raw=kept.raw(NAME))
+        kept.form["kind"] = key
+    executor: Any = "provider" if hosted else "client"
+    return ToolUseBlock(**attrs, executor=executor, raw=kept.raw(NAME))
 
 
 def write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
@@ -191,21 +193,17 @@ def _is_usual(block: ToolUseBlock) -> bool:
 
 
 def _write_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
-    if block.executor == "provider":
-        return _write_hosted_call(block, turn)
-    part = write_part(block, CALLS["functionCall"], turn.recorder)
-    if block.raw_arguments is not None:
-        tell_recovered(block, turn.recorder)
-    return part
-
-
-def _write_hosted_call(block: ToolUseBlock, turn: Turn) -> Wire | None:
-    kind = form_of(NAME, block.raw).get("kind")
+    kind, recorder = form_of(NAME, block.raw).get("kind"), turn.recorder
+    if block.executor == "client":
+        part = CALLS["functionCall"].write_value(block, recorder)
+        if block.raw_arguments is not None:
+            tell_recovered(block, recorder)
+        return part
     if block.name == CODE and kind is None:
-        return write_part(block, CALLS["executableCode"], turn.recorder)
+        return CALLS["executableCode"].write_value(block, recorder)
     if block.name in SERVER_TOOLS or kind == "toolCall":
-        return write_part(block, CALLS["toolCall"], turn.recorder)
-    turn.recorder.dropped(block, "tools that another provider runs are not known here")
+        return CALLS["toolCall"].write_value(block, recorder)
+    recorder.dropped(block, "tools that another provider runs are not known here")
     return None
 
 
@@ -225,7 +223,8 @@ _decode = msgspec.json.Decoder().decode
 
 def _read_answer(response: Wire) -> tuple[str, bool, Wire]:
     """The text, whether it tells of a failure, and the notes."""
-    failed = _is_failure(response)
+    error = response.get("error")
+    failed = error is not None and error is not False and (bool(error) or len(response) == 1)
     if len(response) == 1:
         [(key, value)] = response.items()
         if key in _KEYS and (key != "error" or failed):
@@ -235,23 +234,18 @@ def _read_answer(response: Wire) -> tuple[str, bool, Wire]:
     return _encode(response).decode() if response else "", failed, {"json": True}
 
 
-def _is_failure(response: Wire) -> bool:
-    error = response.get("error")
-    return error is not None and error is not False and (bool(error) or len(response) == 1)
-
-
-def _write_answer(text: str, is_error: bool, form: Wire) -> Wire:
-    if form:
-        answer = _as_it_was(text, form)
+def _write_answer(text: str, is_error: bool, said: Wire) -> Wire:
+    if said:
+        answer = _as_it_was(text, said)
         if answer is not None and _read_answer(answer)[:2] == (text, is_error):
             return answer
     return {"error": text} if is_error else {"output": text}
 
 
-def _as_it_was(text: str, form: Wire) -> Wire | None:
-    key = form.get("key")
+def _as_it_was(text: str, said: Wire) -> Wire | None:
+    key = said.get("key")
     value: Any = text
-    if form.get("json"):
+    if said.get("json"):
         with suppress(msgspec.DecodeError, ValueError, RecursionError):
             value = _decode(text)
     if key is not None:
@@ -259,71 +253,65 @@ def _as_it_was(text: str, form: Wire) -> Wire | None:
     return value if type(value) is dict else None
 
 
-def _read_response(given: Any) -> tuple[list[Any], bool]:
-    text, is_error, form = _read_answer(given)
-    return [TextBlock(text, raw=keep(NAME, None, form))] if text else [], is_error
+def _read_response(given: Any, path: str = "") -> Attrs:
+    """What the notes say is in the `raw`, as it is in that of a block."""
+    text, is_error, said = _read_answer(want(given, dict, path))
+    content = (TextBlock(text),) if text else ()
+    noted = {"raw": {NAME: {FORM: {"said": said}}}} if said and text else {}
+    return {"content": content, "is_error": is_error, **noted}
 
 
-def _write_response(block: Any, recorder: LossRecorder) -> tuple[Wire, list[Any]]:
-    """All text of a result as one, and what is no text."""
-    texts: list[TextBlock] = []
-    others: list[Any] = []
+def _write_response(block: Any, recorder: LossRecorder) -> Wire:
+    """All text of a result as one."""
+    texts = [inner.text for inner in block.content if type(inner) is TextBlock]
+    said = form_of(NAME, block.raw).get("said") or NOTHING
+    _tell_texts(block, recorder)
+    return _write_answer("\n".join(texts), block.is_error, said)
+
+
+def _tell_texts(block: Any, recorder: LossRecorder) -> None:
+    """Report what one text before all media cannot say."""
+    texts, others = 0, 0
     for inner in block.content:
         if type(inner) is not TextBlock:
-            others.append(inner)
+            others += 1
             continue
-        texts.append(inner)
-        if inner.raw is not None or inner.cache or inner.citations or inner.signature is not None:
+        texts += 1
+        if astuple(inner)[1:] != _BARE:
             recorder.unwritten(inner, _TEXT)
         if others:
             reason = "the text of a result comes before its media"
             recorder.lost(inner, None, reason, kind="moved", severity="info")
-    if len(texts) > 1:
+    if texts > 1:
         reason = "a result has one text: several are lines of it"
         recorder.lost(block, "content", reason, kind="approximated", severity="info")
-    form = form_of(NAME, block.raw).get("said") or form_of(NAME, texts[0].raw if texts else None)
-    return _write_answer("\n".join([text.text for text in texts]), block.is_error, form), others
 
 
 # -- results --------------------------------------------------------------------------------------
 
-_SAYS = ("content", "is_error")
-
 
 def _read_result(given: Wire) -> Reading:
-    content, is_error = _read_response(want(given.get("response", {}), dict, ".response"))
-    content += each(given.get("parts", []), ".parts", read_media_part)
-    return {"content": tuple(content), "is_error": is_error}
+    attrs = _read_response(given.get("response", {}), ".response")
+    media = each(given.get("parts", []), ".parts", read_media_part)
+    return {**attrs, "content": (*attrs["content"], *media)}
 
 
 def _write_result(block: Any, recorder: LossRecorder) -> Wire:
-    response, others = _write_response(block, recorder)
-    parts = [_write_inside(other, recorder) for other in others]
+    parts = []
+    for inner in block.content:
+        if type(inner) is not TextBlock:
+            write: Any = write_unknown if type(inner) is UnknownBlock else write_media
+            parts.append(write(inner, recorder))
     said = [part for part in parts if part is not None]
+    response = _write_response(block, recorder)
     return {"response": response, "parts": said} if said else {"response": response}
 
 
-def _write_inside(block: Any, recorder: LossRecorder) -> Wire | None:
-    write: Callable[..., Wire | None] = (
-        write_unknown if type(block) is UnknownBlock else write_media
-    )
-    return write(block, recorder)
-
-
-def _read_hosted(given: Any) -> Reading:
-    content, is_error = _read_response(want(given, dict))
-    return {"content": tuple(content), "is_error": is_error}
-
-
 def _write_hosted(block: Any, recorder: LossRecorder) -> Wire:
-    response, others = _write_response(block, recorder)
-    _drop_media(others, recorder)
-    return response
-
-
-def _drop_media(others: list[Any], recorder: LossRecorder) -> None:
-    for other in others:
-        recorder.dropped(other, "only text comes back from tools that are run here")
+    for inner in block.content:
+        if type(inner) is not TextBlock:
+            recorder.dropped(inner, "only text comes back from tools that are run here")
+    return _write_response(block, recorder)
 
 
 def _read_outcome(given: Any) -> Reading:
@@ -335,54 +323,49 @@ def _read_output(given: Any) -> Reading:
 
 
 def _write_output(block: Any, recorder: LossRecorder) -> str | None:
+    _write_hosted(block, recorder)
     texts = [inner.text for inner in block.content if type(inner) is TextBlock]
-    _drop_media(_write_response(block, recorder)[1], recorder)
     return "\n".join(texts) or None
 
 
+def _result(key: str, *fields: Field, silent: tuple[str, ...] = ()) -> Table:
+    inner = inside(key, *fields, _id("tool_use_id"))
+    return part_table(ToolResultBlock, inner, silent=silent)
+
+
+_SAYS = ("content", "is_error")
+_TOOL_NAMES = {"functionResponse": "name", "toolResponse": "toolType"}
+"""Where a result says the name of its tool."""
+_TOLD = together(("response", "parts"), _SAYS, _read_result, _write_result)._replace(
+    fill=lambda _: {"output": ""}
+)
+_OUTCOME = Field(
+    "outcome",
+    ("is_error",),
+    _read_outcome,
+    lambda block, _: OUTCOMES.write(block.is_error),
+    fill=lambda block: OUTCOMES.write(False),
+    more=lambda given: type(given) is str,
+)
 RESULTS = {
-    "functionResponse": part_table(
-        ToolResultBlock,
-        inside(
-            "functionResponse",
-            plain("name", "tool_name", str, fill=lambda _: None),
-            together(("response", "parts"), _SAYS, _read_result, _write_result)._replace(
-                fill=lambda _: {"output": ""}
-            ),
-            _id("tool_use_id"),
-        ),
+    "functionResponse": _result(
+        "functionResponse", plain("name", "tool_name", str, fill=lambda _: None), _TOLD
     ),
-    "toolResponse": part_table(
-        ToolResultBlock,
-        inside(
-            "toolResponse",
-            plain("toolType", "tool_name", str, fill=lambda _: None),
-            Field("response", _SAYS, _read_hosted, _write_hosted, fill=lambda _: {"output": ""}),
-            _id("tool_use_id"),
-        ),
+    "toolResponse": _result(
+        "toolResponse",
+        plain("toolType", "tool_name", str, fill=lambda _: None),
+        Field("response", _SAYS, _read_response, _write_hosted, fill=lambda _: {"output": ""}),
     ),
-    "codeExecutionResult": part_table(
-        ToolResultBlock,
-        inside(
-            "codeExecutionResult",
-            Field(
-                "outcome",
-                ("is_error",),
-                _read_outcome,
-                lambda block, _: OUTCOMES.write(block.is_error),
-                fill=lambda block: OUTCOMES.write(False),
-                more=lambda given: type(given) is str,
-            ),
-            Field("output", ("content",), _read_output, _write_output),
-            _id("tool_use_id"),
-        ),
+    "codeExecutionResult": _result(
+        "codeExecutionResult",
+        _OUTCOME,
+        Field("output", ("content",), _read_output, _write_output),
         silent=("tool_name",),
     ),
 }
-_NAMES = {"functionResponse": "name", "toolResponse": "toolType"}
 
 
-def quick_result(inner: Wire, calls: Calls) -> ToolResultBlock | None:
+def quick_result(inner: Wire, part: Wire, key: str, calls: Calls) -> ToolResultBlock | None:
     """A result in the plain spelling; None for any other."""
     name, response = inner.get("name"), inner.get("response")
     if type(name) is not str or type(response) is not dict or not _is_plain(inner):
@@ -390,9 +373,11 @@ def quick_result(inner: Wire, calls: Calls) -> ToolResultBlock | None:
     text, is_error, said = response.get("output"), False, NOTHING
     if type(text) is not str or len(response) != 1:
         text, is_error, said = _read_answer(response)
-    if not text or calls.model:
+    if not text or calls.model or len(part) != 1:
         return None
-    form: Wire = {"said": said} if said else {}
+    form: Wire = {} if key == "functionResponse" else {"named": {"functionResponse": key}}
+    if said:
+        form["said"] = said
     id = calls.answered(inner.get("id"), name, form)
     raw = {NAME: {FORM: form}} if form else None
     return ToolResultBlock(id, (TextBlock(text),), is_error, name, raw=raw)
@@ -400,15 +385,13 @@ def quick_result(inner: Wire, calls: Calls) -> ToolResultBlock | None:
 
 def read_result(part: Wire, key: str, kept: Kept, calls: Calls) -> ToolResultBlock:
     attrs = RESULTS[key].read(part, kept)
+    if noted := form_of(NAME, attrs.pop("raw", None)):
+        kept.form |= noted
     name = CODE if key == "codeExecutionResult" else attrs.get("tool_name")
-    content = attrs.get("content")
-    if content and type(content[0]) is TextBlock and content[0].raw is not None:
-        kept.form["said"] = form_of(NAME, content[0].raw)
-        attrs["content"] = (TextBlock(content[0].text), *content[1:])
     hosted = key != "functionResponse"
     id = calls.answered(attrs.get("tool_use_id"), name or "", kept.form, hosted)
     if calls.model is not hosted or (key == "toolResponse" and name not in SERVER_TOOLS):
-        kept.form["kind"] = key  # nothing else tells that it is one
+        kept.form["kind"] = key
     return ToolResultBlock(**{**attrs, "tool_use_id": id, "tool_name": name}, raw=kept.raw(NAME))
 
 
@@ -440,20 +423,18 @@ _USUAL = frozenset({"said", "paired"})
 
 
 def _write_any_result(block: ToolResultBlock, turn: Turn) -> Wire | None:
-    mine, recorder = mine_of(NAME, block.raw), turn.recorder
+    recorder = turn.recorder
     kind = form_of(NAME, block.raw).get("kind") or _kind_of(block, turn)
     if kind is None:
         recorder.dropped(block, "the result of a tool that another provider ran")
         return None
-    part: Wire = {}
-    RESULTS[kind].write(block, part, mine, recorder)
-    inner = part.setdefault(kind, {})
-    if kind == "codeExecutionResult":
-        if block.tool_name not in (CODE, None):
-            recorder.lost(block, "tool_name", "the result of code names no tool")
-    elif block.tool_name is None and not did_without(mine_inside(mine, kind), _NAMES[kind]):
-        inner[_NAMES[kind]] = _name_of(block, turn)
-    return part if block.raw is None else put_back(part, block, block.raw, recorder)
+    mine = mine_inside(mine_of(NAME, block.raw), kind)
+    named, out = _TOOL_NAMES.get(kind), {}
+    if named is None and block.tool_name not in (CODE, None):
+        recorder.lost(block, "tool_name", "the result of code names no tool")
+    elif named is not None and block.tool_name is None and not did_without(mine, named):
+        out = {kind: {named: _name_of(block, turn)}}
+    return RESULTS[kind].write_value(block, recorder, out)
 
 
 def _name_of(block: ToolResultBlock, turn: Turn) -> str:

@@ -75,6 +75,29 @@ def read_media(part: Wire, key: str, kept: Kept) -> MediaBlock:
     return kind_of(attrs.get("media_type"), uri)(**attrs, raw=kept.raw(NAME))
 
 
+STYLES = {
+    "inlineData": ("inlineData", "mimeType", "data"),
+    "inline_data": ("inlineData", "mime_type", "data"),
+    "fileData": ("fileData", "mimeType", "fileUri"),
+    "file_data": ("fileData", "mime_type", "file_uri"),
+}
+_RAWS = {
+    name: read_media({name: {typed: "", where: ""}}, key, Kept()).raw
+    for name, (key, typed, where) in STYLES.items()
+}
+"""How each of them is spelled."""
+
+
+def quick_media(inner: Wire, part: Wire, name: str, calls: Any) -> MediaBlock | None:
+    """Media in the plain spelling that nearly all have; None for any other."""
+    key, typed, where = STYLES[name]
+    media_type, data = inner.get(typed), inner.get(where)
+    if len(part) != 1 or len(inner) != 2 or type(media_type) is not str or type(data) is not str:
+        return None
+    source = Source("base64", data) if key == "inlineData" else source_of(data)
+    return kind_of(media_type)(source, media_type, raw=_RAWS[name])
+
+
 def read_media_part(part: Any) -> ResultBlock:
     """A part inside a tool's result."""
     found = [

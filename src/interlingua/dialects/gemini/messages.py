@@ -16,13 +16,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from interlingua.dialects.gemini import calls as _calls
 from interlingua.dialects.gemini import media as _media
 from interlingua.dialects.gemini import text as _text
 from interlingua.dialects.gemini.calls import CALLS, RESULTS, Calls
-from interlingua.dialects.gemini.tables import MODEL, NAME, PARTS, ROLES, SIGNATURE, USER
+from interlingua.dialects.gemini.tables import (
+    DEFAULT_TYPES,
+    MODEL,
+    NAME,
+    PARTS,
+    ROLES,
+    SIGNATURE,
+    USER,
+)
 from interlingua.dialects.gemini.text import Turn
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.kept import (
     FORM,
     NOTHING,
@@ -39,22 +49,9 @@ from interlingua.dialects.kernel.kept import (
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, SYSTEM_MARK, snake_case, unsaid_changes
+from interlingua.model import blocks as model
 from interlingua.model.base import Raw
-from interlingua.model.blocks import (
-    AudioBlock,
-    Block,
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    RedactedThinkingBlock,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, UnknownBlock
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 
@@ -80,31 +77,32 @@ def read_parts(parts: list[Any], calls: Calls) -> list[Block]:
 
 def read_part(part: Any, calls: Calls) -> list[Block]:
     """One part: several blocks if it is of several kinds."""
-    if type(part) is dict:
-        block: Block | None = None
-        if type(inner := part.get("functionCall")) is dict:
-            block = _calls.quick_call(inner, part, calls)
-        elif type(inner := part.get("functionResponse")) is dict and len(part) == 1:
-            block = _calls.quick_result(inner, calls)
+    if type(part) is dict and part:
+        key, inner = next(iter(part.items()))
+        quick = _QUICK.get(key) if type(inner) is dict else None
+        block = None if quick is None else quick(inner, part, key, calls)
         if block is not None:
             return [block]
     return _read_part(part, calls)
 
 
+_QUICK: dict[str, Callable[[Wire, Wire, str, Calls], Block | None]] = {
+    **dict.fromkeys(("functionCall", "function_call"), _calls.quick_call),
+    **dict.fromkeys(("functionResponse", "function_response"), _calls.quick_result),
+    **dict.fromkeys(_media.STYLES, _media.quick_media),
+}
+"""Shortcuts for parts that begin with one of these keys."""
+
+
 def _read_part(part: Any, calls: Calls) -> list[Block]:
-    found = {_KIND_OF[key] for key, item in want(part, dict).items() if _is_kind(key, item)}
+    given = [key for key, item in want(part, dict).items() if item is not None]
+    found = {_KIND_OF[key] for key in given if key in _KIND_OF}
     kinds = [kind for kind in PARTS if kind in found]
-    if len(kinds) == 1:
-        return [_read_kind(part, kinds[0], Kept(), calls)]
-    if kinds:
+    if len(kinds) > 1:
         return _read_several(part, kinds, calls)
-    if part.keys() <= _BARE:
-        return [_text.read_text(part, Kept())]
-    return [UnknownBlock({NAME: part})]
-
-
-def _is_kind(key: str, item: Any) -> bool:
-    return item is not None and key in _KIND_OF
+    if not kinds and not part.keys() <= _BARE:
+        return [UnknownBlock({NAME: part})]
+    return [_read_kind(part, kinds[0] if kinds else "text", Kept(), calls)]
 
 
 def _read_kind(part: Wire, kind: str, kept: Kept, calls: Calls) -> Block:
@@ -153,18 +151,15 @@ def _is_joined(block: Block, part: Wire, before: Wire) -> bool:
 
 
 WRITERS: dict[type[Block], Callable[[Any, Turn], Wire | None]] = {
-    TextBlock: _text.write_text,
-    ThinkingBlock: _text.write_thinking,
-    RedactedThinkingBlock: _text.drop_redacted,
-    RefusalBlock: _text.write_refusal,
-    CompactionBlock: _text.write_compaction,
-    ToolUseBlock: _calls.write_call,
-    ToolResultBlock: _calls.write_result,
-    UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
-    **dict.fromkeys(
-        (ImageBlock, AudioBlock, VideoBlock, DocumentBlock),
-        lambda block, turn: _media.write_media(block, turn.recorder),
-    ),
+    model.TextBlock: _text.write_text,
+    model.ThinkingBlock: _text.write_thinking,
+    model.RedactedThinkingBlock: _text.drop_redacted,
+    model.RefusalBlock: _text.write_refusal,
+    model.CompactionBlock: _text.write_compaction,
+    model.ToolUseBlock: _calls.write_call,
+    model.ToolResultBlock: _calls.write_result,
+    model.UnknownBlock: lambda block, turn: write_unknown(block, turn.recorder),
+    **dict.fromkeys(DEFAULT_TYPES, lambda block, turn: _media.write_media(block, turn.recorder)),
 }
 
 # -- reading contents -----------------------------------------------------------------------------
@@ -179,12 +174,8 @@ def read_contents(contents: list[Any]) -> list[Message]:
     messages: list[Message] = []
     calls = Calls()
     before: str | None = ""
-    at = 0
-    try:
-        for at, content in enumerate(contents):
-            before = _read_content(content, at, before, calls, messages)
-    except ShapeError as error:
-        raise error.inside(f".contents[{at}]") from None
+    for at, content in enumerate(contents):
+        before = below(f".contents[{at}]", _read_content, content, at, before, calls, messages)
     return messages
 
 
@@ -261,59 +252,48 @@ def _add(
             spoken.append(block)
             continue
         if spoken:
-            messages.append(_said(tuple(spoken), raw))
+            messages.append(_message(Role.USER, tuple(spoken), raw))
             raw, spoken = shared, []
         messages.append(_result(block, raw))
         raw = shared
     if spoken or not blocks:
-        messages.append(_said(tuple(spoken), raw))
+        messages.append(_message(Role.USER, tuple(spoken), raw))
 
 
-def _said(blocks: tuple[Block, ...], raw: Raw | None) -> Message:
+def _message(role: Role, blocks: tuple[Block, ...], raw: Raw | None) -> Message:
     if raw is None:
-        return Message(Role.USER, blocks)
-    return Message(Role.USER, blocks, metadata=MessageMetadata(provider_raw=raw))
+        return Message(role, blocks)
+    return Message(role, blocks, metadata=MessageMetadata(provider_raw=raw))
 
 
 def _result(block: ToolResultBlock, raw: Raw | None) -> Message:
+    message = Message.of_result(block)
     if raw is None:
-        return Message.of_result(block)
-    metadata = MessageMetadata(parent_tool_use_id=block.tool_use_id, provider_raw=raw)
-    return Message(Role.TOOL, (block,), metadata=metadata)
+        return message
+    return message.replace(metadata=message.metadata.replace(provider_raw=raw))
 
 
 def read_system(system: Any) -> Message:
     """`systemInstruction`: a content whose role says nothing, or a string."""
     if type(system) is str:
         content = (TextBlock(system),) if system else ()
-        metadata = MessageMetadata(provider_raw=keep(NAME, None, {"string": True}))
-        return Message(Role.SYSTEM, content, metadata=metadata)
+        return _message(Role.SYSTEM, content, keep(NAME, None, {"string": True}))
     kept = Kept()
-    try:
-        parts = take_content({"role": USER, **want(system, dict)}, kept)[2]
-        if "role" in system and system["role"] is not None:
-            kept.form["role"] = system["role"]
-        blocks = tuple(read_parts(parts, Calls("system")))
-    except ShapeError as error:
-        raise error.inside(".systemInstruction") from None
-    raw = kept.raw(NAME)
-    if raw is None:
-        return Message(Role.SYSTEM, blocks)
-    return Message(Role.SYSTEM, blocks, metadata=MessageMetadata(provider_raw=raw))
+    parts = take_content({"role": USER, **system}, kept)[2]
+    if system.get("role") is not None:
+        kept.form["role"] = system["role"]
+    return _message(Role.SYSTEM, tuple(read_parts(parts, Calls("system"))), kept.raw(NAME))
 
 
 # -- writing contents -----------------------------------------------------------------------------
 
 
-class _Draft:
+class _Draft(msgspec.Struct):
     """A content that may still grow; `mine` is what was kept of it."""
 
-    __slots__ = ("mine", "parts", "word")
-
-    def __init__(self, word: str | None, mine: Wire) -> None:
-        self.word = word
-        self.mine = mine
-        self.parts: list[Wire] = []
+    word: str | None
+    mine: Wire
+    parts: list[Wire] = []
 
 
 def finish_content(role: str | None, parts: list[Wire], mine: Wire) -> Wire:

@@ -9,7 +9,7 @@ from interlingua.dialects.gemini.messages import read_contents, read_system, wri
 from interlingua.dialects.gemini.options import BODY, read_options, write_options
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.tools import read_tools, write_tools
-from interlingua.dialects.kernel.errors import read_whole
+from interlingua.dialects.kernel.errors import below, read_whole
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -48,7 +48,7 @@ def _read_messages(body: Wire, kept: Kept) -> list[Message]:
     if type(system) is not str:
         system = kept.may_take(body, "systemInstruction", dict)
     if system is not None:
-        messages.append(read_system(system))
+        messages.append(below(".systemInstruction", read_system, system))
     if type(contents := body.get("contents")) is dict:
         kept.form["one"] = True
         return messages + read_contents([contents])

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, plain
-from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text, snake_case
@@ -47,12 +47,6 @@ def part_table(cls: type[Any], *fields: Field, silent: tuple[str, ...] = ()) -> 
     return Table(cls, *fields, _UNTHOUGHT, silent=silent, also_named=snake_case)
 
 
-def write_part(block: Any, table: Table, recorder: LossRecorder) -> Wire:
-    part: Wire = {}
-    table.write(block, part, mine_of(NAME, block.raw), recorder)
-    return part if block.raw is None else put_back(part, block, block.raw, recorder)
-
-
 # -- texts and thoughts ---------------------------------------------------------------------------
 
 _TEXT = plain("text", "text", str, missing="")
@@ -62,8 +56,8 @@ THOUGHT = Table(ThinkingBlock, _TEXT, SIGNED, constant("thought", True), also_na
 
 def read_text(part: Wire, kept: Kept) -> Block:
     if part.get("thought") is True:
-        return ThinkingBlock(**THOUGHT.read(part, kept), raw=kept.raw(NAME))
-    return TextBlock(**TEXT.read(part, kept), raw=kept.raw(NAME))
+        return THOUGHT.read_value(ThinkingBlock, part, NAME, kept)
+    return TEXT.read_value(TextBlock, part, NAME, kept)
 
 
 def write_text(block: TextBlock, turn: Turn) -> Wire:
@@ -77,7 +71,7 @@ def write_text(block: TextBlock, turn: Turn) -> Wire:
 def _write_text(block: TextBlock, turn: Turn) -> Wire:
     if block.citations and not turn.cites:
         turn.recorder.lost(block, "citations")
-    return write_part(block, TEXT, turn.recorder)
+    return TEXT.write_value(block, turn.recorder)
 
 
 def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
@@ -90,7 +84,7 @@ def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
 
 
 def _write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
-    return write_part(block, THOUGHT, turn.recorder)
+    return THOUGHT.write_value(block, turn.recorder)
 
 
 def drop_redacted(block: RedactedThinkingBlock, turn: Turn) -> None:

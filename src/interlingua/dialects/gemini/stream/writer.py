@@ -116,7 +116,9 @@ def _without_blanks(response: Response, recorder: LossRecorder) -> Response:
         for block in blanks:
             reason = "a text that says nothing is no block of a stream"
             recorder.lost(block, None, reason, severity="info")
-            WRITERS[type(block)](block, Turn(recorder))  # for what it reports
+            WRITERS[type(block)](
+                block, Turn(recorder, model=True, cites=True)
+            )  # for what it reports
         if blanks:
             content = tuple([block for block in message.content if not _is_blank(block)])
             messages[number] = message.replace(content=content)
