@@ -44,18 +44,15 @@ from interlingua.ids import is_synthetic_tool_id, synthetic_tool_id
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 
 
-class Calls:
+class Calls(msgspec.Struct):
     """Hands out ids where the wire has none. `model` says whose parts are being read, `origin` is
     the content's position, or the id of the response."""
 
-    __slots__ = ("_earlier", "_open", "_ordinal", "model", "origin")
-
-    def __init__(self, origin: object = 0, model: bool = False) -> None:
-        self.origin = origin
-        self.model = model
-        self._ordinal = 0
-        self._open: dict[str, list[str]] = {}
-        self._earlier: dict[str, list[str]] = {}
+    origin: object = 0
+    model: bool = False
+    _ordinal: int = 0
+    _open: dict[str, list[str]] = {}
+    _earlier: dict[str, list[str]] = {}
 
     def turn(self, origin: object, model: bool) -> None:
         """Another content begins. When the model speaks again, what is still open is of earlier

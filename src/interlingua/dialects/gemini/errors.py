@@ -12,41 +12,39 @@ from interlingua.dialects.gemini.tables import (
     NAME,
     STATUS_KINDS,
 )
-from interlingua.dialects.kernel.errors import ShapeError, failed_answer, want
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, kept, mine_of, put_back
+from interlingua.dialects.kernel.errors import below, failed_answer, want
+from interlingua.dialects.kernel.kept import (
+    Kept,
+    did_without,
+    form_in,
+    keep,
+    kept,
+    mine_of,
+    put_back,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
-_BODY = frozenset({"error"})
-
 
 def read_failure(wire: Wire, kept: Kept) -> Response:
     """An empty message of status `error`, and the error."""
-    kept.add_others(wire, _BODY)
-    try:
-        error = _read_error(wire["error"])
-    except ShapeError as wrong:
-        raise wrong.inside(".error") from None
+    kept.add_others(wire, ("error",))
+    error = below(".error", _read_error, wire["error"])
     return failed_answer(NAME, error).replace(raw=kept.raw(NAME))
 
 
 def _read_error(given: Any) -> ProviderError:
     if type(given) is str:
-        raw = Kept(form={"string": True}).raw(NAME)
+        raw = keep(NAME, None, {"string": True})
         return ProviderError(_kind_of(given, None, None), given, raw=raw)
     inner = Kept()
     message = inner.may_take(want(given, dict), "message", str, filled=True) or ""
-    taken = {"message"}
-    status, code = given.get("code"), given.get("status")
-    for key, item, kind in (("code", status, int), ("status", code, str)):
-        if type(item) is kind:
-            taken.add(key)
-        elif key not in given:
-            inner.miss(key)
-    inner.add_others(given, frozenset(taken))
-    code = code if type(code) is str else None
-    status = status if type(status) is int else None
+    status = given["code"] if type(given.get("code")) is int else None
+    code = given["status"] if type(given.get("status")) is str else None
+    taken = {"message": message, "code": status, "status": code}
+    inner.miss_any(given, ("code", "status"))
+    inner.add_others(given, [key for key, item in taken.items() if item is not None])
     if code is not None and code not in ERRORS:
         inner.form["own"] = True  # who else made up a word for it is not asked
     return ProviderError(_kind_of(message, code, status), message, code, status, inner.raw(NAME))
@@ -78,7 +76,10 @@ def write_failure(response: Response, error: ProviderError, recorder: LossRecord
     wire: Wire = {}
     if error.message or not did_without(mine, "message"):
         wire["message"] = error.message
-    wire |= {key: item for key, item in (("code", status), ("status", word)) if item is not None}
+    if status is not None:
+        wire["code"] = status
+    if word is not None:
+        wire["status"] = word
     return {"error": wire if error.raw is None else put_back(wire, error, error.raw, recorder)}
 
 

@@ -17,8 +17,8 @@ from interlingua.dialects.gemini.messages import (
 from interlingua.dialects.gemini.tables import MODEL, NAME, NEAREST_STOPS, STOP_REASONS
 from interlingua.dialects.gemini.text import Turn
 from interlingua.dialects.gemini.usage import read_usage, write_usage
-from interlingua.dialects.kernel.errors import ShapeError, each, read_whole, want
-from interlingua.dialects.kernel.fields import Table
+from interlingua.dialects.kernel.errors import below, each, read_whole, want
+from interlingua.dialects.kernel.fields import Attrs, Table, plain
 from interlingua.dialects.kernel.kept import (
     FORM,
     Kept,
@@ -39,14 +39,17 @@ from interlingua.model.metadata import MessageMetadata, StopReason
 
 _METADATA = ("groundingMetadata", "citationMetadata")
 BODY = Table(
-    None,
-    beside=("candidates", "usageMetadata", "modelVersion", "responseId"),
+    MessageMetadata,
+    plain("modelVersion", "response_model", str),
+    plain("responseId", "response_id", str),
+    beside=("candidates", "usageMetadata"),
+    silent=MessageMetadata.__struct_fields__,
     also_named=snake_case,
 )
+"""What a response says of its first answer, beside the candidates."""
 CANDIDATE = Table(
     None, beside=("index", "content", "finishReason", *_METADATA), also_named=snake_case
 )
-"""What else there is goes home."""
 
 # -- reading --------------------------------------------------------------------------------------
 
@@ -61,17 +64,13 @@ def _read(wire: Wire, listed: bool) -> Response:
     if wire.get("error") is not None:
         return read_failure(wire, kept)
     body = BODY.usual(wire, kept)
-    BODY.read(body, kept)
-    shared: dict[str, Any] = {
-        "response_model": kept.may_take(body, "modelVersion", str),
-        "response_id": kept.may_take(body, "responseId", str),
-    }
+    shared = BODY.read(body, kept)
     if (usage := kept.may_take(body, "usageMetadata", dict)) is not None:
         shared["usage"], shared["diagnostics"] = read_usage(usage)
     candidates = kept.may_take(body, "candidates", list, filled=True)
     if not candidates:
         return _read_blocked(candidates, shared, kept)
-    origin = shared["response_id"] or 0
+    origin = shared.get("response_id") or 0
     numbers = iter(range(len(candidates)))
     message, *others = each(
         candidates, ".candidates", lambda item: _read_candidate(item, next(numbers), origin, shared)
@@ -79,7 +78,7 @@ def _read(wire: Wire, listed: bool) -> Response:
     return Response(message, tuple(others), raw=kept.raw(NAME))
 
 
-def _read_blocked(candidates: list[Any] | None, shared: dict[str, Any], kept: Kept) -> Response:
+def _read_blocked(candidates: list[Any] | None, shared: Attrs, kept: Kept) -> Response:
     """No candidates: the prompt itself was blocked."""
     if candidates is not None:
         kept.spell("candidates", [])
@@ -94,7 +93,7 @@ def _read_blocked(candidates: list[Any] | None, shared: dict[str, Any], kept: Ke
     return Response(Message(Role.ASSISTANT, metadata=metadata), raw=kept.raw(NAME))
 
 
-def _read_candidate(wire: Any, position: int, origin: Any, shared: dict[str, Any]) -> Message:
+def _read_candidate(wire: Any, position: int, origin: Any, shared: Attrs) -> Message:
     kept = Kept()
     candidate = CANDIDATE.usual(want(wire, dict), kept)
     CANDIDATE.read(candidate, kept)
@@ -102,12 +101,8 @@ def _read_candidate(wire: Any, position: int, origin: Any, shared: dict[str, Any
     if index is not None and index != position:
         kept.rest["index"] = index
     parts = take_parts(candidate, kept)
-    blocks: list[Block] = []
-    if parts:
-        try:
-            blocks = read_parts(parts, calls_of(origin, position))
-        except ShapeError as error:
-            raise error.inside(".content") from None
+    calls = calls_of(origin, position)
+    blocks = below(".content", read_parts, parts, calls) if parts else []
     if not candidate.keys().isdisjoint(_METADATA):
         blocks = read_citations(candidate, blocks, parts or [], kept)
     word = finish_of(candidate, kept)
@@ -140,10 +135,7 @@ def take_parts(candidate: Wire, kept: Kept) -> list[Any] | None:
 
 def _take_any_parts(content: Wire, kept: Kept) -> list[Any]:
     inner = Kept()
-    try:
-        word, _, parts = take_content(content, inner)
-    except ShapeError as error:
-        raise error.inside(".content") from None
+    word, _, parts = below(".content", take_content, content, inner)
     if word not in (None, MODEL):
         inner.form["role"] = word
     if not content:
@@ -198,10 +190,7 @@ def _write_body(response: Response, mine: Wire, recorder: LossRecorder) -> Wire:
         body["candidates"] = [_write_candidate(m, at, recorder) for at, m in enumerate(messages)]
     if metadata.usage is not None:
         body["usageMetadata"] = write_usage(metadata.usage, recorder)
-    if metadata.response_model is not None:
-        body["modelVersion"] = metadata.response_model
-    if metadata.response_id is not None:
-        body["responseId"] = metadata.response_id
+    BODY.write(metadata, body, mine, recorder)
     return body
 
 

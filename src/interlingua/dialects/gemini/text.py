@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, constant, plain
 from interlingua.dialects.kernel.kept import Kept
@@ -20,18 +22,15 @@ from interlingua.model.blocks import (
 )
 
 
-class Turn:
+class Turn(msgspec.Struct):
     """What is being written: `names` are those of the calls so far, by id; `placed` the part of
     each block so far, -1 for one left out; `cites` says whether citations have a place."""
 
-    __slots__ = ("cites", "model", "names", "placed", "recorder")
-
-    def __init__(self, recorder: LossRecorder, model: bool = False, cites: bool = False) -> None:
-        self.recorder = recorder
-        self.model = model
-        self.cites = cites
-        self.names: dict[str, str] = {}
-        self.placed: list[int] = []
+    recorder: LossRecorder
+    model: bool = False
+    cites: bool = False
+    names: dict[str, str] = {}
+    placed: list[int] = []
 
 
 # -- what parts share -----------------------------------------------------------------------------
@@ -75,15 +74,6 @@ def _write_text(block: TextBlock, turn: Turn) -> Wire:
 
 
 def write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
-    if block.raw is None and block.cache is None and block.id is None:
-        part: Wire = {"text": block.text, "thought": True}
-        if block.signature is not None:
-            part["thoughtSignature"] = block.signature
-        return part
-    return _write_thinking(block, turn)
-
-
-def _write_thinking(block: ThinkingBlock, turn: Turn) -> Wire:
     return THOUGHT.write_value(block, turn.recorder)
 
 
