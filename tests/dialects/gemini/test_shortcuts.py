@@ -196,8 +196,6 @@ SAID_MEDIA = st.builds(
 )
 BLOCKS: Any = st.one_of(
     SAID_TEXTS,
-    st.builds(il.ThinkingBlock, WORDS, st.none() | st.just("c2ln"), cache=CACHES, raw=RAWS),
-    st.builds(il.ThinkingBlock, WORDS, id=st.just("t1")),
     st.builds(
         il.ToolUseBlock,
         USED,
@@ -222,7 +220,6 @@ BLOCKS: Any = st.one_of(
 )
 LONG: dict[type, Any] = {
     il.TextBlock: text._write_text,
-    il.ThinkingBlock: text._write_thinking,
     il.ToolUseBlock: calls._write_call,
     il.ToolResultBlock: calls._write_any_result,
 }

@@ -5,13 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.gemini.tables import (
-    ERROR_PHRASES,
-    ERROR_WORDS,
-    ERRORS,
-    NAME,
-    STATUS_KINDS,
-)
+from interlingua.dialects.gemini import tables
+from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.kernel.errors import below, failed_answer, want
 from interlingua.dialects.kernel.kept import (
     Kept,
@@ -45,19 +40,19 @@ def _read_error(given: Any) -> ProviderError:
     taken = {"message": message, "code": status, "status": code}
     inner.miss_any(given, ("code", "status"))
     inner.add_others(given, [key for key, item in taken.items() if item is not None])
-    if code is not None and code not in ERRORS:
+    if code is not None and code not in tables.ERRORS:
         inner.form["own"] = True  # who else made up a word for it is not asked
     return ProviderError(_kind_of(message, code, status), message, code, status, inner.raw(NAME))
 
 
 def _kind_of(message: str, word: str | None, status: int | None) -> ErrorKind:
     if word in (None, "INVALID_ARGUMENT"):
-        for phrase, kind in ERROR_PHRASES.items():
+        for phrase, kind in tables.ERROR_PHRASES.items():
             if phrase in message:
                 return kind
-    if word in ERRORS:
-        return ERRORS[word][0]
-    return STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
+    if word in tables.ERRORS:
+        return tables.ERRORS[word][0]
+    return tables.STATUS_KINDS.get(status or 0, ErrorKind.OTHER)
 
 
 def write_failure(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
@@ -71,7 +66,7 @@ def write_failure(response: Response, error: ProviderError, recorder: LossRecord
         return {"error": error.message}
     word, status = _word(error, mine, recorder), error.status
     if status is None and not _had_none(mine, "code"):
-        status = ERRORS[word][1] if word in ERRORS else 500
+        status = tables.ERRORS[word][1] if word in tables.ERRORS else 500
     _tell_kind(error, word, status, recorder)
     wire: Wire = {}
     if error.message or not did_without(mine, "message"):
@@ -108,8 +103,8 @@ def _had_none(mine: Wire, key: str) -> bool:
 def _word(error: ProviderError, mine: Wire, recorder: LossRecorder) -> str | None:
     """The status word: Google's own, or the one for the kind."""
     if error.code is None:
-        return None if _had_none(mine, "status") else ERROR_WORDS[error.kind]
-    if error.code in ERRORS or form_in(mine).get("own"):
+        return None if _had_none(mine, "status") else tables.ERROR_WORDS[error.kind]
+    if error.code in tables.ERRORS or form_in(mine).get("own"):
         return error.code
     recorder.lost(error, "code", "only Google's own words are known here", kind="approximated")
-    return ERROR_WORDS[error.kind]
+    return tables.ERROR_WORDS[error.kind]

@@ -7,14 +7,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from interlingua.dialects.gemini.tables import (
-    DEFAULT_TYPES,
-    EXTENSIONS,
-    FIRST_BYTES,
-    MEDIA,
-    NAME,
-    VIDEO_HOSTS,
-)
+from interlingua.dialects.gemini import tables
+from interlingua.dialects.gemini.tables import NAME
 from interlingua.dialects.gemini.text import part_table
 from interlingua.dialects.google import address_of, source_of
 from interlingua.dialects.kernel.errors import want
@@ -37,10 +31,10 @@ from interlingua.model.blocks import (
 def kind_of(media_type: str | None, uri: str = "") -> type[MediaBlock]:
     """Which block a media type asks for, or without one the URI."""
     if media_type is None:
-        if uri.startswith(VIDEO_HOSTS):
+        if uri.startswith(tables.VIDEO_HOSTS):
             return VideoBlock
-        media_type = EXTENSIONS.get(uri.rpartition(".")[2].lower(), "")
-    return MEDIA.get(media_type.partition("/")[0].lower(), DocumentBlock)
+        media_type = tables.EXTENSIONS.get(uri.rpartition(".")[2].lower(), "")
+    return tables.MEDIA.get(media_type.partition("/")[0].lower(), DocumentBlock)
 
 
 def _source(key: str, read: Any) -> Field:
@@ -60,7 +54,7 @@ _SOURCES = {
 }
 _TYPE = plain("mimeType", "media_type", str, fill=lambda _: None)
 _NAME = plain("displayName", "name", str)
-_BLOCKS = (*MEDIA.values(), DocumentBlock)
+_BLOCKS = (*tables.MEDIA.values(), DocumentBlock)
 TABLES: dict[str, dict[type[MediaBlock], Table]] = {
     key: {each: part_table(each, inside(key, source, _TYPE, _NAME)) for each in _BLOCKS}
     for key, source in _SOURCES.items()
@@ -146,18 +140,18 @@ def _did_without_type(block: MediaBlock, mine: Wire, uri: str) -> bool:
 def _type_of(block: MediaBlock, uri: str, recorder: LossRecorder) -> str:
     """A type for media that come without one: by how they begin or are called, else by kind."""
     if uri:
-        found = EXTENSIONS.get(uri.partition("?")[0].rpartition(".")[2].lower())
+        found = tables.EXTENSIONS.get(uri.partition("?")[0].rpartition(".")[2].lower())
         if found is not None and kind_of(found) is type(block):
             recorder.filled(block, "media_type", found)
             return found
     else:
         data = block.source.data or ""
-        for start, found in FIRST_BYTES.items():
+        for start, found in tables.FIRST_BYTES.items():
             if data.startswith(start) and kind_of(found) is type(block):
                 return found
     reason = "a type has to be named, and nothing says which"
     recorder.lost(block, "media_type", reason, kind="approximated", severity="info")
-    return DEFAULT_TYPES[type(block)]
+    return tables.DEFAULT_TYPES[type(block)]
 
 
 def _as_bytes(block: MediaBlock, recorder: LossRecorder) -> MediaBlock:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.gemini.tables import (
-    EFFORTS,
-    FORMATS,
-    HIGHEST,
-    MODES,
-    NARROWED,
-    SERVICE_TIERS,
-    THINKING_MODES,
-)
+from interlingua.dialects.gemini import tables
 from interlingua.dialects.gemini.tools import from_google, to_google
 from interlingua.dialects.google import write_labels
-from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.errors import below, each, want
 from interlingua.dialects.kernel.fields import (
     QUIET,
     Attrs,
@@ -77,14 +69,14 @@ def _read_format(given: Wire) -> Reading:
     if schema is not None:
         schema = want(schema, dict, ".responseJsonSchema")
         return {"response_format": ResponseFormat("json_schema", schema=schema)}
-    return {"response_format": ResponseFormat(FORMATS.read(mime) or "text")}  # type: ignore[arg-type]  # a table's
+    return {"response_format": ResponseFormat(tables.FORMATS.read(mime) or "text")}  # type: ignore[arg-type]  # a table's
 
 
 def _write_format(options: Any, recorder: LossRecorder) -> Wire:
     wanted = options.response_format
     recorder.unwritten(wanted, frozenset({"kind", "schema"}))
     is_json = wanted.kind != "text"
-    out: Wire = {"responseMimeType": FORMATS.write("json" if is_json else "text")}
+    out: Wire = {"responseMimeType": tables.FORMATS.write("json" if is_json else "text")}
     if wanted.schema is not None and is_json:
         out["responseJsonSchema"] = wanted.schema
     back: Any = _read_format(out)
@@ -97,10 +89,10 @@ def _read_reasoning(given: Wire) -> Reading:
     level, budget, mode = given.get("thinkingLevel"), given.get("thinkingBudget"), None
     effort = None
     if level is not None:
-        effort = EFFORTS.read(want(level, str, ".thinkingLevel").upper())
+        effort = tables.EFFORTS.read(want(level, str, ".thinkingLevel").upper())
     if budget is not None:
         budget = want(budget, int, ".thinkingBudget")
-        mode = THINKING_MODES.read(budget) if level is None else None
+        mode = tables.THINKING_MODES.read(budget) if level is None else None
         budget = None if mode is not None or budget < 0 else budget
     visible = given.get("includeThoughts")
     if visible is not None:
@@ -124,30 +116,23 @@ def _write_reasoning(options: Any, recorder: LossRecorder) -> Wire:
 def _thinking(wanted: Reasoning) -> Wire:
     thinking: Wire = {}
     if wanted.mode == "off":
-        thinking["thinkingBudget"] = THINKING_MODES.write("off")
+        thinking["thinkingBudget"] = tables.THINKING_MODES.write("off")
     else:
         if wanted.effort is not None:
-            thinking["thinkingLevel"] = EFFORTS.write(wanted.effort) or HIGHEST
+            thinking["thinkingLevel"] = tables.EFFORTS.write(wanted.effort) or tables.HIGHEST
         if wanted.budget_tokens is not None:
             thinking["thinkingBudget"] = wanted.budget_tokens
         if wanted.mode is not None and not thinking:
-            thinking["thinkingBudget"] = THINKING_MODES.write("adaptive")
+            thinking["thinkingBudget"] = tables.THINKING_MODES.write("adaptive")
     if wanted.visible is not None:
         thinking["includeThoughts"] = wanted.visible
     return thinking
 
 
-_ELSEWHERE = ("tool_choice", "service_tier", "metadata", "stream")
 CONFIG = Table(
     Options,
-    plain("temperature", "temperature", float),
-    plain("topP", "top_p", float),
-    plain("topK", "top_k", float),
-    plain("candidateCount", "n", int),
-    plain("maxOutputTokens", "max_output_tokens", int),
-    plain("seed", "seed", int),
-    plain("presencePenalty", "presence_penalty", float),
-    plain("frequencyPenalty", "frequency_penalty", float),
+    *[plain(key, attr, float) for key, attr in tables.NUMBERS.items()],
+    *[plain(key, attr, int) for key, attr in tables.WHOLE_NUMBERS.items()],
     strings("stopSequences", "stop"),
     Field("responseModalities", ("modalities",), _read_modalities, _write_modalities),
     together(("responseLogprobs", "logprobs"), ("logprobs",), _read_logprobs, _write_logprobs),
@@ -156,7 +141,7 @@ CONFIG = Table(
         ("response_format",),
         _read_format,
         _write_format,
-    )._replace(more=lambda given: type(given) is str and given not in FORMATS.words),
+    )._replace(more=lambda given: type(given) is str and given not in tables.FORMATS.words),
     inside(
         "thinkingConfig",
         together(
@@ -166,7 +151,7 @@ CONFIG = Table(
             _write_reasoning,
         ),
     ),
-    silent=_ELSEWHERE,
+    silent=("tool_choice", "service_tier", "metadata", "stream"),
     also_named=snake_case,
 )
 _SCHEMA = ("responseJsonSchema", "responseSchema")
@@ -174,13 +159,11 @@ _SCHEMA = ("responseJsonSchema", "responseSchema")
 # -- toolConfig -----------------------------------------------------------------------------------
 
 
-_NAMES = ".allowedFunctionNames"
-
-
 def _read_choice(given: Wire) -> Reading:
-    names = tuple(each(given.get("allowedFunctionNames", []), _NAMES, lambda name: want(name, str)))
+    listed, path = given.get("allowedFunctionNames", []), ".allowedFunctionNames"
+    names = tuple(each(listed, path, lambda name: want(name, str)))
     word = given.get("mode")
-    mode: Any = MODES.read(word.upper()) if type(word) is str else None
+    mode: Any = tables.MODES.read(word.upper()) if type(word) is str else None
     if mode is None:
         return {"tool_choice": ToolChoice("auto", names)} if names else {}
     return {"tool_choice": ToolChoice(mode, names)}
@@ -189,7 +172,7 @@ def _read_choice(given: Wire) -> Reading:
 def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
     choice = options.tool_choice
     narrowed = choice.names and choice.mode == "auto"
-    out: Wire = {"mode": NARROWED if narrowed else MODES.write(choice.mode)}
+    out: Wire = {"mode": tables.NARROWED if narrowed else tables.MODES.write(choice.mode)}
     if choice.names:
         out["allowedFunctionNames"] = list(choice.names)
     return out
@@ -203,7 +186,7 @@ CHOICE = Table(
         # Calls that must fit their schemas are more than a spelling of auto.
         together(
             ("mode", "allowedFunctionNames"), ("tool_choice",), _read_choice, _write_choice
-        )._replace(more=lambda given: given == NARROWED),
+        )._replace(more=lambda given: given == tables.NARROWED),
     ),
     silent=_OTHER_OPTIONS,
     also_named=snake_case,
@@ -214,12 +197,12 @@ CHOICE = Table(
 
 def _read_tier(given: Any) -> Reading:
     tier = want(given, str).lower()
-    return {"service_tier": tier if tier in SERVICE_TIERS else given}
+    return {"service_tier": tier if tier in tables.SERVICE_TIERS else given}
 
 
 def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
     tier = options.service_tier
-    word = SERVICE_TIERS.get(tier)
+    word = tables.SERVICE_TIERS.get(tier)
     if word is None:
         recorder.lost(options, "service_tier")
     elif word != tier:
@@ -246,12 +229,9 @@ def read_options(body: Wire, kept: Kept) -> Attrs:
     """The attributes of the options; `body` has the usual names."""
     attrs = BODY.read(body, kept)
     for key, table in (("generationConfig", CONFIG), ("toolConfig", CHOICE)):
-        try:
-            given = kept.may_take(body, key, dict)
-            if given is not None:
-                _read_inside(given, key, table, attrs, kept)
-        except ShapeError as error:
-            raise error if error.path == f".{key}" else error.inside(f".{key}") from None
+        given = kept.may_take(body, key, dict)
+        if given is not None:
+            below(f".{key}", _read_inside, given, key, table, attrs, kept)
     labels = kept.may_take(body, "labels", dict)
     if labels is not None:
         attrs["metadata"] = {key: want(item, str, f".labels.{key}") for key, item in labels.items()}

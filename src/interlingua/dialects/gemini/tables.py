@@ -100,6 +100,14 @@ NARROWED = "VALIDATED"
 
 # -- options --------------------------------------------------------------------------------------
 
+NUMBERS: dict[str, str] = {
+    **{"temperature": "temperature", "topP": "top_p", "topK": "top_k"},
+    **{"presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty"},
+}
+WHOLE_NUMBERS: dict[str, str] = {
+    **{"candidateCount": "n", "maxOutputTokens": "max_output_tokens", "seed": "seed"},
+}
+"""Keys of `generationConfig` that are one number here and there."""
 EFFORTS: TwoWay[str, Effort] = TwoWay(
     {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high"}
 )

@@ -30,16 +30,9 @@ from interlingua.dialects.kernel.kept import Kept, kept
 from interlingua.dialects.kernel.stream_reader import end_of_block, start_of_block
 from interlingua.dialects.kernel.wire import Wire, encode
 from interlingua.dialects.kernel.words import snake_case
+from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
-from interlingua.model.events import (
-    BlockDelta,
-    BlockStart,
-    Event,
-    Stop,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-)
+from interlingua.model.events import Event
 from interlingua.model.message import Message
 
 Text = TextBlock | ThinkingBlock
@@ -60,7 +53,7 @@ class Run:
         self.index = index
         self.part = part
         self.kind = type(block)
-        self.event: Any = TextDelta if self.kind is TextBlock else ThinkingDelta
+        self.event: Any = ev.TextDelta if self.kind is TextBlock else ev.ThinkingDelta
         self.thought = UNSET if self.kind is TextBlock else True
         self.pieces: list[str] = []
         self.sealed = False
@@ -113,7 +106,7 @@ class Candidate:
         if word is not None:
             self.finished = True
             reason = stop_reason(word, self._client_calls)
-            self._events.append(Stop(reason, word, choice=self._choice))
+            self._events.append(ev.Stop(reason, word, choice=self._choice))
         return self._events
 
     def tell_usual(self, numbered: bool) -> None:
@@ -178,7 +171,7 @@ class Candidate:
         if block.signature is not None:
             name = next(key for key in _SIGNATURES if part.get(key) is not None)
             run.part[name] = block.signature
-            told = BlockDelta(run.index, "signature", block.signature, choice=self._choice)
+            told = ev.BlockDelta(run.index, "signature", block.signature, choice=self._choice)
             self._events.append(told)
         run.sealed = whole or bool(block.signature)
 
@@ -186,7 +179,7 @@ class Candidate:
         run = self.run = Run(self._open(), {**part, "text": ""}, block)
         self._parts.append(run.part)
         start = type(block)("", raw=block.raw)
-        self._events.append(BlockStart(run.index, start, choice=self._choice))
+        self._events.append(ev.BlockStart(run.index, start, choice=self._choice))
         return run
 
     def _close(self) -> None:
@@ -238,7 +231,7 @@ class Candidate:
     def _end_block(self, index: int, block: Block) -> None:
         if type(block) is ToolUseBlock:
             text = encode(block.input).decode()
-            self._events.append(ToolUseInputDelta(index, text, choice=self._choice))
+            self._events.append(ev.ToolUseInputDelta(index, text, choice=self._choice))
         self._events.append(end_of_block(index, block, self._choice))
 
     # -- the whole --------------------------------------------------------------------------------

@@ -20,15 +20,8 @@ from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF, failed
 from interlingua.dialects.kernel.wire import Wire, parse
 from interlingua.dialects.kernel.words import snake_case
-from interlingua.model.events import (
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    UsageUpdate,
-)
+from interlingua.model import events as ev
+from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason
 from interlingua.streams.frames import Frame
@@ -119,7 +112,7 @@ class StreamReader:
         if usage is None:
             return [piece]
         self._body["usageMetadata"] = counts
-        return [piece, UsageUpdate(usage)]
+        return [piece, ev.UsageUpdate(usage)]
 
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
@@ -135,7 +128,7 @@ class StreamReader:
         messages = (response.message, *response.alternatives)
         for candidate, message in zip(candidates, messages, strict=False):
             events += candidate.end(message)
-        return [*events, MessageComplete(response)]
+        return [*events, ev.MessageComplete(response)]
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -145,20 +138,20 @@ class StreamReader:
         wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
         body = wire[0] if type(wire) is list and len(wire) == 1 else wire
         if type(body) is not dict:  # from servers that speak more than one dialect
-            return [Other()]
+            return [ev.Other()]
         if body.get("error") is not None:
             failure = read_response(wire).error
             assert failure is not None
             return [self._break_off(failure)]
         try:
-            return self._chunk(body) or [Other()]
+            return self._chunk(body) or [ev.Other()]
         except ShapeError as error:
             raise error.error(WHAT) from None
 
-    def _break_off(self, error: ProviderError) -> StreamError:
+    def _break_off(self, error: ProviderError) -> ev.StreamError:
         self._over = True
         partial = failed(self._response().message, error) if self._started else None
-        return StreamError(error, partial)
+        return ev.StreamError(error, partial)
 
     def _chunk(self, wire: Wire) -> list[Event]:
         kept = Kept()
@@ -177,13 +170,13 @@ class StreamReader:
             events += self._blocked(body)
         merge(self._body, wire, _BODY)
         if usage is not None:
-            events.append(UsageUpdate(usage))
+            events.append(ev.UsageUpdate(usage))
         return events
 
     def _begin(self, model: str | None, id: str | None) -> list[Event]:
         self._started, self._model, self._id = True, model, id
         self._same = (UNSET if model is None else model, UNSET if id is None else id)
-        return [MessageStart(model, id)]
+        return [ev.MessageStart(model, id)]
 
     def _tell(self, candidates: list[Any]) -> list[Event]:
         """The events of all candidates of a frame."""
@@ -208,7 +201,7 @@ class StreamReader:
         if known is not None:
             return known.tell(wire, candidate)
         known = self._candidates[choice] = Candidate(choice, self._id or 0)
-        start = [MessageStart(self._model, self._id, choice=choice)] if choice else []
+        start = [ev.MessageStart(self._model, self._id, choice=choice)] if choice else []
         return [*start, *known.tell(wire, candidate)]
 
     def _blocked(self, body: Wire) -> list[Event]:
@@ -217,7 +210,7 @@ class StreamReader:
         if type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
             return []
         self._block_word = feedback["blockReason"]
-        return [Stop(StopReason.CONTENT_FILTER, self._block_word)]
+        return [ev.Stop(StopReason.CONTENT_FILTER, self._block_word)]
 
     # -- the whole --------------------------------------------------------------------------------
 
