@@ -10,8 +10,6 @@ from typing import Any
 
 from interlingua.dialects.anthropic.tables import INNER, NAME
 from interlingua.dialects.anthropic.text import (
-    ANSWER,
-    ASSISTANT,
     CACHE,
     HOSTED,
     RESULT,
@@ -23,12 +21,11 @@ from interlingua.dialects.anthropic.text import (
     read_parts,
     string_of,
     write_parts,
-    written,
 )
 from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import ShapeError, may_take, take
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.errors import ShapeError, below, take
+from interlingua.dialects.kernel.fields import Field, Table, lost, plain, usual
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -47,13 +44,7 @@ _CALLED = (
     plain("name", "name", str),
     plain("input", "input", dict),
     CACHE,
-    # Who calls, and `direct` is who calls anyway.
-    Field(
-        "caller",
-        (),
-        lambda given: {} if given == {"type": "direct"} else NOT_OURS,
-        lambda _, __: None,
-    ),
+    usual("caller", {"type": "direct"}),  # who calls anyway
 )
 CALL = Table(
     ToolUseBlock,
@@ -67,41 +58,29 @@ CALL = Table(
 HOSTED_CALL = Table(ToolUseBlock, *_CALLED, beside=("type",), silent=("executor",))
 
 
-def _take_call(part: Wire) -> None:
-    take(part, "id", str), take(part, "name", str), take(part, "input", dict)
-
-
 def read_tool_use(part: Wire, place: Place) -> ToolUseBlock:
     if len(part) == 4:
         id, name, given = part.get("id"), part.get("name"), part.get("input")
         if type(id) is str and type(name) is str and type(given) is dict:
             return ToolUseBlock(id, name, given)
-    return _read_tool_use(part)
-
-
-def _read_tool_use(part: Wire) -> ToolUseBlock:
-    _take_call(part)
-    kept = Kept()
-    return ToolUseBlock(**CALL.read(part, kept), raw=kept.raw(NAME))
+    return CALL.read_value(ToolUseBlock, part, NAME)
 
 
 def read_hosted_use(part: Wire, place: Place) -> ToolUseBlock:
-    _take_call(part)
     kept = Kept(form={"type": part["type"]})
-    attrs = HOSTED_CALL.read(part, kept)
-    return ToolUseBlock(**attrs, executor="provider", raw=kept.raw(NAME))
+    return HOSTED_CALL.read_value(ToolUseBlock, part, NAME, kept, executor="provider")
 
 
 def write_tool_use(block: ToolUseBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if block.executor != "client":
         return _write_hosted_use(block, recorder)
-    if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
+    if not place.is_models and not is_odd(block.raw):
         recorder.dropped(block, "only a model calls tools")
         return None
     bare = block.signature is None and block.call_type is None and block.cache is None
     if bare and (block.input or block.raw_arguments is None) and is_silent(block.raw):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
-    return written(CALL, "tool_use", block, recorder)
+    return CALL.write_value(block, recorder, {"type": "tool_use"})
 
 
 def _write_hosted_use(block: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
@@ -109,7 +88,7 @@ def _write_hosted_use(block: ToolUseBlock, recorder: LossRecorder) -> Wire | Non
     if type(kind) is not str or block.executor != "provider":
         recorder.dropped(block, "hosted tools do not cross from one service to another")
         return None
-    return written(HOSTED_CALL, kind, block, recorder)
+    return HOSTED_CALL.write_value(block, recorder, {"type": kind})
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -132,21 +111,19 @@ HOSTED_RESULT = Table(
 
 
 def read_tool_result(part: Wire, place: Place) -> ToolResultBlock:
-    take(part, "tool_use_id", str)
-    kept = Kept()
+    id, kept = take(part, "tool_use_id", str), Kept()
     content = _read_content(part, RESULT, kept)
     if len(part) == 3 and content and place is USER:
-        return ToolResultBlock(part["tool_use_id"], content, raw=kept.raw(NAME))
+        return ToolResultBlock(id, content, raw=kept.raw(NAME))
     return _read_tool_result(part, place, content, kept)
 
 
 def _read_tool_result(
     part: Wire, place: Place, content: tuple[Any, ...], kept: Kept
 ) -> ToolResultBlock:
-    attrs = ANSWERED.read(part, kept)
     if place is not USER:
         kept.form["type"] = "tool_result"
-    return ToolResultBlock(content=content, **attrs, raw=kept.raw(NAME))
+    return ANSWERED.read_value(ToolResultBlock, part, NAME, kept, content=content)
 
 
 def write_tool_result(block: ToolResultBlock, place: Place, recorder: LossRecorder) -> Wire | None:
@@ -174,8 +151,7 @@ def _write_tool_result(block: ToolResultBlock, form: Wire, recorder: LossRecorde
     out: Wire = {"type": "tool_result"}
     if block.content:
         _put_content(out, block.content, form, RESULT, recorder)
-    ANSWERED.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+    return ANSWERED.write_value(block, recorder, out)
 
 
 def _read_content(part: Wire, place: Place, kept: Kept) -> tuple[Any, ...]:
@@ -185,10 +161,7 @@ def _read_content(part: Wire, place: Place, kept: Kept) -> tuple[Any, ...]:
         kept.form["content"] = "string"
         return (TextBlock(content),)
     if type(content) is list and content:
-        try:
-            return read_parts(content, place)
-        except ShapeError as error:
-            raise error.inside(".content") from None
+        return below(".content", read_parts, content, place)
     if content is not None and content != "" and content != []:
         raise ShapeError(".content", "a string or a list", content)
     if "content" in part:
@@ -212,20 +185,15 @@ def _put_content(
 
 def read_hosted_result(part: Wire, place: Place) -> ToolResultBlock:
     """A result object that says by its type that it failed; some hosts have a flag as well."""
-    take(part, "tool_use_id", str)
     kept = Kept(form={"type": part["type"]})
-    spelled: Wire = {}
-    flag, inner = may_take(part, "is_error", bool, spelled), part.get("content")
+    flag, inner = kept.may_take(part, "is_error", bool), part.get("content")
     if flag is not None:
         kept.form["flagged"] = True
-    elif spelled:
-        kept.spell("is_error", None)
-    content = _read_inner(inner, kept) if type(inner) is dict else None
+    content: Any = _read_inner(inner, kept) if type(inner) is dict else None
     if content is None:
         content = _read_content(part, HOSTED, kept)
-    attrs = HOSTED_RESULT.read(part, kept)
-    is_error = flag is True or _says_error(inner)
-    return ToolResultBlock(content=content, is_error=is_error, **attrs, raw=kept.raw(NAME))
+    more = {"content": content, "is_error": flag is True or _says_error(inner)}
+    return HOSTED_RESULT.read_value(ToolResultBlock, part, NAME, kept, **more)
 
 
 def _says_error(inner: Any) -> bool:
@@ -243,17 +211,14 @@ def _read_inner(inner: Wire, kept: Kept) -> tuple[Any, ...]:
     key = _inner_key(inner)
     value = inner.get(key) if key is not None else None
     blocks: tuple[Block, ...] = ()
-    try:
-        if type(value) is str:
-            blocks = (TextBlock(value),) if value else ()
-        elif type(value) is dict:
-            blocks = (read_part(value, HOSTED),)
-        elif type(value) is list:
-            blocks = read_parts(value, HOSTED)
-        else:
-            key = None
-    except ShapeError as error:
-        raise error.inside(f".content.{key}") from None
+    if type(value) is str:
+        blocks = (TextBlock(value),) if value else ()
+    elif type(value) is dict:
+        blocks = (below(f".content.{key}", read_part, value, HOSTED),)
+    elif type(value) is list:
+        blocks = below(f".content.{key}", read_parts, value, HOSTED)
+    else:
+        key = None
     kept.form["inner"] = "whole" if key is None else type(value).__name__
     kept.rest["content"] = {name: each for name, each in inner.items() if name != key}
     return blocks
@@ -262,10 +227,8 @@ def _read_inner(inner: Wire, kept: Kept) -> tuple[Any, ...]:
 def _write_hosted_result(
     block: ToolResultBlock, kind: str, form: Wire, recorder: LossRecorder
 ) -> Wire:
-    mine = mine_of(NAME, block.raw)
     out: Wire = {"type": kind}
-    HOSTED_RESULT.write(block, out, mine, recorder)
-    inner = mine.get("content")
+    inner = mine_of(NAME, block.raw).get("content")
     if type(inner) is dict and "inner" in form:
         out["content"] = _write_inner(block, inner, form["inner"], recorder)
     else:
@@ -274,7 +237,7 @@ def _write_hosted_result(
         out["is_error"] = block.is_error
     elif block.is_error is not _says_error(inner):
         recorder.lost(block, "is_error", "told by the kind of result")
-    return put_back(out, block, block.raw or {}, recorder)
+    return HOSTED_RESULT.write_value(block, recorder, out)
 
 
 def _write_inner(block: ToolResultBlock, inner: Wire, shape: Any, recorder: LossRecorder) -> Wire:

@@ -3,7 +3,8 @@ for a container, and what a hosted search found. Sound and film have no place he
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from interlingua.dialects.anthropic.tables import (
     DEFAULT_IMAGE,
@@ -15,8 +16,6 @@ from interlingua.dialects.anthropic.tables import (
     SOURCES,
 )
 from interlingua.dialects.anthropic.text import (
-    ANSWER,
-    ASSISTANT,
     CACHE,
     HOSTED,
     SOURCE,
@@ -27,9 +26,9 @@ from interlingua.dialects.anthropic.text import (
     string_of,
     write_parts,
 )
-from interlingua.dialects.kernel.errors import ShapeError, take
+from interlingua.dialects.kernel.errors import ShapeError, below, take
 from interlingua.dialects.kernel.fields import Table, lost, plain
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of, put_back
+from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw
@@ -45,9 +44,6 @@ from interlingua.model.blocks import (
 )
 
 Media = ImageBlock | DocumentBlock
-_MODEL_PLACES = (ASSISTANT, ANSWER, SYSTEM)
-"""Where no media may stand: a model's turn, and instructions. Version 2026-10-21 refuses a document
-in an assistant turn (its documentation, read 2026-11-15)."""
 
 # -- sources --------------------------------------------------------------------------------------
 
@@ -59,14 +55,12 @@ def _read_source(part: Wire, kept: Kept) -> tuple[Source, str | None] | None:
     kind, key = SOURCES.get(word, (None, "")) if type(word) is str else (None, "")
     if kind is None:
         return None
-    try:
-        if kind == "blocks":
-            source = Source("blocks", content=_read_blocks(wire.get("content"), kept))
-        else:
-            provider = NAME if kind == "file_id" else None
-            source = Source(kind, take(wire, key, str), provider=provider)  # type: ignore[arg-type]  # of the table
-    except ShapeError as error:
-        raise error.inside(".source") from None
+    if kind == "blocks":
+        blocks = below(".source.content", _read_blocks, wire.get("content"), kept)
+        source = Source("blocks", content=blocks)
+    else:
+        provider, data = NAME if kind == "file_id" else None, below(".source", take, wire, key, str)
+        source = Source(kind, data, provider=provider)  # type: ignore[arg-type]  # of the table
     media_type = wire.get("media_type") if key == "data" else None
     typed = type(media_type) is str
     inner.add_others(wire, frozenset({"type", key, *(("media_type",) if typed else ())}))
@@ -81,11 +75,8 @@ def _read_blocks(content: Any, kept: Kept) -> tuple[Block, ...]:
         kept.form["content"] = "string"
         return (TextBlock(content),) if content else ()
     if type(content) is not list:
-        raise ShapeError(".content", "a string or a list", content)
-    try:
-        return read_parts(content, SOURCE)
-    except ShapeError as error:
-        raise error.inside(".content") from None
+        raise ShapeError("", "a string or a list", content)
+    return read_parts(content, SOURCE)
 
 
 def _write_source(block: Media, recorder: LossRecorder) -> Wire | None:
@@ -142,68 +133,67 @@ def _is_foreign(source: Source) -> bool:
     return source.kind == "file_id" and source.provider not in (None, NAME)
 
 
-def _problem(block: Media, place: Place, name: str, kinds: tuple[str, ...]) -> str | None:
-    """Why an image or a document cannot be sent, if it cannot."""
-    source = block.source
-    if place in _MODEL_PLACES:
-        return f"no {name} in a model's turn"
-    if name == "document" and place is SOURCE:
-        return "no document inside another"
-    if source.kind == "base64" and block.media_type not in (None, *_DATA[name]):
-        return _ONLY[name]
-    if source.kind not in kinds:
-        article = "an" if name == "image" else "a"
-        return f"{article} {name} cannot be sent as {source.kind}"
-    return "file belongs to another provider" if _is_foreign(source) else None
-
-
-_DATA: dict[str, frozenset[str]] = {"image": IMAGE_TYPES, "document": frozenset({PDF})}
-_ONLY = {
-    "image": "only JPEG, PNG, GIF and WebP can be sent",
-    "document": "only PDF can be sent as data",
-}
-
-
 # -- images and documents -------------------------------------------------------------------------
 
-IMAGE = Table(ImageBlock, CACHE, beside=("type", "source"), silent=("source", "media_type"))
-DOCUMENT = Table(
-    DocumentBlock,
-    plain("title", "title", str),
-    plain("context", "context", str),
-    CACHE,
-    beside=("type", "source"),
-    silent=("source", "media_type", "name"),
+
+class Kind(NamedTuple):
+    """What can be sent as an image, or as a document: from where, and of which types."""
+
+    name: str
+    table: Table
+    sources: tuple[str, ...]
+    types: dict[str, frozenset[str]]
+    """By the kind of source: only data has a type."""
+    only: str
+    """What data can be sent."""
+
+
+_BESIDE = ("type", "source")
+_SILENT = ("source", "media_type")
+IMAGE = Kind(
+    "image",
+    Table(ImageBlock, CACHE, beside=_BESIDE, silent=_SILENT),
+    ("base64", "url", "file_id"),
+    {"base64": IMAGE_TYPES},
+    "only JPEG, PNG, GIF and WebP can be sent",
+)
+DOCUMENT = Kind(
+    "document",
+    Table(
+        DocumentBlock,
+        plain("title", "title", str),
+        plain("context", "context", str),
+        CACHE,
+        beside=_BESIDE,
+        silent=(*_SILENT, "name"),
+    ),
+    ("base64", "url", "file_id", "text", "blocks"),
+    {"base64": frozenset({PDF}), "text": frozenset({PLAIN})},
+    "only PDF can be sent as data",
 )
 
 
-def read_image(part: Wire, place: Place) -> ImageBlock | UnknownBlock:
-    kept = Kept()
-    found = _read_source(part, kept)
-    if found is None:
-        return UnknownBlock({NAME: part})
-    source, media_type = found
-    odd_type = source.kind == "base64" and media_type not in (None, *IMAGE_TYPES)
-    if source.kind in ("text", "blocks") or odd_type:
-        kept.form["odd"] = True
-    attrs = IMAGE.read(part, kept)
-    return ImageBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+def _reader(cls: Callable[..., Media], kind: Kind) -> Callable[[Wire, Place], Media | UnknownBlock]:
+    def read(part: Wire, place: Place) -> Media | UnknownBlock:
+        kept = Kept()
+        found = _read_source(part, kept)
+        if found is None:
+            return UnknownBlock({NAME: part})
+        source, media_type = found
+        is_sent = source.kind in kind.sources
+        if not is_sent or (media_type is not None and media_type not in kind.types[source.kind]):
+            kept.form["odd"] = True
+        more = {"source": source, "media_type": media_type}
+        return kind.table.read_value(cls, part, NAME, kept, **more)
+
+    return read
+
+
+read_image, read_document = _reader(ImageBlock, IMAGE), _reader(DocumentBlock, DOCUMENT)
 
 
 def write_image(block: ImageBlock, place: Place, recorder: LossRecorder) -> Wire | None:
-    return _write_media(block, place, "image", IMAGE, ("base64", "url", "file_id"), recorder)
-
-
-def read_document(part: Wire, place: Place) -> DocumentBlock | UnknownBlock:
-    kept = Kept()
-    found = _read_source(part, kept)
-    if found is None:
-        return UnknownBlock({NAME: part})
-    source, media_type = found
-    if media_type is not None and media_type != (PDF if source.kind == "base64" else PLAIN):
-        kept.form["odd"] = True
-    attrs = DOCUMENT.read(part, kept)
-    return DocumentBlock(source, media_type, **attrs, raw=kept.raw(NAME))
+    return _write_media(block, place, IMAGE, recorder)
 
 
 def write_document(block: DocumentBlock, place: Place, recorder: LossRecorder) -> Wire | None:
@@ -211,9 +201,8 @@ def write_document(block: DocumentBlock, place: Place, recorder: LossRecorder) -
     write = _OTHERS.get(kind) if type(kind) is str else None
     other = None if write is None else write(block, place, recorder)
     if other is not None:
-        return put_back(other, block, block.raw or {}, recorder)
-    kinds = ("base64", "url", "file_id", "text", "blocks")
-    out = _write_media(block, place, "document", DOCUMENT, kinds, recorder)
+        return other
+    out = _write_media(block, place, DOCUMENT, recorder)
     if out is not None and block.name is not None:
         if block.title is None:
             out["title"] = block.name
@@ -223,23 +212,29 @@ def write_document(block: DocumentBlock, place: Place, recorder: LossRecorder) -
     return out
 
 
-def _write_media(
-    block: Media,
-    place: Place,
-    name: str,
-    table: Table,
-    kinds: tuple[str, ...],
-    recorder: LossRecorder,
-) -> Wire | None:
-    problem = None if is_odd(block.raw) else _problem(block, place, name, kinds)
+def _write_media(block: Media, place: Place, kind: Kind, recorder: LossRecorder) -> Wire | None:
+    problem = None if is_odd(block.raw) else _problem(block, place, kind)
     source = _write_source(block, recorder) if problem is None else None
     if source is None:
         recorder.dropped(block, problem)
         return None
     _tell_media_type(block, source, recorder)
-    out: Wire = {"type": name, "source": source}
-    table.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+    return kind.table.write_value(block, recorder, {"type": kind.name, "source": source})
+
+
+def _problem(block: Media, place: Place, kind: Kind) -> str | None:
+    """Why an image or a document cannot be sent, if so. Version 2026-10-21 refuses a document in an
+    assistant turn (its documentation, read 2026-11-15)."""
+    source, name = block.source, kind.name
+    if place.is_models or place is SYSTEM:
+        return f"no {name} in a model's turn"
+    if kind is DOCUMENT and place is SOURCE:
+        return "no document inside another"
+    if source.kind == "base64" and block.media_type not in (None, *kind.types["base64"]):
+        return kind.only
+    if source.kind not in kind.sources:
+        return f"{'an' if kind is IMAGE else 'a'} {name} cannot be sent as {source.kind}"
+    return "file belongs to another provider" if _is_foreign(source) else None
 
 
 # -- documents by another name --------------------------------------------------------------------
@@ -264,62 +259,48 @@ FOUND = Table(
 
 
 def read_search_result(part: Wire, place: Place) -> DocumentBlock:
-    kept = Kept(form={"type": "search_result"})
-    listed = take(part, "content", list)
-    try:
-        content = read_parts(listed, SOURCE)
-    except ShapeError as error:
-        raise error.inside(".content") from None
+    listed, kept = take(part, "content", list), Kept(form={"type": "search_result"})
+    source = Source("blocks", content=below(".content", read_parts, listed, SOURCE))
     take(part, "source", str), take(part, "title", str)
-    attrs = SEARCH_RESULT.read(part, kept)
-    return DocumentBlock(Source("blocks", content=content), **attrs, raw=kept.raw(NAME))
+    return SEARCH_RESULT.read_value(DocumentBlock, part, NAME, kept, source=source)
 
 
 def _write_search_result(block: DocumentBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     content = block.source.content
-    if block.name is None or block.title is None or content is None:
+    if block.source.kind != "blocks" or None in (block.name, block.title, content):
         return None
-    if block.source.kind != "blocks":
-        return None
-    out: Wire = {"type": "search_result", "content": write_parts(content, SOURCE, recorder)}
-    SEARCH_RESULT.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out
+    parts = write_parts(content or (), SOURCE, recorder)
+    return SEARCH_RESULT.write_value(block, recorder, {"type": "search_result", "content": parts})
 
 
 def read_container_upload(part: Wire, place: Place) -> DocumentBlock:
-    source, kept = Source("file_id", take(part, "file_id", str), provider=NAME), Kept()
-    return DocumentBlock(source, **UPLOAD.read(part, kept), raw=kept.raw(NAME))
+    source = Source("file_id", take(part, "file_id", str), provider=NAME)
+    return UPLOAD.read_value(DocumentBlock, part, NAME, source=source)
 
 
-def _write_container_upload(
-    block: DocumentBlock, place: Place, recorder: LossRecorder
-) -> Wire | None:
+def _write_upload(block: DocumentBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if block.source.kind != "file_id" or _is_foreign(block.source):
         return None
     out: Wire = {"type": "container_upload", "file_id": block.source.data or ""}
-    UPLOAD.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out
+    return UPLOAD.write_value(block, recorder, out)
 
 
 def read_web_search_result(part: Wire, place: Place) -> DocumentBlock:
     source, kept = Source("url", take(part, "url", str)), Kept(form={"type": "web_search_result"})
-    return DocumentBlock(source, **FOUND.read(part, kept), raw=kept.raw(NAME))
+    return FOUND.read_value(DocumentBlock, part, NAME, kept, source=source)
 
 
-def _write_web_search_result(
-    block: DocumentBlock, place: Place, recorder: LossRecorder
-) -> Wire | None:
+def _write_found(block: DocumentBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if block.source.kind != "url" or not (place is HOSTED or is_odd(block.raw)):
         return None
     out: Wire = {"type": "web_search_result", "url": block.source.data or ""}
-    FOUND.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out
+    return FOUND.write_value(block, recorder, out)
 
 
 _OTHERS = {
     "search_result": _write_search_result,
-    "container_upload": _write_container_upload,
-    "web_search_result": _write_web_search_result,
+    "container_upload": _write_upload,
+    "web_search_result": _write_found,
 }
 
 

@@ -26,7 +26,7 @@ from interlingua.dialects.anthropic.text import (
 )
 from interlingua.dialects.anthropic.tools import KEPT, Changing, Writing
 from interlingua.dialects.kernel.calls import tell_recovered
-from interlingua.dialects.kernel.errors import ShapeError
+from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -55,11 +55,11 @@ READERS.update(
     {
         "text": text.read_text,
         "thinking": thinking.read_thinking,
-        "redacted_thinking": thinking.read_redacted,
-        "compaction": thinking.read_compaction,
+        "redacted_thinking": text.reader(RedactedThinkingBlock, thinking.REDACTED),
+        "compaction": text.reader(CompactionBlock, thinking.COMPACTION),
         "tool_use": calls.read_tool_use,
         "tool_result": calls.read_tool_result,
-        "tool_reference": text.read_tool_reference,
+        "tool_reference": text.reader(TextBlock, text.TOOL_REFERENCE),
         "image": media.read_image,
         "document": media.read_document,
         "search_result": media.read_search_result,
@@ -121,10 +121,7 @@ def read_messages(wire: Wire, tools: list[ToolDefinition], kept: Kept) -> list[M
     if type(turns) is not list:
         raise ShapeError(".messages", "a list", turns)
     leading = _read_system(wire["system"], kept) if "system" in wire else []
-    try:
-        return leading + read_turns(turns, tools)
-    except ShapeError as error:
-        raise error.inside(".messages") from None
+    return leading + read_turns(turns, tools)
 
 
 def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
@@ -136,7 +133,7 @@ def read_turns(turns: list[Any], tools: list[ToolDefinition]) -> list[Message]:
             before = _read_turn(turn, before, messages, tools)
             place += 1
     except ShapeError as error:
-        raise error.inside(f"[{place}]") from None
+        raise error.inside(f".messages[{place}]") from None
     return messages
 
 
@@ -153,10 +150,7 @@ def _read_turn(
     role, place = _ROLES[name]
     content = turn.get("content")
     if type(content) is list and content:
-        try:
-            blocks = read_parts(content, place)
-        except ShapeError as error:
-            raise error.inside(".content") from None
+        blocks = below(".content", read_parts, content, place)
         if _is_usual(turn, before):
             _add_turn(role, blocks, None, messages)
             return name
@@ -255,10 +249,7 @@ def _read_system(system: Any, kept: Kept) -> list[Message]:
     if type(system) is str and system:
         return [Message(_SYSTEM, (TextBlock(system),))]
     if type(system) is list and system:
-        try:
-            blocks = read_parts(system, SYSTEM)
-        except ShapeError as error:
-            raise error.inside(".system") from None
+        blocks = below(".system", read_parts, system, SYSTEM)
         return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
     if system is not None and system != "" and system != []:
         raise ShapeError(".system", "a string or a list", system)

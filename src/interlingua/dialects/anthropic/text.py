@@ -37,15 +37,15 @@ class Place(NamedTuple):
 
     name: str
     holds: frozenset[str] | None
+    is_models: bool = False
+    """Whether it is the model that speaks there."""
 
 
-SYSTEM = Place("system", HOLDS["system"])
-USER = Place("user", HOLDS["user"])
-ASSISTANT = Place("assistant", HOLDS["assistant"])
-RESULT = Place("result", HOLDS["result"])
-HOSTED = Place("hosted", HOLDS["hosted"])
-SOURCE = Place("source", HOLDS["source"])
-ANSWER = Place("answer", None)
+SYSTEM, USER, RESULT, HOSTED, SOURCE = (
+    Place(name, HOLDS[name]) for name in ("system", "user", "result", "hosted", "source")
+)
+ASSISTANT = Place("assistant", HOLDS["assistant"], is_models=True)
+ANSWER = Place("answer", None, is_models=True)
 
 READERS: dict[str, Callable[[Wire, Place], Block]] = {}
 """By the wire's type, filled by `messages.py`; what is not in it is unknown, or a hosted tool's
@@ -140,11 +140,9 @@ def write_unknown(block: UnknownBlock, place: Place, recorder: LossRecorder) -> 
     return part
 
 
-def written(table: Table, kind: str, block: Any, recorder: LossRecorder) -> Wire:
-    """A part of this type by its table, with whatever was kept of it."""
-    out: Wire = {"type": kind}
-    table.write(block, out, mine_of(NAME, block.raw), recorder)
-    return out if block.raw is None else put_back(out, block, block.raw, recorder)
+def reader(cls: Callable[..., Block], table: Table) -> Callable[[Wire, Place], Block]:
+    """Reads a part of which its table says all."""
+    return lambda part, _: table.read_value(cls, part, NAME)
 
 
 # -- cache breakpoints ----------------------------------------------------------------------------
@@ -181,6 +179,7 @@ TEXT = Table(
 )
 TOOL_REFERENCE = Table(TextBlock, plain("tool_name", "text", str), CACHE)
 """The name of a tool that a search found. Its type is kept, since it is read as text."""
+REFUSAL = Table(RefusalBlock, plain("text", "text", str), CACHE)
 
 
 def read_text(part: Wire, place: Place) -> TextBlock:
@@ -191,16 +190,12 @@ def read_text(part: Wire, place: Place) -> TextBlock:
 
 
 def _read_text(part: Wire, place: Place) -> TextBlock:
-    text, kept = take(part, "text", str), Kept()
-    attrs = TEXT.read(part, kept)
-    cited = part.get("citations")
-    if cited:
-        attrs["citations"] = read_citations(cited)
-    elif "citations" in part:
-        kept.spell("citations", cited if cited is None else want(cited, list, ".citations"))
-    if place is not ANSWER and (not text or (cited and place is not ASSISTANT)):
+    kept = Kept()
+    cited = kept.take(part, "citations", list) if "citations" in part else None
+    if place is not ANSWER and (not part.get("text") or (cited and place is not ASSISTANT)):
         kept.form["odd"] = True
-    return TextBlock(**attrs, raw=kept.raw(NAME))
+    citations = () if cited is None else read_citations(cited)
+    return TEXT.read_value(TextBlock, part, NAME, kept, citations=citations)
 
 
 def write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire | None:
@@ -215,21 +210,15 @@ def _write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire 
     if type(kind) is str and kind in MARKERS and not block.text:  # as earlier versions stored it
         return put_back({}, block, block.raw or {}, recorder)
     if kind == "tool_reference" and not block.citations:
-        return written(TOOL_REFERENCE, kind, block, recorder)
+        return TOOL_REFERENCE.write_value(block, recorder, {"type": kind})
     if not block.text and place is not ANSWER and not is_odd(block.raw):
         # It is answered with a 400, even one that the service itself had sent.
         recorder.dropped(block, "empty", "info")
         return None
-    out = written(TEXT, "text", block, recorder)
+    out = TEXT.write_value(block, recorder, {"type": "text"})
     if block.citations and (cited := _write_citations(block, place, recorder)):
         out["citations"] = cited
     return out
-
-
-def read_tool_reference(part: Wire, place: Place) -> TextBlock:
-    take(part, "tool_name", str)
-    kept = Kept()
-    return TextBlock(**TOOL_REFERENCE.read(part, kept), raw=kept.raw(NAME))
 
 
 def write_refusal(block: RefusalBlock, place: Place, recorder: LossRecorder) -> Wire | None:
@@ -237,10 +226,7 @@ def write_refusal(block: RefusalBlock, place: Place, recorder: LossRecorder) -> 
         recorder.dropped(block, "empty", "info")
         return None
     recorder.lost(block, None, "said as text", kind="downgraded")
-    return written(REFUSAL, "text", block, recorder)
-
-
-REFUSAL = Table(RefusalBlock, plain("text", "text", str), CACHE, beside=("type",))
+    return REFUSAL.write_value(block, recorder, {"type": "text"})
 
 
 # -- citations ------------------------------------------------------------------------------------
@@ -263,13 +249,12 @@ def read_citations(cited: Any) -> tuple[Citation, ...]:
 
 
 def _read_citation(wire: Any) -> Citation:
-    kept, kind = Kept(), take(want(wire, dict), "type", str)
-    attrs = _CITATIONS.get(kind, _ANY_CITATION).read(wire, kept)
-    return Citation(**attrs, raw=kept.raw(NAME))
+    kind = take(want(wire, dict), "type", str)
+    return _CITATIONS.get(kind, _ANY_CITATION).read_value(Citation, wire, NAME)
 
 
 def _write_citations(block: TextBlock, place: Place, recorder: LossRecorder) -> list[Wire]:
-    if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
+    if not place.is_models and not is_odd(block.raw):
         # Version 2026-10-21 refuses them in a user's text (its documentation, read 2026-11-15).
         for citation in block.citations:
             recorder.lost(citation, None, "only a model's text may cite")
@@ -283,7 +268,8 @@ def write_citation(citation: Citation, recorder: LossRecorder, answering: bool) 
     answer nobody checks the index: a client is shown the page."""
     kind = mine_of(NAME, citation.raw).get("type")
     if type(kind) is str:
-        return written(_CITATIONS.get(kind, _ANY_CITATION), kind, citation, recorder)
+        table = _CITATIONS.get(kind, _ANY_CITATION)
+        return table.write_value(citation, recorder, {"type": kind})
     if answering and citation.url is not None:
         return _write_page(citation, recorder)
     recorder.lost(citation, None, "says no place that can be cited here")

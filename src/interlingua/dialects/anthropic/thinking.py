@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from interlingua.dialects.anthropic.tables import NAME
-from interlingua.dialects.anthropic.text import (
-    ANSWER,
-    ASSISTANT,
-    CACHE,
-    Place,
-    is_odd,
-    is_silent,
-    write_text,
-    written,
-)
-from interlingua.dialects.kernel.errors import take
+from interlingua.dialects.anthropic.text import ANSWER, CACHE, Place, is_odd, is_silent, write_text
 from interlingua.dialects.kernel.fields import Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -53,69 +43,45 @@ def read_thinking(part: Wire, place: Place) -> ThinkingBlock:
 
 
 def _read_thinking(part: Wire, place: Place) -> ThinkingBlock:
-    take(part, "thinking", str)
-    kept = Kept()
-    attrs = THINKING.read(part, kept)
-    if place is not ANSWER and not attrs.get("signature"):
-        kept.form["odd"] = True
-    return ThinkingBlock(**attrs, raw=kept.raw(NAME))
+    odd = place is not ANSWER and not part.get("signature")
+    kept = Kept(form={"odd": True} if odd else {})
+    return THINKING.read_value(ThinkingBlock, part, NAME, kept)
 
 
 def write_thinking(block: ThinkingBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     bare = block.cache is None and block.id is None and is_silent(block.raw)
-    if bare and block.signature and (place is ASSISTANT or place is ANSWER):
+    if bare and block.signature and place.is_models:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     return _write_thinking(block, place, recorder)
 
 
 def _write_thinking(block: ThinkingBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     if mine_of(NAME, block.raw).get("type") == "compaction":  # as earlier versions stored it
-        return written(COMPACTION, "compaction", _old_compaction(block, recorder), recorder)
-    if place is not ANSWER and not is_odd(block.raw):
-        problem = "only a model thinks" if place is not ASSISTANT else "it has no signature"
-        if place is not ASSISTANT or not block.signature:
-            recorder.dropped(block, problem)
-            return None
-    return written(THINKING, "thinking", block, recorder)
-
-
-def _old_compaction(block: ThinkingBlock, recorder: LossRecorder) -> CompactionBlock:
-    new = CompactionBlock(block.text, None, block.signature, None, block.cache, block.raw)
-    recorder.alias(new, block)
-    return new
-
-
-def read_redacted(part: Wire, place: Place) -> RedactedThinkingBlock:
-    data = part.get("data")
-    if len(part) == 2 and type(data) is str:
-        return RedactedThinkingBlock(data)
-    return _read_redacted(part)
-
-
-def _read_redacted(part: Wire) -> RedactedThinkingBlock:
-    take(part, "data", str)
-    kept = Kept()
-    return RedactedThinkingBlock(**REDACTED.read(part, kept), raw=kept.raw(NAME))
+        new = CompactionBlock(block.text, None, block.signature, None, block.cache, block.raw)
+        recorder.alias(new, block)
+        return COMPACTION.write_value(new, recorder, {"type": "compaction"})
+    problem = None if place.is_models else "only a model thinks"
+    if place is not ANSWER and not block.signature:
+        problem = problem or "it has no signature"
+    if problem is not None and not is_odd(block.raw):
+        recorder.dropped(block, problem)
+        return None
+    return THINKING.write_value(block, recorder, {"type": "thinking"})
 
 
 def write_redacted(
     block: RedactedThinkingBlock, place: Place, recorder: LossRecorder
 ) -> Wire | None:
-    if place is not ASSISTANT and place is not ANSWER and not is_odd(block.raw):
+    if not place.is_models and not is_odd(block.raw):
         recorder.dropped(block, "only a model thinks")
         return None
-    return written(REDACTED, "redacted_thinking", block, recorder)
-
-
-def read_compaction(part: Wire, place: Place) -> CompactionBlock:
-    kept = Kept()
-    return CompactionBlock(**COMPACTION.read(part, kept), raw=kept.raw(NAME))
+    return REDACTED.write_value(block, recorder, {"type": "redacted_thinking"})
 
 
 def write_compaction(block: CompactionBlock, place: Place, recorder: LossRecorder) -> Wire | None:
-    here = place is ASSISTANT or place is ANSWER or is_odd(block.raw)
+    here = place.is_models or is_odd(block.raw)
     ours = block.raw is not None and NAME in block.raw
     if not here or (block.text is None and block.data is not None and not ours):
         text = compaction_as_text(block, recorder)
         return None if text is None else write_text(text, place, recorder)
-    return written(COMPACTION, "compaction", block, recorder)
+    return COMPACTION.write_value(block, recorder, {"type": "compaction"})

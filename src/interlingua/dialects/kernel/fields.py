@@ -211,6 +211,15 @@ def constant(key: str, value: Any, kind: type | None = None) -> Field:
     return Field(key, (), read, lambda _, __: value, fill=lambda _: value)
 
 
+def usual(key: str, value: Any, *, filled: bool = False) -> Field:
+    """A key that says nothing with this value, which is `filled` in where the wire demands it. Any
+    other value is content."""
+    fill = (lambda _: value) if filled else None
+    return Field(
+        key, (), lambda given: {} if given == value else NOT_OURS, lambda _, __: None, fill=fill
+    )
+
+
 def spelling(key: str) -> Field:
     """A key that says nothing canonical, and is no loss anywhere."""
     return Field(key, (), lambda _: {}, lambda _, __: None)
