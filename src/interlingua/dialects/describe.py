@@ -131,7 +131,8 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
 def _notes(module: ModuleType) -> dict[str, str]:
     """The string below each assignment, which says what the table is for."""
     body = ast.parse(inspect.getsource(module)).body
-    notes: dict[str, str] = {}
+    shared = [each for each in vars(module).values() if inspect.ismodule(each) and each.__doc__]
+    notes = {name: note for each in shared for name, note in _notes(each).items()}
     for node, after in itertools.pairwise(body):
         names = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):

@@ -94,7 +94,8 @@ TOOL_USES = st.builds(
 def test_a_call_that_is_written_at_once(call: il.ToolUseBlock) -> None:
     short, report = Report("bedrock"), Report("bedrock")
     one = calls.write_call(call, LossRecorder("bedrock", None, short), False)
-    assert one == calls._write_call(call, LossRecorder("bedrock", None, report))
+    long = calls.CALL.write_value(call, LossRecorder("bedrock", None, report))
+    assert one == {"toolUse": long}
     assert short == report
 
 

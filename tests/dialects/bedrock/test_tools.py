@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlingua.dialects.bedrock import DIALECT
-from interlingua.dialects.bedrock.tables import DEFAULT_SCHEMA
+from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
 from interlingua.model.blocks import Cache, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Options, Request, ToolChoice
 from interlingua.model.message import Message

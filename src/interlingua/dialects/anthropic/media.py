@@ -6,15 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from interlingua.dialects.anthropic.tables import (
-    DEFAULT_IMAGE,
-    IMAGE_STARTS,
-    IMAGE_TYPES,
-    NAME,
-    PDF,
-    PLAIN,
-    SOURCES,
-)
+from interlingua.dialects.anthropic import tables
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import (
     CACHE,
     HOSTED,
@@ -52,7 +45,7 @@ def _read_source(part: Wire, kept: Kept) -> tuple[Source, str | None] | None:
     """The source and the media type; None for a kind that we do not know."""
     wire, inner = take(part, "source", dict), Kept()
     word = wire.get("type")
-    kind, key = SOURCES.get(word, (None, "")) if type(word) is str else (None, "")
+    kind, key = tables.SOURCES.get(word, (None, "")) if type(word) is str else (None, "")
     if kind is None:
         return None
     if kind == "blocks":
@@ -92,7 +85,7 @@ def _write_source(block: Media, recorder: LossRecorder) -> Wire | None:
     return {"type": word, "media_type": _media_type(block), key: source.data}
 
 
-_SPELLED = {kind: (word, key) for word, (kind, key) in SOURCES.items()}
+_SPELLED = {kind: (word, key) for word, (kind, key) in tables.SOURCES.items()}
 
 
 def _write_blocks(content: tuple[Block, ...], raw: Raw | None, recorder: LossRecorder) -> Any:
@@ -111,12 +104,12 @@ def _was_untyped(raw: Raw | None) -> bool:
 def _media_type(block: Media) -> str:
     given = block.media_type
     if block.source.kind == "text":
-        return given if given is not None and is_odd(block.raw) else PLAIN
+        return given if given is not None and is_odd(block.raw) else tables.PLAIN
     if given is not None:
         return given
     if type(block) is DocumentBlock:
-        return PDF
-    return IMAGE_STARTS.get((block.source.data or "")[:4], DEFAULT_IMAGE)
+        return tables.PDF
+    return tables.IMAGE_STARTS.get((block.source.data or "")[:4], tables.DEFAULT_IMAGE)
 
 
 def _tell_media_type(block: Media, source: Wire, recorder: LossRecorder) -> None:
@@ -124,7 +117,7 @@ def _tell_media_type(block: Media, source: Wire, recorder: LossRecorder) -> None
     if block.media_type is None or source.get("media_type") == block.media_type:
         return
     if "media_type" in source:
-        recorder.lost(block, "media_type", f"said as {PLAIN}", kind="approximated")
+        recorder.lost(block, "media_type", f"said as {tables.PLAIN}", kind="approximated")
     else:
         recorder.lost(block, "media_type", "told by the address", severity="info")
 
@@ -154,7 +147,7 @@ IMAGE = Kind(
     "image",
     Table(ImageBlock, CACHE, beside=_BESIDE, silent=_SILENT),
     ("base64", "url", "file_id"),
-    {"base64": IMAGE_TYPES},
+    {"base64": tables.IMAGE_TYPES},
     "only JPEG, PNG, GIF and WebP can be sent",
 )
 DOCUMENT = Kind(
@@ -168,7 +161,7 @@ DOCUMENT = Kind(
         silent=(*_SILENT, "name"),
     ),
     ("base64", "url", "file_id", "text", "blocks"),
-    {"base64": frozenset({PDF}), "text": frozenset({PLAIN})},
+    {"base64": frozenset({tables.PDF}), "text": frozenset({tables.PLAIN})},
     "only PDF can be sent as data",
 )
 

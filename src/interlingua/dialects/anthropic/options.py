@@ -6,16 +6,9 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from interlingua.dialects.anthropic.tables import (
-    DEFAULT_MAX_TOKENS,
-    DISPLAYS,
-    EFFORTS,
-    MODES,
-    REFUSED_OPTIONS,
-    SERVICE_TIERS,
-    TOOL_CHOICES,
-)
+from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.text import CACHE
+from interlingua.dialects.kernel.claude import effort_word, tell_unsaid, thinking_of
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import (
     NOT_OURS,
@@ -36,22 +29,22 @@ from interlingua.model.base import same
 from interlingua.model.exchange import Options, Reasoning, ResponseFormat, ToolChoice
 
 _NOTHING = astuple(Options())[1:]
-_EFFORTS = frozenset(EFFORTS.values())
+_EFFORTS = frozenset(tables.EFFORTS.values())
 _NO_SCHEMA = "JSON only by a schema"
 
 
 def _default_limit(options: Options) -> int:
     """The budget for thinking has to be less than the limit."""
     budget = options.reasoning.budget_tokens if options.reasoning is not None else None
-    return DEFAULT_MAX_TOKENS + (budget or 0)
+    return tables.DEFAULT_MAX_TOKENS + (budget or 0)
 
 
 def _read_tier(given: Any) -> Reading:
-    return {"service_tier": SERVICE_TIERS.read(want(given, str)) or given}
+    return {"service_tier": tables.SERVICE_TIERS.read(want(given, str)) or given}
 
 
 def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
-    word = SERVICE_TIERS.write(options.service_tier)
+    word = tables.SERVICE_TIERS.write(options.service_tier)
     if word is None:
         recorder.lost(options, "service_tier")
     return word
@@ -62,10 +55,10 @@ def _write_tier(options: Any, recorder: LossRecorder) -> str | None:
 
 def _read_choice(given: Any) -> Reading:
     kind, name = want(want(given, dict).get("type"), str, ".type"), given.get("name")
-    if kind not in TOOL_CHOICES or (kind == "tool" and type(name) is not str):
+    if kind not in tables.TOOL_CHOICES or (kind == "tool" and type(name) is not str):
         return NOT_OURS
     alone = given.get("disable_parallel_tool_use")
-    choice = ToolChoice(TOOL_CHOICES[kind], (name,) if kind == "tool" else ())
+    choice = ToolChoice(tables.TOOL_CHOICES[kind], (name,) if kind == "tool" else ())
     if type(alone) is bool and kind != "none":
         return {"tool_choice": choice, "parallel_tool_calls": not alone}
     return {"tool_choice": choice}
@@ -75,7 +68,7 @@ def _write_choice(options: Any, recorder: LossRecorder) -> Wire:
     choice, parallel = options.tool_choice or ToolChoice(), options.parallel_tool_calls
     one = choice.mode == "any" and len(choice.names) == 1
     wire: Wire = {"type": "tool", "name": choice.names[0]} if one else {"type": choice.mode}
-    if choice.mode not in TOOL_CHOICES:
+    if choice.mode not in tables.TOOL_CHOICES:
         recorder.lost(choice, "mode")
         wire["type"] = "auto"
     if choice.names and not one:
@@ -115,67 +108,31 @@ def is_format(wire: Any) -> bool:
 
 def _read_thinking(wire: Wire) -> Attrs:
     kind = want(wire.get("type"), str, ".thinking.type")
-    mode, fields = MODES.read(kind), {}
+    mode, fields = tables.MODES.read(kind), {}
     if mode is None:
         return {}
     fields["mode"] = mode
     if mode == "on" and type(wire.get("budget_tokens")) is int:
         fields["budget_tokens"] = wire["budget_tokens"]
-    visible = DISPLAYS.read(wire.get("display", "")) if mode != "off" else None
+    visible = tables.DISPLAYS.read(wire.get("display", "")) if mode != "off" else None
     return fields if visible is None else {**fields, "visible": visible}
 
 
 def _write_output(options: Any, recorder: LossRecorder) -> Wire:
     config: Wire = {}
     out: Wire = {}
-    if options.reasoning is not None:
-        _write_effort(options.reasoning, config, recorder)
-        _write_thinking(options.reasoning, out, recorder)
+    reasoning: Reasoning | None = options.reasoning
+    if reasoning is not None:
+        if reasoning.effort is not None:
+            word = effort_word(reasoning, "effort", reasoning.effort, recorder)
+            config |= {} if word is None else {"effort": word}
+        # Without a budget only hosts that imitate this API take `enabled`, and another dialect's
+        # `on` has none.
+        thinking = thinking_of(reasoning, recorder)
+        out |= {} if thinking is None else {"thinking": thinking}
     if options.response_format is not None:
         _write_format(options, config, recorder)
     return {**out, "output_config": config} if config else out
-
-
-def _write_effort(reasoning: Reasoning, config: Wire, recorder: LossRecorder) -> None:
-    if reasoning.effort is None:
-        return
-    word = EFFORTS.get(reasoning.effort)
-    if word is None:
-        recorder.lost(reasoning, "effort")
-        return
-    config["effort"] = word
-    if word != reasoning.effort:
-        recorder.lost(reasoning, "effort", f"said as {word}", kind="approximated")
-
-
-def _write_thinking(reasoning: Reasoning, out: Wire, recorder: LossRecorder) -> None:
-    kind = _kind(reasoning)
-    if kind is None:
-        return
-    thinking: Wire = {"type": kind}
-    out["thinking"] = thinking
-    if reasoning.mode == "off":
-        for name in ("budget_tokens", "visible"):
-            if getattr(reasoning, name) is not None:
-                recorder.lost(reasoning, name, "thinking is off")
-        return
-    if reasoning.budget_tokens is not None:
-        thinking["budget_tokens"] = reasoning.budget_tokens
-    if reasoning.visible is not None:
-        thinking["display"] = DISPLAYS.write(reasoning.visible)
-    if reasoning.mode is not None and MODES.read(kind) != reasoning.mode:
-        recorder.lost(reasoning, "mode", f"said as {kind}", kind="approximated")
-
-
-def _kind(reasoning: Reasoning) -> str | None:
-    """The type of thinking that the fields ask for; None where the effort says all. Without a
-    budget only hosts that imitate this API take `enabled`, and another dialect's `on` has none."""
-    mode = reasoning.mode
-    if mode != "off" and reasoning.budget_tokens is not None:
-        return "enabled"  # no other type has a budget
-    if mode is not None:
-        return "adaptive" if mode == "on" else MODES.write(mode)
-    return "adaptive" if reasoning.effort is None or reasoning.visible is not None else None
 
 
 def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
@@ -188,15 +145,13 @@ def _write_format(options: Any, config: Wire, recorder: LossRecorder) -> None:
     config["format"] = {"type": "json_schema"}
     if wanted.schema is not None:
         config["format"]["schema"] = wanted.schema
-    for name in ("name", "strict", "description"):
-        if getattr(wanted, name) is not None:
-            recorder.lost(wanted, name)
+    tell_unsaid(wanted, ("name", "strict", "description"), recorder)
 
 
 OPTIONS = Table(
     Options,
     plain("max_tokens", "max_output_tokens", int, fill=_default_limit),
-    *[plain(name, name, float) for name in REFUSED_OPTIONS],
+    *[plain(name, name, float) for name in tables.REFUSED_OPTIONS],
     strings("stop_sequences", "stop"),
     Field("tool_choice", ("tool_choice", "parallel_tool_calls"), _read_choice, _write_choice),
     together(
@@ -216,7 +171,7 @@ OPTIONS = Table(
 
 def read_options(wire: Wire, kept: Kept) -> Attrs:
     attrs = OPTIONS.read(wire, kept)
-    if sampling := [name for name in REFUSED_OPTIONS if name in attrs]:
+    if sampling := [name for name in tables.REFUSED_OPTIONS if name in attrs]:
         kept.form["sampling"] = sampling
     if (wanted := attrs.get("response_format")) is not None and wanted.schema is None:
         kept.form["schemaless"] = True
@@ -230,7 +185,7 @@ def write_options(options: Options, out: Wire, mine: Wire, recorder: LossRecorde
     """Beside the tools, which `out` has already."""
     if not mine and astuple(options)[1:] == _NOTHING:  # no more than a limit
         limit = options.max_output_tokens
-        out["max_tokens"] = DEFAULT_MAX_TOKENS if limit is None else limit
+        out["max_tokens"] = tables.DEFAULT_MAX_TOKENS if limit is None else limit
     else:
         _write_options(options, out, mine, recorder)
 
@@ -258,7 +213,7 @@ def _without_tools(options: Options, out: Wire, recorder: LossRecorder) -> Optio
 def _leave_out_refused(options: Options, out: Wire, form: Wire, recorder: LossRecorder) -> None:
     """What newer models refuse is written where the wire had it, or where fitting knows that the
     model takes it (`$form.sampling`). A format without a schema is refused by all."""
-    for name in REFUSED_OPTIONS:
+    for name in tables.REFUSED_OPTIONS:
         if name in out and name not in form.get("sampling", ()):
             del out[name]
             recorder.lost(options, name, "no model that is known to take it is asked")

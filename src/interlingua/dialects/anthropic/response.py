@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic import messages as messages  # which knows all parts
+from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.errors import is_error, read_error, write_error
-from interlingua.dialects.anthropic.tables import (
-    DEFAULT_ID,
-    DEFAULT_MODEL,
-    NAME,
-    NEAR_STOP_REASONS,
-    STOP_REASONS,
-)
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.calls import tell_recovered
@@ -64,7 +59,7 @@ def _read(wire: Wire) -> Response:
         response_model=model,
         response_id=id,
         usage=usage,
-        stop_reason=STOP_REASONS.read(word) if word is not None else None,
+        stop_reason=tables.STOP_REASONS.read(word) if word is not None else None,
         raw_stop_reason=word,
         diagnostics=diagnostics,
     )
@@ -112,7 +107,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     message = response.message
     metadata = message.metadata
     out: Wire = {
-        "id": DEFAULT_ID if metadata.response_id is None else metadata.response_id,
+        "id": tables.DEFAULT_ID if metadata.response_id is None else metadata.response_id,
         "type": "message",
         "role": "assistant",
         "model": _model(metadata),
@@ -137,7 +132,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
 def _model(metadata: MessageMetadata) -> str:
     if metadata.response_model is not None:
         return metadata.response_model
-    return DEFAULT_MODEL if metadata.model is None else metadata.model
+    return tables.DEFAULT_MODEL if metadata.model is None else metadata.model
 
 
 def _stop_word(message: Message, recorder: LossRecorder) -> Any:
@@ -146,14 +141,14 @@ def _stop_word(message: Message, recorder: LossRecorder) -> Any:
     if reason is None:
         return None
     word = own_word(metadata, NAME, "bedrock")
-    if type(word) is str and word in STOP_REASONS.words:
-        if STOP_REASONS.words[word] is reason:
+    if type(word) is str and word in tables.STOP_REASONS.words:
+        if tables.STOP_REASONS.words[word] is reason:
             return word
     elif reason is StopReason.OTHER and (word := own_word(metadata, NAME)) is not None:
         return word
-    written = STOP_REASONS.write(reason)
+    written = tables.STOP_REASONS.write(reason)
     if written is None:
-        written = NEAR_STOP_REASONS.get(reason, "end_turn")
+        written = tables.NEAR_STOP_REASONS.get(reason, "end_turn")
         if reason is StopReason.OTHER and ended_unsaid(metadata):
             written = "max_tokens"
         recorder.lost(message, "metadata.stop_reason", f"said as {written}", kind="approximated")

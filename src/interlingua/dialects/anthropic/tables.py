@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
-from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
-from interlingua.model.message import Role
+from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import StopReason
 
 NAME = "anthropic"
@@ -53,14 +53,8 @@ TRAITS = Traits(
     ),
 )
 
-ROLES: dict[Role, str] = {
-    Role.USER: "user",
-    Role.ASSISTANT: "assistant",
-    Role.TOOL: "user",
-    Role.SYSTEM: "system",
-    Role.DEVELOPER: "system",
-}
-"""The role of the turn in which a message is said."""
+ROLES, EFFORTS, MODES = claude.ROLES, claude.EFFORTS, claude.MODES
+DISPLAYS, TTLS = claude.DISPLAYS, claude.TTLS
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
@@ -78,32 +72,8 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
 NEAR_STOP_REASONS: dict[StopReason, str] = {StopReason.CONTENT_FILTER: "refusal"}
 """For reasons without a word; any other is written as `end_turn`."""
 
-EFFORTS: dict[Effort, Effort] = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "max",
-}
-"""The nearest word; `none` is said by switching thinking off."""
-
 TOOL_CHOICES: dict[str, Any] = {"auto": "auto", "any": "any", "none": "none", "tool": "any"}
-MODES: TwoWay[str, ReasoningMode] = TwoWay(
-    {
-        "enabled": "on",
-        "disabled": "off",
-        "adaptive": "adaptive",
-        "between_tools": "between_tools",
-    }
-)
-DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
-
 SERVICE_TIERS: TwoWay[str, str] = TwoWay({"auto": "auto", "standard_only": "default"})
-
-TTLS: dict[str, str] = {"5m": "5m", "1h": "1h"}
-LONGEST_TTL = "1h"
-"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
 
 ERRORS: TwoWay[str, ErrorKind] = TwoWay(
     {
@@ -131,13 +101,6 @@ OVERFLOW = re.compile(r"\b(context|tokens)\b")
 read 2026-11)."""
 
 DEFAULT_MAX_TOKENS = 4096
-DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
-TEXT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
 DEFAULT_ID = "msg_unknown"
 OWN_IDS = "msg_"
 """How the ids of Anthropic's own messages begin, `msg_vrtx_` and `msg_bdrk_` too (recorded

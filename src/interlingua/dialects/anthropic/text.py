@@ -6,14 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from interlingua.dialects.anthropic.tables import (
-    CITATIONS,
-    HOLDS,
-    LONGEST_TTL,
-    MARKERS,
-    NAME,
-    TTLS,
-)
+from interlingua.dialects.anthropic import tables
+from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.kernel.claude import time_to_live
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Attrs, Field, Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
@@ -42,9 +37,9 @@ class Place(NamedTuple):
 
 
 SYSTEM, USER, RESULT, HOSTED, SOURCE = (
-    Place(name, HOLDS[name]) for name in ("system", "user", "result", "hosted", "source")
+    Place(name, tables.HOLDS[name]) for name in ("system", "user", "result", "hosted", "source")
 )
-ASSISTANT = Place("assistant", HOLDS["assistant"], is_models=True)
+ASSISTANT = Place("assistant", tables.HOLDS["assistant"], is_models=True)
 ANSWER = Place("answer", None, is_models=True)
 
 READERS: dict[str, Callable[[Wire, Place], Block]] = {}
@@ -154,13 +149,8 @@ def _read_cache(given: Any) -> Attrs:
 
 
 def _write_cache(value: Any, recorder: LossRecorder) -> Wire:
-    ttl = value.cache.ttl
-    if ttl is None:
-        return {"type": "ephemeral"}
-    if ttl not in TTLS:
-        recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
-        ttl = LONGEST_TTL
-    return {"type": "ephemeral", "ttl": ttl}
+    ttl = time_to_live(value, recorder)
+    return {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
 
 
 CACHE = Field("cache_control", ("cache",), _read_cache, _write_cache)
@@ -207,8 +197,8 @@ def write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire |
 
 def _write_text(block: TextBlock, place: Place, recorder: LossRecorder) -> Wire | None:
     kind = mine_of(NAME, block.raw).get("type")
-    if type(kind) is str and kind in MARKERS and not block.text:  # as earlier versions stored it
-        return put_back({}, block, block.raw or {}, recorder)
+    if type(kind) is str and kind in tables.MARKERS and not block.text:
+        return put_back({}, block, block.raw, recorder)  # as earlier versions stored it
     if kind == "tool_reference" and not block.citations:
         return TOOL_REFERENCE.write_value(block, recorder, {"type": kind})
     if not block.text and place is not ANSWER and not is_odd(block.raw):
@@ -239,7 +229,7 @@ def _citation(names: dict[str, str]) -> Table:
     return Table(Citation, *[plain(k, name, kinds.get(k, str)) for k, name in keys.items()])
 
 
-_CITATIONS = {kind: _citation(names) for kind, names in CITATIONS.items()}
+_CITATIONS = {kind: _citation(names) for kind, names in tables.CITATIONS.items()}
 _ANY_CITATION = _citation({"url": "url", "title": "title", "file_id": "file_id"})
 _PAGE = frozenset({"cited_text", "url", "title"})
 

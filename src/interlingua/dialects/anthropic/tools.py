@@ -9,22 +9,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from interlingua.dialects.anthropic.tables import (
-    CHANGES,
-    CLIENT_TOOLS,
-    DEFAULT_SCHEMA,
-    EFFORTS,
-    HOSTED_TOOLS,
-    NAME,
-    REFERENCES,
-    TEXT_SCHEMA,
-    TRAITS,
-)
+from interlingua.dialects.anthropic import tables
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, plain, spelling
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.tools import schema_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
 from interlingua.model.blocks import Block, UnknownBlock
@@ -48,7 +40,7 @@ FUNCTION = Table(
         ("input_schema",),
         lambda given: {"input_schema": given} if type(given) is dict else NOT_OURS,
         lambda tool, _: tool.input_schema,
-        fill=lambda _: deepcopy(DEFAULT_SCHEMA),
+        fill=lambda tool: deepcopy(schema_of(tool)),
         kind=dict,
     ),
     *_SETTINGS,
@@ -95,7 +87,7 @@ def _read_own(wire: Wire, kind: str) -> ToolDefinition:
         kept.miss(key)
         if key in wire:
             kept.spell(key, None)
-    client = CLIENT_TOOLS.fullmatch(kind) is not None
+    client = tables.CLIENT_TOOLS.fullmatch(kind) is not None
     attrs = table.read(wire, kept)
     return ToolDefinition(
         kind if name is None else want(name, str, f".{key}"),
@@ -133,8 +125,6 @@ def _write_any_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None
     elif tool.kind == "custom" and tool.executor == "client":
         recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
         FUNCTION.write(tool, out, mine, recorder)
-        if tool.input_schema is None:
-            out["input_schema"] = deepcopy(TEXT_SCHEMA)
     elif tool.executor in ("client", "provider") and _is_ours(tool):
         _write_own(tool, out, mine, recorder)
     else:
@@ -144,11 +134,11 @@ def _write_any_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None
 
 
 def _is_ours(tool: ToolDefinition) -> bool:
+    is_clients = tables.CLIENT_TOOLS.fullmatch(tool.kind) is not None
     if tool.executor == "client":
-        return CLIENT_TOOLS.fullmatch(tool.kind) is not None
-    return HOSTED_TOOLS.fullmatch(tool.kind) is not None or (
-        form_of(NAME, tool.raw).get("own") is True and CLIENT_TOOLS.fullmatch(tool.kind) is None
-    )
+        return is_clients
+    is_own = form_of(NAME, tool.raw).get("own") is True and not is_clients
+    return is_own or tables.HOSTED_TOOLS.fullmatch(tool.kind) is not None
 
 
 def _write_own(tool: ToolDefinition, out: Wire, mine: Wire, recorder: LossRecorder) -> None:
@@ -168,9 +158,9 @@ KEPT = "$changes"
 """The key of `provider_raw` for what else the parts said, by their number."""
 _DEFINED = "tool_definition"
 _PART = frozenset({"type", "tool"})
-_WORDS = {field: word for word, field in CHANGES.items()}
+_WORDS = {field: word for word, field in tables.CHANGES.items()}
 _NOTHING = Changes()
-_EFFORTS = frozenset(EFFORTS.values())
+_EFFORTS = frozenset(tables.EFFORTS.values())
 
 
 class Changing:
@@ -199,12 +189,12 @@ class Changing:
         if type(part) is not dict or type(part.get("tool")) is not dict:
             return False
         tool, word = part["tool"], part.get("type")
-        field = CHANGES.get(word) if type(word) is str else None
+        field = tables.CHANGES.get(word) if type(word) is str else None
         kind: Any = tool.get("type")
         if kind == _DEFINED and field == "tools_added" and len(tool) == 2:
             name = self._define(tool.get("definition"))
-        elif type(kind) is str and kind in REFERENCES and len(tool) == 2:
-            name = tool.get(REFERENCES[kind])
+        elif type(kind) is str and kind in tables.REFERENCES and len(tool) == 2:
+            name = tool.get(tables.REFERENCES[kind])
         else:
             return False
         if name is None or field is None or all(tool.name != name for tool in self.tools):
@@ -252,7 +242,7 @@ class Writing(msgspec.Struct):
     def parts(self, message: Message, parts: list[Wire]) -> list[Wire]:
         """The parts of a message and those of its changes, where the wire had them."""
         changes, raw = message.changes, message.metadata.provider_raw
-        unsaid_changes(message, self.recorder, TRAITS.changes)
+        unsaid_changes(message, self.recorder, tables.TRAITS.changes)
         rests = mine_of(NAME, raw).get(KEPT, {})
         left = {field: list(getattr(changes, field)) for field in _WORDS}
         out: list[Wire] = []
@@ -286,7 +276,7 @@ class Writing(msgspec.Struct):
         if kind is None:
             toolset = any(tool.kind == "mcp_toolset" for tool in known)
             kind = "mcp_toolset_reference" if toolset else "tool_reference"
-        return {"type": word, "tool": {"type": kind, REFERENCES[kind]: name}}
+        return {"type": word, "tool": {"type": kind, tables.REFERENCES[kind]: name}}
 
     def _definition(self, known: list[ToolDefinition]) -> Wire | None:
         """Of the first of these tools that a turn defined itself."""
@@ -309,7 +299,7 @@ class Writing(msgspec.Struct):
         keys: Wire = {} if changes.clear_at is None else {"clear_at": changes.clear_at}
         if changes.effort is None:
             return keys
-        word = EFFORTS.get(changes.effort)
+        word = tables.EFFORTS.get(changes.effort)
         if word is None:
             self.recorder.lost(message, "changes.effort", "no turn can switch thinking off")
             return keys

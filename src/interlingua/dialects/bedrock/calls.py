@@ -9,11 +9,11 @@ import msgspec
 
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
-from interlingua.dialects.bedrock.text import only_text, put_back
+from interlingua.dialects.bedrock.text import only_text
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, lost, plain
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of
+from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
@@ -73,25 +73,17 @@ def read_call(inner: Any) -> ToolUseBlock:
 def _read_call(inner: Wire) -> ToolUseBlock:
     if "input" not in inner:
         raise ShapeError(".input", "an object", None)
-    kept = Kept()
-    attrs = CALL.read(inner, kept)
-    return ToolUseBlock(**attrs, raw=kept.raw(NAME))
+    return CALL.read_value(ToolUseBlock, inner, NAME)
 
 
 def write_call(block: ToolUseBlock, recorder: LossRecorder, answer: bool) -> Wire:
     if block.raw is None and block.executor == "client" and _is_usual(block):
         return {"toolUse": {"toolUseId": block.id, "name": block.name, "input": block.input}}
-    return _write_call(block, recorder)
+    return {"toolUse": CALL.write_value(block, recorder)}
 
 
 def _is_usual(block: ToolUseBlock) -> bool:
     return block.raw_arguments is None and block.signature is None and block.call_type is None
-
-
-def _write_call(block: ToolUseBlock, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    CALL.write(block, out, mine_of(NAME, block.raw), recorder)
-    return {"toolUse": put_back(out, block, recorder)}
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -125,10 +117,9 @@ def read_result(inner: Any, read_inside: Callable[[Any], Any]) -> ToolResultBloc
 
 def _read_result(inner: Wire, content: Any) -> ToolResultBlock:
     kept = Kept()
-    attrs = RESULT.read(inner, kept)
-    if attrs.get("is_error") and not content:
+    if inner.get("status") == "error" and not content:
         kept.respell("content", [])
-    return ToolResultBlock(**attrs, content=content, raw=kept.raw(NAME))
+    return RESULT.read_value(ToolResultBlock, inner, NAME, kept, content=content)
 
 
 def write_result(block: ToolResultBlock, content: list[Wire], recorder: LossRecorder) -> Wire:
@@ -139,7 +130,7 @@ def write_result(block: ToolResultBlock, content: list[Wire], recorder: LossReco
     out: Wire = {"toolUseId": block.tool_use_id, "content": content}
     if block.is_error:
         out["status"] = "error"
-    return {"toolResult": put_back(out, block, recorder)}
+    return {"toolResult": put_back(out, block, block.raw, recorder)}
 
 
 # -- texts in results -----------------------------------------------------------------------------
@@ -174,10 +165,8 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
         recorder.lost(block, "citations", "a result cites nothing")
     if block.phase is not None:
         recorder.lost(block, "phase")
-    was_json = form.get("kind") == "json"
-    return put_back(
-        (_json_of(block.text) if was_json else None) or {"text": block.text}, block, recorder
-    )
+    said = _json_of(block.text) if form.get("kind") == "json" else None
+    return put_back(said or {"text": block.text}, block, block.raw, recorder)
 
 
 def _is_plain(block: TextBlock) -> bool:

@@ -3,18 +3,11 @@ it; a body that says none is judged by its words."""
 
 from __future__ import annotations
 
-from interlingua.dialects.bedrock.tables import (
-    ERRORS,
-    HINTS,
-    NAME,
-    NEAR_ERRORS,
-    NEAR_STREAM_ERRORS,
-    STREAM_ERRORS,
-)
-from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.bedrock import tables
+from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.kernel.errors import ShapeError, failed_answer, unwritten_answer, want
 from interlingua.dialects.kernel.fields import Field, Table, lost, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
@@ -45,9 +38,9 @@ ERROR = Table(
 
 
 def kind_of(code: str | None, text: str) -> ErrorKind:
-    kind = ERRORS.read(code) if code is not None else None
+    kind = tables.ERRORS.read(code) if code is not None else None
     if kind is None or kind is ErrorKind.INVALID_REQUEST:
-        for pattern, hint in HINTS:
+        for pattern, hint in tables.HINTS:
             if (kind is None or hint is ErrorKind.CONTEXT_OVERFLOW) and pattern.search(text):
                 return hint
     return kind or ErrorKind.OTHER
@@ -79,7 +72,7 @@ def write_error(response: Response, recorder: LossRecorder) -> Wire:
     code = None if word is None else _bare(word)
     if not says_none or kind_of(None, error.message) is not error.kind:
         if code is None or kind_of(code, error.message) is not error.kind:
-            code = NEAR_ERRORS.get(error.kind) or ERRORS.write(error.kind)
+            code = tables.NEAR_ERRORS.get(error.kind) or tables.ERRORS.write(error.kind)
             out[TYPE] = code = code or "InternalServerException"
         _report_code(error, code, recorder)
     return _finish(out, response, error, recorder)
@@ -90,8 +83,8 @@ def write_exception(response: Response, recorder: LossRecorder) -> tuple[str, Wi
     error = response.error
     assert error is not None
     code, out = error.code, _write(error, recorder)
-    if code not in STREAM_ERRORS or kind_of(code, error.message) is not error.kind:
-        code = NEAR_STREAM_ERRORS.get(error.kind, "InternalServerException")
+    if code not in tables.STREAM_ERRORS or kind_of(code, error.message) is not error.kind:
+        code = tables.NEAR_STREAM_ERRORS.get(error.kind, "InternalServerException")
     _report_code(error, code, recorder)
     wire = _finish(out, response, error, recorder)
     named = form_in(mine_of(NAME, error.raw)).get("named", {})
@@ -114,5 +107,5 @@ def _report_code(error: ProviderError, code: str, recorder: LossRecorder) -> Non
 
 def _finish(out: Wire, response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
     unwritten_answer(response, recorder)
-    put_back(out, response, recorder)
-    return put_back(out, error, recorder)
+    put_back(out, response, response.raw, recorder)
+    return put_back(out, error, error.raw, recorder)

@@ -7,23 +7,12 @@ import base64
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from interlingua.dialects.bedrock.tables import (
-    AUDIO_FORMATS,
-    DOCUMENT_FORMATS,
-    DOCUMENT_NAME,
-    IMAGE_FORMATS,
-    LONGEST_NAME,
-    NAME,
-    NAME_ILLEGAL,
-    NEAR_TYPES,
-    SPACES,
-    STARTS,
-    VIDEO_FORMATS,
-)
-from interlingua.dialects.bedrock.text import kind_of, put_back, read_guard
-from interlingua.dialects.kernel.errors import ShapeError, each, take, want
+from interlingua.dialects.bedrock import tables
+from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.bedrock.text import TEXT, kind_of, read_guard
+from interlingua.dialects.kernel.errors import ShapeError, below, each, take, want
 from interlingua.dialects.kernel.fields import NOT_OURS, QUIET, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, did_without, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
@@ -47,10 +36,8 @@ def _read_source(given: Any) -> Reading:
     if key == "bytes":
         return {"source": Source("base64", _read_bytes(value))}
     if key == "s3Location":
-        try:
-            return {"source": Source("url", take(want(value, dict), "uri", str))}
-        except ShapeError as error:
-            raise error.inside(".s3Location") from None
+        want(value, dict, ".s3Location")
+        return {"source": Source("url", below(".s3Location", take, value, "uri", str))}
     return NOT_OURS
 
 
@@ -83,9 +70,7 @@ def _read_texts(parts: Any) -> Source:
 
 
 def _read_text(part: Any) -> TextBlock:
-    text, kept = take(want(part, dict), "text", str), Kept()
-    kept.add_others(part, frozenset({"text"}))
-    return TextBlock(text, raw=kept.raw(NAME))
+    return TEXT.read_value(TextBlock, want(part, dict), NAME)
 
 
 def _write_source(block: Any, recorder: LossRecorder) -> Wire | None:
@@ -115,7 +100,7 @@ def _write_texts(block: Any, recorder: LossRecorder) -> list[Wire]:
         if type(inner) is not TextBlock:
             is_plain = False
             continue
-        parts.append(put_back({"text": inner.text}, inner, recorder))
+        parts.append(put_back({"text": inner.text}, inner, inner.raw, recorder))
         is_plain = is_plain and not (inner.citations or inner.cache or inner.signature)
     if not is_plain:
         reason = "a document is made of plain texts here"
@@ -145,8 +130,9 @@ def _format(formats: TwoWay[str, str], is_document: bool = False) -> Field:
         return word
 
     def sniffed(block: Any) -> str | None:
-        data = block.source.data if block.source.kind == "base64" else None
-        return formats.write(STARTS.get((data or "")[:4], "")) if block.media_type is None else None
+        if block.media_type is not None or block.source.kind != "base64":
+            return None
+        return formats.write(tables.STARTS.get((block.source.data or "")[:4], ""))
 
     return Field("format", ("media_type",), read, write, fill=sniffed, few=True)
 
@@ -155,9 +141,9 @@ def _near_type(media_type: str, formats: TwoWay[str, str], is_document: bool) ->
     bare = media_type.partition(";")[0].strip()
     if formats.write(bare) is not None:
         return bare
-    if is_document and bare.startswith("text/") and bare not in NEAR_TYPES:
+    if is_document and bare.startswith("text/") and bare not in tables.NEAR_TYPES:
         return "text/plain"
-    return NEAR_TYPES.get(bare)
+    return tables.NEAR_TYPES.get(bare)
 
 
 def _write_name(block: Any, recorder: LossRecorder) -> str:
@@ -176,7 +162,8 @@ def _write_name(block: Any, recorder: LossRecorder) -> str:
 
 def legal_name(name: str) -> str:
     """The name in the characters that a document's may have, with single spaces."""
-    return SPACES.sub(" ", NAME_ILLEGAL.sub("-", name))[:LONGEST_NAME] or DOCUMENT_NAME
+    legal = tables.SPACES.sub(" ", tables.NAME_ILLEGAL.sub("-", name))
+    return legal[: tables.LONGEST_NAME] or tables.DOCUMENT_NAME
 
 
 # -- media ----------------------------------------------------------------------------------------
@@ -195,16 +182,16 @@ def _media(key: str, block: type[Any], formats: TwoWay[str, str]) -> Kind:
     return Kind(key, block, Table(block, source, _format(formats), silent=("cache",)))
 
 
-IMAGE = _media("image", ImageBlock, IMAGE_FORMATS)
-VIDEO = _media("video", VideoBlock, VIDEO_FORMATS)
-AUDIO = _media("audio", AudioBlock, AUDIO_FORMATS)
+IMAGE = _media("image", ImageBlock, tables.IMAGE_FORMATS)
+VIDEO = _media("video", VideoBlock, tables.VIDEO_FORMATS)
+AUDIO = _media("audio", AudioBlock, tables.AUDIO_FORMATS)
 DOCUMENT = Kind(
     "document",
     DocumentBlock,
     Table(
         DocumentBlock,
         Field("source", ("source",), _read_document_source, _write_document_source),
-        _format(DOCUMENT_FORMATS, is_document=True),
+        _format(tables.DOCUMENT_FORMATS, is_document=True),
         Field(
             "name",
             ("name", "title"),
@@ -250,7 +237,7 @@ def _read_search_result(inner: Any) -> DocumentBlock:
         raise ShapeError(".content", "a list", inner.get("content"))
     take(inner, "source", str), take(inner, "title", str)
     kept = Kept(form={"kind": "searchResult"})
-    return DocumentBlock(**SEARCH_RESULT.read(inner, kept), raw=kept.raw(NAME))
+    return SEARCH_RESULT.read_value(DocumentBlock, inner, NAME, kept)
 
 
 def read_guarded(inner: Any) -> Block | None:
@@ -287,9 +274,9 @@ def write_media(block: Any, recorder: LossRecorder, answer: bool) -> Wire | None
         return None
     kind.table.write(block, out, mine, recorder)
     if kind is DOCUMENT and "name" not in out and not did_without(mine, "name"):
-        out["name"] = DOCUMENT_NAME
-        recorder.filled(block, "name", DOCUMENT_NAME)
-    part = {kind.key: put_back(out, block, recorder)}
+        out["name"] = tables.DOCUMENT_NAME
+        recorder.filled(block, "name", tables.DOCUMENT_NAME)
+    part = {kind.key: put_back(out, block, block.raw, recorder)}
     return {"guardContent": part} if kind_of(block) == "guardContent" else part
 
 
@@ -314,4 +301,4 @@ def _is_found(block: Any) -> bool:
 def _write_search_result(block: DocumentBlock, recorder: LossRecorder) -> Wire:
     out: Wire = {}
     SEARCH_RESULT.write(block, out, mine_of(NAME, block.raw), recorder)
-    return {"searchResult": put_back(out, block, recorder)}
+    return {"searchResult": put_back(out, block, block.raw, recorder)}

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from interlingua.dialects.bedrock import calls, media, text, thinking
-from interlingua.dialects.bedrock.tables import NAME, OURS
-from interlingua.dialects.bedrock.text import ODD, only_text, put_back
+from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.bedrock.text import ODD, only_text
 from interlingua.dialects.bedrock.tools import (
     POINTS,
     points_in,
@@ -19,8 +19,16 @@ from interlingua.dialects.bedrock.tools import (
     with_cache,
     write_changes,
 )
-from interlingua.dialects.kernel.errors import ShapeError, want
-from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in, form_of, mine_of
+from interlingua.dialects.kernel.errors import ShapeError, below, want
+from interlingua.dialects.kernel.kept import (
+    ASIDE,
+    NOTHING,
+    Kept,
+    form_in,
+    form_of,
+    mine_of,
+    put_back,
+)
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
@@ -95,10 +103,7 @@ def read_part(part: Any, readers: dict[str, Reader] | None = None) -> Block:
     if read is None:
         return UnknownBlock({NAME: part})
     key = known[0]
-    try:
-        block = read(part[key])
-    except ShapeError as error:
-        raise error.inside(f".{key}") from None
+    block = below(f".{key}", read, part[key])
     if block is None:
         return UnknownBlock({NAME: part})
     return block if len(part) == 1 else _with_beside(block, part, key)
@@ -157,7 +162,7 @@ def _write_unknown(block: UnknownBlock, recorder: LossRecorder, answer: bool) ->
         return None
     if len(block.raw) > 1:
         recorder.unwritten_raw(block, block.raw)
-    return {key: item for key, item in part.items() if key not in OURS}
+    return {key: item for key, item in part.items() if key not in ASIDE}
 
 
 def _read_result(inner: Any) -> Block:
@@ -352,7 +357,7 @@ def write_messages(
             turns.append({"role": word, "content": parts})
         last = word
         if raw is not None:
-            put_back(turns[-1], message, recorder, "metadata.provider_raw")
+            put_back(turns[-1], message, raw, recorder, "metadata.provider_raw")
     return system, turns
 
 

@@ -8,20 +8,8 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.bedrock.tables import (
-    DISPLAYS,
-    EFFORT,
-    EFFORT_KEYS,
-    EFFORT_OBJECTS,
-    EFFORTS,
-    METADATA_LEGAL,
-    MODES,
-    MOST_METADATA,
-    NOVA,
-    NOVA_TYPES,
-    SERVICE_TIERS,
-    THINKING_KEYS,
-)
+from interlingua.dialects.bedrock import tables
+from interlingua.dialects.kernel.claude import effort_word, tell_unsaid, thinking_of
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, inside, plain
 from interlingua.dialects.kernel.kept import Kept, form_in
@@ -78,9 +66,9 @@ def _read_metadata(given: Any) -> Reading:
 
 
 def _write_metadata(options: Any, recorder: LossRecorder) -> dict[str, str] | None:
-    given, legal = options.metadata, METADATA_LEGAL.fullmatch
+    given, legal = options.metadata, tables.METADATA_LEGAL.fullmatch
     fitting = [(key, item) for key, item in given.items() if key and legal(key) and legal(item)]
-    said = dict(fitting[:MOST_METADATA])
+    said = dict(fitting[: tables.MOST_METADATA])
     if said != given or not given:
         reason = "pairs of short plain text, one to sixteen"
         recorder.lost(options, "metadata", reason, kind="approximated")
@@ -89,13 +77,13 @@ def _write_metadata(options: Any, recorder: LossRecorder) -> dict[str, str] | No
 
 def _read_tier(given: Any) -> Reading:
     word = want(given, dict).get("type")
-    if len(given) == 1 and type(word) is str and word in SERVICE_TIERS:
+    if len(given) == 1 and type(word) is str and word in tables.SERVICE_TIERS:
         return {"service_tier": word}
     return NOT_OURS if given else {}
 
 
 def _write_tier(options: Any, recorder: LossRecorder) -> Wire | None:
-    if options.service_tier in SERVICE_TIERS:
+    if options.service_tier in tables.SERVICE_TIERS:
         return {"type": options.service_tier}
     recorder.lost(options, "service_tier")
     return None
@@ -140,7 +128,7 @@ def write_options(out: Wire, options: Options, mine: Wire, recorder: LossRecorde
     if options.response_format is not None:
         _put_format(output, options, options.response_format, form, recorder)
     if options.reasoning is not None:
-        _put_reasoning(output, additional, options, options.reasoning, form, recorder)
+        _put_reasoning(output, additional, options.reasoning, form, recorder)
     if options.top_k is not None:
         additional["top_k"] = options.top_k
     out |= {key: said for key, said in ((OUTPUT, output), (ADDITIONAL, additional)) if said}
@@ -154,7 +142,7 @@ def _read_output(wire: Wire, attrs: Wire, reasoning: Wire, kept: Kept) -> None:
     if config is None:
         return
     known, effort = set(), config.get("effort")
-    if type(effort) is str and EFFORTS.get(effort) == effort:
+    if type(effort) is str and tables.EFFORTS.get(effort) == effort:
         known.add("effort")
         reasoning["effort"] = effort
     wanted = _read_format(config.get("textFormat"), kept.form)
@@ -239,15 +227,15 @@ def _read_additional(wire: Wire, attrs: Wire, reasoning: Wire, kept: Kept) -> No
     if type(given.get("top_k")) in (int, float):
         known.add("top_k")
         attrs["top_k"] = want(given["top_k"], float, f".{ADDITIONAL}.top_k")
-    for name in THINKING_KEYS:
+    for name in tables.THINKING_KEYS:
         if name in given and _read_thinking(given[name], reasoning):
             known.add(name)
-            if name != THINKING_KEYS[0]:
+            if name != tables.THINKING_KEYS[0]:
                 kept.form["thinking"] = name
             if reasoning.get("mode") == "on":
                 kept.form["on"] = True
             break
-    place = next((key for key in EFFORT_KEYS if _read_effort(key, given, reasoning)), None)
+    place = next((key for key in tables.EFFORT_KEYS if _read_effort(key, given, reasoning)), None)
     if place is not None:
         known.add(place)
         kept.form["effort"] = place
@@ -259,10 +247,10 @@ def _read_thinking(given: Any, reasoning: Wire) -> bool:
     if type(given) is not dict:
         return False
     more = {key: item for key, item in given.items() if key not in ("type", "display")}
-    visible = DISPLAYS.read(given["display"]) if "display" in given else None
+    visible = tables.DISPLAYS.read(given["display"]) if "display" in given else None
     if "display" in given and visible is None:
         return False
-    mode, budget = MODES.read(given.get("type", "")), given.get("budget_tokens")
+    mode, budget = tables.MODES.read(given.get("type", "")), given.get("budget_tokens")
     if mode == "on" and more.keys() == {"budget_tokens"} and type(budget) is int:
         reasoning["budget_tokens"] = budget
     elif mode is None or more or (mode == "off" and visible is not None):
@@ -279,9 +267,9 @@ def _read_thinking(given: Any, reasoning: Wire) -> bool:
 def _read_effort(key: str, given: Wire, reasoning: Wire) -> bool:
     """Whether the effort stands under this key, and nothing else does."""
     word = given.get(key)
-    if key == NOVA:
+    if key == tables.NOVA:
         return _read_nova(word, reasoning)
-    if key in EFFORT_OBJECTS:
+    if key in tables.EFFORT_OBJECTS:
         word = word.get("effort") if type(word) is dict and len(word) == 1 else None
     if type(word) is not str or word not in ALL_EFFORTS:
         return False
@@ -297,7 +285,7 @@ def _read_effort(key: str, given: Wire, reasoning: Wire) -> bool:
 def _read_nova(value: Any, reasoning: Wire) -> bool:
     if type(value) is not dict or reasoning or not value.keys() <= {"type", "maxReasoningEffort"}:
         return False
-    mode, effort = NOVA_TYPES.read(value.get("type", "")), value.get("maxReasoningEffort")
+    mode, effort = tables.NOVA_TYPES.read(value.get("type", "")), value.get("maxReasoningEffort")
     if mode is None or (effort is not None and (effort not in ALL_EFFORTS[1:] or mode == "off")):
         return False
     reasoning |= {"mode": mode} if effort is None else {"effort": effort}
@@ -305,88 +293,39 @@ def _read_nova(value: Any, reasoning: Wire) -> bool:
 
 
 def _put_reasoning(
-    output: Wire,
-    additional: Wire,
-    options: Options,
-    given: Reasoning,
-    form: Wire,
-    recorder: LossRecorder,
+    output: Wire, additional: Wire, given: Reasoning, form: Wire, recorder: LossRecorder
 ) -> None:
-    key: str = form.get("thinking", THINKING_KEYS[0])
+    key: str = form.get("thinking", tables.THINKING_KEYS[0])
     place: str = form.get("effort", "")
-    is_word = place in (EFFORT, "reasoning")
-    if place == NOVA:
-        _put_nova(additional, options, given, recorder)
+    is_word = place in (tables.EFFORT, "reasoning")
+    if place == tables.NOVA:
+        _put_nova(additional, given, recorder)
         return
-    if given.mode == "off":
-        _report(("budget_tokens", "visible"), options, given, recorder, "thinking is switched off")
-        if given.effort is None and is_word:
+    if is_word and given.mode is None and given.budget_tokens is None:
+        tell_unsaid(given, ("visible",), recorder)
+    else:
+        # Without a budget Claude takes `adaptive` only.
+        thinking = thinking_of(given, recorder, on="enabled" if form.get("on") else "adaptive")
+        if given.mode == "off" and given.effort is None and is_word:
             additional[place] = _effort_at(place, "none")
-        else:
-            additional[key] = {"type": MODES.write("off")}
-    elif is_word and given.mode is None and given.budget_tokens is None:
-        _report(("visible",), options, given, recorder)
-    elif (thinking := _thinking(given, form)) is not None:
-        additional[key] = thinking
-        if given.mode is not None and MODES.read(thinking["type"]) != given.mode:
-            reason = f"said as {thinking['type']}"
-            recorder.lost(options, "reasoning.mode", reason, kind="approximated")
+        elif thinking is not None:
+            additional[key] = thinking
     if given.effort is None:
         return
     if place and given.effort in ALL_EFFORTS:
         additional[place] = _effort_at(place, given.effort)
-    else:
-        _put_effort(output, options, given.effort, recorder)
+    elif (word := effort_word(given, "effort", given.effort, recorder)) is not None:
+        output["effort"] = word
 
 
-def _report(
-    names: tuple[str, ...],
-    options: Options,
-    given: Reasoning,
-    recorder: LossRecorder,
-    reason: str | None = None,
-) -> None:
-    for name in names:
-        if getattr(given, name) is not None:
-            recorder.lost(options, f"reasoning.{name}", reason)
-
-
-def _put_nova(additional: Wire, options: Options, given: Reasoning, recorder: LossRecorder) -> None:
+def _put_nova(additional: Wire, given: Reasoning, recorder: LossRecorder) -> None:
     how = {} if given.effort is None else {"maxReasoningEffort": given.effort}
     is_off = given.mode == "off"
-    additional[NOVA] = {"type": "disabled"} if is_off else {"type": "enabled", **how}
-    _report(("budget_tokens", "visible"), options, given, recorder)
+    additional[tables.NOVA] = {"type": "disabled"} if is_off else {"type": "enabled", **how}
+    tell_unsaid(given, ("budget_tokens", "visible"), recorder)
     if given.mode in ("adaptive", "between_tools"):
-        recorder.lost(options, "reasoning.mode", "it is on, or off", kind="approximated")
-
-
-def _thinking(given: Reasoning, form: Wire) -> Wire | None:
-    """Claude's object; None where the effort says all."""
-    if given.budget_tokens is not None:
-        thinking: Wire = {"type": "enabled", "budget_tokens": given.budget_tokens}
-    elif given.mode == "on":
-        # Without a budget Claude takes `adaptive` only.
-        thinking = {"type": "enabled" if form.get("on") else "adaptive"}
-    elif given.mode is not None:
-        thinking = {"type": MODES.write(given.mode)}
-    elif given.effort is None or given.visible is not None:
-        thinking = {"type": "adaptive"}
-    else:
-        return None
-    if given.visible is not None:
-        thinking["display"] = DISPLAYS.write(given.visible)
-    return thinking
+        recorder.lost(given, "mode", "it is on, or off", kind="approximated")
 
 
 def _effort_at(place: str, word: str) -> Any:
-    return {"effort": word} if place in EFFORT_OBJECTS else word
-
-
-def _put_effort(output: Wire, options: Options, effort: str, recorder: LossRecorder) -> None:
-    word = EFFORTS.get(effort)
-    if word is None:
-        recorder.lost(options, "reasoning.effort")
-        return
-    if word != effort:
-        recorder.lost(options, "reasoning.effort", f"said as {word}", kind="approximated")
-    output["effort"] = word
+    return {"effort": word} if place in tables.EFFORT_OBJECTS else word

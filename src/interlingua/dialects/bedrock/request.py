@@ -5,10 +5,9 @@ from __future__ import annotations
 from interlingua.dialects.bedrock.messages import read_system, read_turns, write_messages
 from interlingua.dialects.bedrock.options import read_options, write_options
 from interlingua.dialects.bedrock.tables import NAME
-from interlingua.dialects.bedrock.text import put_back
 from interlingua.dialects.bedrock.tools import CONFIG, read_tools, stand_ins, write_tools
 from interlingua.dialects.kernel.errors import read_whole, take
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, kept, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, kept, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import Options, Request
@@ -61,4 +60,4 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
         recorder.lost(request, "continues", severity="error")
     if form_in(mine).get("model") == "body" and request.model is not None:
         out["modelId"] = request.model
-    return put_back(out, request, recorder)
+    return put_back(out, request, request.raw, recorder)

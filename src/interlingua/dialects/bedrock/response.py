@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import read_error, write_error
 from interlingua.dialects.bedrock.messages import read_parts, write_parts
-from interlingua.dialects.bedrock.tables import (
-    DEFAULT_METRICS,
-    NAME,
-    NEAR_STOP_REASONS,
-    STOP_REASONS,
-)
-from interlingua.dialects.bedrock.text import put_back
+from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.tools import POINTS, points_in
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ended_unsaid, own_word
@@ -96,7 +91,7 @@ def _read_stop_reason(wire: Wire, fields: Wire, kept: Kept) -> None:
     if type(word) in (dict, list):
         raise ShapeError(".stopReason", "a string", word)
     fields["raw_stop_reason"] = word
-    fields["stop_reason"] = STOP_REASONS.read(word)
+    fields["stop_reason"] = tables.STOP_REASONS.read(word)
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -120,10 +115,10 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if not ("metrics" in mine or did_without(mine, "metrics")):
-        out["metrics"] = DEFAULT_METRICS
+        out["metrics"] = tables.DEFAULT_METRICS
     for other in response.alternatives:
         recorder.lost(other, None, "there is one answer only")
-    return put_back(out, response, recorder)
+    return put_back(out, response, response.raw, recorder)
 
 
 def _did_without_message(mine: Wire) -> bool:
@@ -132,37 +127,35 @@ def _did_without_message(mine: Wire) -> bool:
 
 
 def _write_message(message: Message, recorder: LossRecorder) -> Wire:
-    mine = mine_of(NAME, message.metadata.provider_raw)
+    raw = message.metadata.provider_raw
+    mine = mine_of(NAME, raw)
     content = points_in(mine)
     write_parts(message.content, content, recorder, answer=True)
     if message.name is not None:
         recorder.lost(message, "name")
-    if not mine:
-        out: Wire = {"role": "assistant", "content": content}
-        return put_back(out, message, recorder, "metadata.provider_raw")
-    role = form_in(mine).get("as", {}).get("role", "assistant")
-    out = {} if did_without(mine, "role") else {"role": role}
+    role = form_in(mine).get("as", NOTHING).get("role", "assistant")
+    out: Wire = {} if did_without(mine, "role") else {"role": role}
     out["content"] = content
-    return put_back(out, message, recorder, "metadata.provider_raw")
+    return put_back(out, message, raw, recorder, "metadata.provider_raw")
 
 
 def _own_word(metadata: MessageMetadata) -> Any:
     """The word that was read here, or by Anthropic's own API, most of whose words are these."""
     word = own_word(metadata, NAME)
     claudes = own_word(metadata, "anthropic")
-    return claudes if word is None and claudes in STOP_REASONS.words else word
+    return claudes if word is None and claudes in tables.STOP_REASONS.words else word
 
 
 def _write_stop_reason(message: Message, metadata: MessageMetadata, recorder: LossRecorder) -> Any:
     reason, word = metadata.stop_reason, _own_word(metadata)
-    if word is not None and STOP_REASONS.read(word) is reason:
+    if word is not None and tables.STOP_REASONS.read(word) is reason:
         return word
-    near = NEAR_STOP_REASONS.get(reason)
+    near = tables.NEAR_STOP_REASONS.get(reason)
     if reason is StopReason.OTHER and ended_unsaid(metadata):
         near = "max_tokens"
     if near is None:
-        near = (STOP_REASONS.write(reason) if reason is not None else None) or "end_turn"
-    if STOP_REASONS.read(near) is not reason:
+        near = (tables.STOP_REASONS.write(reason) if reason is not None else None) or "end_turn"
+    if tables.STOP_REASONS.read(near) is not reason:
         severity: Any = "info" if reason is None else "warning"
         recorder.lost(message, "metadata.stop_reason", f"said as {near}", "approximated", severity)
     return near

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
-from interlingua.model.exchange import Effort, ErrorKind, ReasoningMode
-from interlingua.model.message import Role
+from interlingua.model.exchange import ErrorKind, ReasoningMode
 from interlingua.model.metadata import StopReason
 
 NAME = "bedrock"
@@ -49,17 +49,8 @@ TRAITS = Traits(
     counting=Counting("inputTokens", wrapped=_to_count),
 )
 
-OURS = frozenset({"$cachePoint", "$cachePoints", "$beside"})
-"""Keys of a `raw` that are no keys of its object: cache points and keys around it."""
-
-ROLES: dict[Role, str] = {
-    Role.USER: "user",
-    Role.ASSISTANT: "assistant",
-    Role.TOOL: "user",
-    Role.SYSTEM: "system",
-    Role.DEVELOPER: "system",
-}
-"""The role of the turn in which a message is said."""
+ROLES, EFFORTS, MODES = claude.ROLES, claude.EFFORTS, claude.MODES
+DISPLAYS, TTLS = claude.DISPLAYS, claude.TTLS
 
 STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     {
@@ -83,26 +74,6 @@ NEAR_STOP_REASONS: dict[StopReason | None, str] = {
 }
 """Written before `STOP_REASONS` is asked; a reason in neither is an `end_turn`."""
 
-EFFORTS: dict[str, Effort] = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "max",
-}
-"""The nearest word; `none` is said by switching thinking off."""
-MODES: TwoWay[str, ReasoningMode] = TwoWay(
-    {
-        "enabled": "on",
-        "disabled": "off",
-        "adaptive": "adaptive",
-        "between_tools": "between_tools",
-    }
-)
-"""What a Claude model calls the ways to think."""
-DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
-"""Whether a Claude model shows its thinking."""
 THINKING_KEYS = ("thinking", "reasoning_config")
 """Where Claude's thinking is asked for among the model's own fields; the first is written."""
 
@@ -118,10 +89,6 @@ NOVA_TYPES: TwoWay[str, ReasoningMode] = TwoWay({"enabled": "on", "disabled": "o
 
 SERVICE_TIERS = frozenset({"priority", "default", "flex", "reserved"})
 """`ServiceTierType` of the service's model (botocore 1.44.0, read 2026-11-15)."""
-TTLS = frozenset({"5m", "1h"})
-"""`CacheTTL` of the service's model (botocore 1.44.0, read 2026-11-15)."""
-LONGEST_TTL = "1h"
-"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
 
 IMAGE_FORMATS: TwoWay[str, str] = TwoWay(
     {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
@@ -206,13 +173,6 @@ MOST_METADATA = 16
 EMPTY_ERROR = "The tool failed."
 """The text of a failed result that says nothing; without one the request is refused (reported by
 users of several clients, read 2026-11-15)."""
-DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
-TEXT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
 DEFAULT_TOOL = "tool"
 """The name of a tool of which history has only results without a name. History with calls and no
 tools is refused with a `ValidationException` (reported by users of several clients, read

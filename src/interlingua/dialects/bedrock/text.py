@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS, NAME, OURS
-from interlingua.dialects.kernel.errors import each, take, want
+from interlingua.dialects.bedrock.tables import DOCUMENT_LOCATIONS, NAME
+from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, restore
+from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import compaction_as_text
@@ -21,26 +21,14 @@ ODD: Raw = {NAME: {"$form": {"odd": True}}}
 """Marks what the service refuses, and a wire had all the same."""
 
 
-def put_back(out: Wire, value: Any, recorder: LossRecorder, field: str = "raw") -> Wire:
-    """A written object with what was kept of it; what others kept is a loss."""
-    raw = value.raw if field == "raw" else value.metadata.provider_raw
-    if raw is None:
-        return out
-    mine = raw.get(NAME)
-    if type(mine) is dict:
-        is_plain = OURS.isdisjoint(mine)
-        restore(out, mine if is_plain else {k: v for k, v in mine.items() if k not in OURS})
-    if mine is None or len(raw) > 1:
-        recorder.unwritten_raw(value, raw, field)
-    return out
-
-
 def kind_of(value: Any) -> Any:
     """By which part of the wire a block was said, where two could say it."""
     return form_of(NAME, value.raw).get("kind")
 
 
 # -- text -----------------------------------------------------------------------------------------
+
+TEXT = Table(TextBlock, plain("text", "text", str))
 
 
 def only_text(parts: Any) -> str | None:
@@ -67,35 +55,35 @@ def write_text(block: TextBlock, recorder: LossRecorder, answer: bool) -> Wire |
     if kind == "guardContent":
         return _write_guard(block, recorder)
     if block.citations or kind == "citationsContent":
-        return {"citationsContent": put_back(_write_cited(block, recorder), block, recorder)}
+        cited = [write_citation(each, recorder) for each in block.citations]
+        said: Wire = {"citations": cited} if cited else {}
+        return {"citationsContent": CITED.write_value(block, recorder, said)}
     if not block.text and not answer and "odd" not in form_of(NAME, block.raw):
         recorder.dropped(block, "empty", "info")
         return None
-    return put_back({"text": block.text}, block, recorder)
+    return put_back({"text": block.text}, block, block.raw, recorder)
 
 
 def write_refusal(block: RefusalBlock, recorder: LossRecorder, answer: bool) -> Wire:
     recorder.lost(block, None, "said as text", kind="downgraded")
-    return put_back({"text": block.text}, block, recorder)
+    return put_back({"text": block.text}, block, block.raw, recorder)
 
 
 def write_compaction(block: CompactionBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     text = compaction_as_text(block, recorder)
-    return None if text is None else put_back({"text": text.text}, text, recorder)
+    return None if text is None else put_back({"text": text.text}, text, text.raw, recorder)
 
 
 def read_guard(inner: Wire) -> TextBlock:
     """Text that a guardrail looks at."""
     kept = Kept(form={"kind": "guardContent"})
-    text = take(inner, "text", str)
-    kept.add_others(inner, frozenset({"text"}))
-    return TextBlock(text, raw=kept.raw(NAME))
+    return TEXT.read_value(TextBlock, inner, NAME, kept)
 
 
 def _write_guard(block: TextBlock, recorder: LossRecorder) -> Wire:
     if block.citations:
         recorder.lost(block, "citations", "text for a guardrail cites nothing")
-    return {"guardContent": {"text": put_back({"text": block.text}, block, recorder)}}
+    return {"guardContent": {"text": put_back({"text": block.text}, block, block.raw, recorder)}}
 
 
 # -- text that cites ------------------------------------------------------------------------------
@@ -146,24 +134,14 @@ def read_cited(inner: Any) -> TextBlock | None:
     if _texts_in(want(inner, dict).get("content", [])) is None:
         return None
     kept = Kept(form={"kind": "citationsContent"})
-    attrs = CITED.read(inner, kept)
     listed = kept.take(inner, "citations", list) if "citations" in inner else None
     citations = tuple(each(listed or [], ".citations", read_citation))
-    return TextBlock(**attrs, citations=citations, raw=kept.raw(NAME))
-
-
-def _write_cited(block: TextBlock, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    CITED.write(block, out, mine_of(NAME, block.raw), recorder)
-    if block.citations:
-        out["citations"] = [write_citation(each, recorder) for each in block.citations]
-    return out
+    return CITED.read_value(TextBlock, inner, NAME, kept, citations=citations)
 
 
 def read_citation(wire: Any) -> Citation:
     kept = Kept()
-    attrs = CITATION.read(want(wire, dict), kept)
-    url, index, place = _read_location(wire.get("location"))
+    url, index, place = _read_location(want(wire, dict).get("location"))
     if url is None and index is None:
         if "location" in wire:
             kept.add("location", place)
@@ -176,7 +154,7 @@ def read_citation(wire: Any) -> Citation:
             kept.respell("source", url)
     elif "source" in wire:
         kept.add("source", source)
-    return Citation(**attrs, url=url, document_index=index, raw=kept.raw(NAME))
+    return CITATION.read_value(Citation, wire, NAME, kept, url=url, document_index=index)
 
 
 def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
@@ -186,13 +164,14 @@ def _read_location(location: Any) -> tuple[str | None, int | None, Any]:
     kind, inner = next(iter(location.items()))
     if type(inner) is not dict:
         return None, None, location
-    if kind == "web" and type(inner.get("url")) is str:
+    url, index = inner.get("url"), inner.get("documentIndex")
+    if kind == "web" and type(url) is str:
         more = {key: item for key, item in inner.items() if key != "url"}
-        return inner["url"], None, {kind: more} if more else None
-    if kind in DOCUMENT_LOCATIONS and type(inner.get("documentIndex")) is int:
+        return url, None, {kind: more} if more else None
+    if kind in DOCUMENT_LOCATIONS and type(index) is int:
         more = {key: item for key, item in inner.items() if key != "documentIndex"}
         is_plain = not more and kind == DOCUMENT_LOCATIONS[0]
-        return None, inner["documentIndex"], None if is_plain else {kind: more}
+        return None, index, None if is_plain else {kind: more}
     return None, None, location
 
 
@@ -209,7 +188,7 @@ def write_citation(citation: Citation, recorder: LossRecorder) -> Wire:
             out["source"] = citation.url
         else:
             out["location"] = {"web": {"url": citation.url}}
-    return put_back(out, citation, recorder)
+    return put_back(out, citation, citation.raw, recorder)
 
 
 def _is_source(document_index: int | None, place: Any) -> bool:

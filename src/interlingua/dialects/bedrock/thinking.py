@@ -7,10 +7,9 @@ import binascii
 from typing import Any
 
 from interlingua.dialects.bedrock.tables import NAME
-from interlingua.dialects.bedrock.text import put_back
-from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.kernel.errors import below, take, want
 from interlingua.dialects.kernel.fields import Table, plain
-from interlingua.dialects.kernel.kept import Kept, form_of, mine_of
+from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.blocks import Block, RedactedThinkingBlock, ThinkingBlock
@@ -31,29 +30,17 @@ def read_reasoning(inner: Any) -> Block | None:
         return _read_redacted(inner["redactedContent"])
     if "reasoningText" not in inner:
         return None
-    try:
-        return _read_thinking(take(inner, "reasoningText", dict))
-    except ShapeError as error:
-        raise error.inside(".reasoningText") from None
-
-
-def _read_thinking(given: Wire) -> ThinkingBlock:
-    take(given, "text", str)
-    kept = Kept()
-    attrs = REASONING.read(given, kept)
-    if not attrs.get("signature"):
-        # Only models that sign nothing give unsigned thinking, and to them it may go back.
-        kept.form["odd"] = True
-    return ThinkingBlock(**attrs, raw=kept.raw(NAME))
+    given, read = take(inner, "reasoningText", dict), REASONING.read_value
+    # Only models that sign nothing give unsigned thinking, and to them it may go back.
+    kept = Kept(form={} if given.get("signature") else {"odd": True})
+    return below(".reasoningText", read, ThinkingBlock, given, NAME, kept)
 
 
 def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
     if not block.signature and not answer and "odd" not in form_of(NAME, block.raw):
         recorder.dropped(block, "its signature is missing")
         return None
-    out: Wire = {}
-    REASONING.write(block, out, mine_of(NAME, block.raw), recorder)
-    return {"reasoningContent": {"reasoningText": put_back(out, block, recorder)}}
+    return {"reasoningContent": {"reasoningText": REASONING.write_value(block, recorder)}}
 
 
 def _read_redacted(blob: str) -> RedactedThinkingBlock:

@@ -6,20 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from interlingua.dialects.bedrock.tables import (
-    CHANGES,
-    DEFAULT_SCHEMA,
-    DEFAULT_TOOL,
-    LONGEST_TTL,
-    NAME,
-    TEXT_SCHEMA,
-    TTLS,
-)
-from interlingua.dialects.bedrock.text import kind_of, put_back
-from interlingua.dialects.kernel.errors import ShapeError, take, want
+from interlingua.dialects.bedrock import tables
+from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.bedrock.text import kind_of
+from interlingua.dialects.kernel.claude import time_to_live
+from interlingua.dialects.kernel.errors import ShapeError, below, want
 from interlingua.dialects.kernel.fields import Field, Table, inside, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA, schema_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
 from interlingua.model.blocks import Block, Cache, ToolResultBlock, ToolUseBlock, UnknownBlock
@@ -64,25 +59,19 @@ HOSTED = Table(ToolDefinition, plain("name", "name", str), silent=("executor", "
 def _read_tool(wire: Wire) -> ToolDefinition:
     key, inner = next(iter(wire.items()), ("", None))
     if len(wire) == 1 and key == "toolSpec":
-        try:
-            return _read_spec(want(inner, dict))
-        except ShapeError as error:
-            raise error.inside(".toolSpec") from None
+        return below(".toolSpec", _read_spec, inner)
     if len(wire) == 1 and type(inner) is dict and type(inner.get("name")) is str:
         # `systemTool`, and what may come after it: tools that the service runs.
-        kept = Kept(form={"kind": key})
-        attrs = HOSTED.read(inner, kept)
-        return ToolDefinition(**attrs, executor="provider", kind=key, raw=kept.raw(NAME))
+        more = {"executor": "provider", "kind": key}
+        return HOSTED.read_value(ToolDefinition, inner, NAME, Kept(form={"kind": key}), **more)
     return ToolDefinition(key, executor="provider", kind="unknown", raw={NAME: {"part": wire}})
 
 
-def _read_spec(spec: Wire) -> ToolDefinition:
-    take(spec, "name", str)
+def _read_spec(spec: Any) -> ToolDefinition:
     kept = Kept()
-    attrs = TOOL.read(spec, kept)
-    if "inputSchema" not in spec:
+    if "inputSchema" not in want(spec, dict):
         kept.miss("inputSchema")
-    return ToolDefinition(**attrs, raw=kept.raw(NAME))
+    return TOOL.read_value(ToolDefinition, spec, NAME, kept)
 
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
@@ -93,18 +82,10 @@ def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     executor: str = tool.executor
     if executor != "client":
         recorder.lost(tool, "executor")
-    mine = mine_of(NAME, tool.raw)
-    out: Wire = {}
-    TOOL.write(tool, out, mine, recorder)
-    if "inputSchema" not in out and not _had_schema(mine):
-        out["inputSchema"] = {"json": TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA}
-    return {"toolSpec": put_back(out, tool, recorder)}
-
-
-def _had_schema(mine: Wire) -> bool:
-    """Whether it is known what the wire had in place of a schema."""
-    held = "inputSchema" in mine or "inputSchema" in form_in(mine).get("inside", ())
-    return held or did_without(mine, "inputSchema")
+    spec = TOOL.write_value(tool, recorder)
+    if "inputSchema" not in spec and not did_without(mine_of(NAME, tool.raw), "inputSchema"):
+        spec["inputSchema"] = {"json": schema_of(tool)}
+    return {"toolSpec": spec}
 
 
 def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
@@ -118,9 +99,7 @@ def _write_hosted(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
         return None
     if tool.executor != "provider":
         recorder.lost(tool, "executor")
-    out: Wire = {}
-    HOSTED.write(tool, out, {}, recorder)
-    return {tool.kind: put_back(out, tool, recorder)}
+    return {tool.kind: HOSTED.write_value(tool, recorder)}
 
 
 # -- all of them ----------------------------------------------------------------------------------
@@ -131,11 +110,9 @@ def read_tools(wire: Wire, kept: Kept) -> tuple[tuple[ToolDefinition, ...], Tool
     if config is None:
         return (), None
     inner = Kept()
-    try:
-        tools = _read_list(inner.take(config, "tools", list) or [], kept)
-        choice = _read_choice(config, inner)
-    except ShapeError as error:
-        raise error.inside(f".{CONFIG}") from None
+    listed = below(f".{CONFIG}", inner.take, config, "tools", list) or []
+    tools = below(f".{CONFIG}", _read_list, listed, kept)
+    choice = below(f".{CONFIG}", _read_choice, config, inner)
     inner.add_others(config, frozenset({"tools", "toolChoice"}))
     kept.absorb(CONFIG, inner)
     return tools, choice
@@ -231,7 +208,7 @@ def stand_ins(messages: Iterable[Message]) -> list[Wire]:
                 if block.tool_name is not None:
                     names[block.tool_name] = None
     if results and not names:
-        names[DEFAULT_TOOL] = None
+        names[tables.DEFAULT_TOOL] = None
     schema = {"json": DEFAULT_SCHEMA}
     return [{"toolSpec": {"name": name, "inputSchema": schema}} for name in names]
 
@@ -239,7 +216,7 @@ def stand_ins(messages: Iterable[Message]) -> list[Wire]:
 # -- tools that a system turn adds and removes ----------------------------------------------------
 
 _KEYS = frozenset({"name", "type"})
-_WORDS = {field: word for word, field in CHANGES.items()}
+_WORDS = {field: word for word, field in tables.CHANGES.items()}
 
 
 def read_changes(
@@ -270,9 +247,9 @@ def _change(block: Block) -> tuple[str, Wire] | None:
         return None
     ((kind, inner),) = part.items()
     tool = inner.get("tool") if type(inner) is dict and len(inner) == 1 else None
-    if kind not in CHANGES or type(tool) is not dict or not _KEYS.issuperset(tool):
+    if kind not in tables.CHANGES or type(tool) is not dict or not _KEYS.issuperset(tool):
         return None
-    return (CHANGES[kind], tool) if type(tool.get("name")) is str else None
+    return (tables.CHANGES[kind], tool) if type(tool.get("name")) is str else None
 
 
 def write_changes(
@@ -307,7 +284,7 @@ def with_cache(value: Any, point: Wire) -> Any:
         return value.replace(raw={**(value.raw or {}), NAME: mine})
     ttl = point.get("ttl")
     if point == {"type": "default"} or (
-        point == {"type": "default", "ttl": ttl} and type(ttl) is str and ttl in TTLS
+        point == {"type": "default", "ttl": ttl} and type(ttl) is str and ttl in tables.TTLS
     ):
         return value.replace(cache=Cache(ttl))
     mine["$cachePoint"] = {k: v for k, v in point.items() if k != "ttl" or type(ttl) is not str}
@@ -318,12 +295,10 @@ def with_cache(value: Any, point: Wire) -> Any:
 def put_cache(out: list[Wire], value: Any, recorder: LossRecorder) -> None:
     """The cache points that follow a block or tool."""
     mine = mine_of(NAME, value.raw)
-    ttl, own = value.cache.ttl, mine.get("$cachePoint")
+    own = mine.get("$cachePoint")
     point: Wire = dict(own) if type(own) is dict else {"type": "default"}
+    ttl = value.cache.ttl if own is not None else time_to_live(value, recorder)
     if ttl is not None:
-        if ttl not in TTLS and own is None:
-            recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
-            ttl = LONGEST_TTL
         point["ttl"] = ttl
     out.append({"cachePoint": point})
     out += points_in(mine)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from interlingua.dialects.bedrock.tables import COUNTS, NAME, TWINS
-from interlingua.dialects.bedrock.text import put_back
 from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.fields import Field, Table
-from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of
+from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.usage import CONTRADICTS
 from interlingua.dialects.kernel.wire import Wire
@@ -92,4 +91,4 @@ def write_usage(usage: Usage, recorder: LossRecorder) -> Wire:
     for twin in form.get("twice", ()):
         if TWINS[twin] in out:
             out[twin] = out[TWINS[twin]]
-    return put_back(out, usage, recorder)
+    return put_back(out, usage, usage.raw, recorder)

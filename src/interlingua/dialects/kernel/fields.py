@@ -48,7 +48,7 @@ from msgspec.structs import astuple
 
 from interlingua.dialects.kernel.errors import EXACT, ShapeError, want
 from interlingua.dialects.kernel.kept import (
-    FORM,
+    ASIDE,
     NOTHING,
     Kept,
     form_in,
@@ -363,7 +363,7 @@ class Table:
             if key in known:
                 self._read_key(key, given, attrs, kept)
             elif key not in beside:
-                if given is None or key == FORM:
+                if given is None or key in ASIDE:
                     kept.add(key, given)
                 elif not given and type(given) in self._hollow:
                     kept.spell(key, given)

@@ -11,7 +11,7 @@ Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spell
     part      [key, ...]     content under these keys completes what a field says, and goes with it
     whole     [key, ...]     objects under these keys are no part of what a field says there
     inside    {key: form}    the same words for objects inside
-    $form     value          the wire itself has a key of this name
+    asides    {key: value}   the wire itself has keys with names of ours (`ASIDE`)
 
 Dialects need no words of their own for it: `fields.Table` writes and reads all of them."""
 
@@ -33,6 +33,8 @@ T = TypeVar("T")
 NOTHING: Wire = {}
 """For look-ups: it is never changed."""
 FORM = "$form"
+ASIDE = frozenset({FORM, "$beside", "$cachePoint", "$cachePoints", "$changes"})
+"""Keys of a `raw` that are none of its object: the spelling, and what stands around the object."""
 
 
 def keep(dialect: str, rest: Wire | None, form: Wire | None = None) -> Raw | None:
@@ -116,8 +118,8 @@ class Kept(msgspec.Struct):
         """A key that no field has: content, unless it is null."""
         if value is None:
             self.spell(key, None)
-        elif key == FORM:
-            self.form[FORM] = value
+        elif key in ASIDE:
+            self.form.setdefault("asides", {})[key] = value
         else:
             self.rest[key] = value
 
@@ -195,7 +197,7 @@ def fill(out: Wire, mine: Wire, fillers: Mapping[str, Any]) -> Wire:
 
 def restore(out: Wire, mine: Wire) -> Wire:
     """Add what was kept to a written object wherever a place is free: fields win."""
-    if FORM not in mine:
+    if ASIDE.isdisjoint(mine):
         for key, item in mine.items():
             _put(out, key, item, False)
         return out
@@ -203,7 +205,7 @@ def restore(out: Wire, mine: Wire) -> Wire:
     parts, wholes = form.get("part", ()), form.get("whole", ())
     inside = form.get("inside", NOTHING)
     for key, item in mine.items():
-        if key != FORM and not (key in out and key in wholes):
+        if key not in ASIDE and not (key in out and key in wholes):
             if key in inside and "part" in inside[key]:
                 item = _said_with(item, out.get(key), inside[key]["part"])
                 if not item:
@@ -222,8 +224,7 @@ def restore(out: Wire, mine: Wire) -> Wire:
     for key, name in form.get("named", NOTHING).items():
         if key in out:
             out[name] = out.pop(key)
-    if FORM in form:
-        out[FORM] = form[FORM]
+    out |= form.get("asides", NOTHING)
     return out
 
 
@@ -254,8 +255,12 @@ def merge(kept: Wire, said: Wire) -> Wire:
     return out
 
 
-def put_back(out: Wire, value: Value, raw: Raw, recorder: LossRecorder, field: str = "raw") -> Wire:
+def put_back(
+    out: Wire, value: Value, raw: Raw | None, recorder: LossRecorder, field: str = "raw"
+) -> Wire:
     """A written object with what its dialect kept of it; what others kept is a loss."""
+    if raw is None:
+        return out
     mine = raw.get(recorder.dialect)
     if type(mine) is dict:
         restore(out, mine)

@@ -12,11 +12,25 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.tools import ToolDefinition
 
+DEFAULT_SCHEMA: Wire = {"type": "object", "properties": {}}
+"""Of a tool that has none, where the wire demands one."""
+TEXT_SCHEMA: Wire = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""Of a tool that takes free text, where tools take objects alone."""
+
 _UNKNOWN = Table(ToolDefinition, silent=("name", "executor", "kind"))
 
 
 def is_function(tool: ToolDefinition) -> bool:
     return tool.kind in ("function", "custom") and tool.executor == "client"
+
+
+def schema_of(tool: ToolDefinition) -> Wire:
+    """What a tool without a schema takes."""
+    return TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA
 
 
 def read_function(wire: Any, table: Table, dialect: str) -> ToolDefinition:

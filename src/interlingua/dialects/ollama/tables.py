@@ -102,13 +102,6 @@ JOINERS: dict[Role, str] = {Role.ASSISTANT: ""}
 """Between texts that become one: a model's go on in mid-sentence, others are paragraphs."""
 JOINER = "\n\n"
 
-DEFAULT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
-TEXT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-"""What a tool that takes free text takes here."""
 DEFAULT_MODEL = "unknown"
 DEFAULT_TIME = "1970-01-01T00:00:00Z"
 

@@ -6,15 +6,10 @@ from typing import Any
 
 from interlingua.dialects.kernel.fields import Table, constant, inside, plain
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import read_function, write_function
+from interlingua.dialects.kernel.tools import read_function, schema_of, write_function
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.ollama.tables import DEFAULT_SCHEMA, NAME, TEXT_SCHEMA
+from interlingua.dialects.ollama.tables import NAME
 from interlingua.model.tools import ToolDefinition
-
-
-def _schema_of(tool: Any) -> Wire:
-    return TEXT_SCHEMA if tool.kind == "custom" else DEFAULT_SCHEMA
-
 
 TOOL = Table(
     ToolDefinition,
@@ -23,7 +18,7 @@ TOOL = Table(
         "function",
         plain("name", "name", str),
         plain("description", "description", str),
-        plain("parameters", "input_schema", dict, fill=_schema_of),
+        plain("parameters", "input_schema", dict, fill=schema_of),
     ),
     silent=("executor", "kind"),
 )

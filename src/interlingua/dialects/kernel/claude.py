@@ -1,0 +1,99 @@
+"""What the wires that carry Claude say alike: Anthropic's own API, and Bedrock's Converse.
+
+The words are those of the Python package `anthropic` 2.8.0 and of `bedrock-runtime` in botocore
+1.44.0 (both read 2026-11-15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import TwoWay
+from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
+from interlingua.model.message import Role
+
+ROLES: dict[Role, str] = {
+    Role.USER: "user",
+    Role.ASSISTANT: "assistant",
+    Role.TOOL: "user",
+    Role.SYSTEM: "system",
+    Role.DEVELOPER: "system",
+}
+"""The role of the turn in which a message is said."""
+
+EFFORTS: dict[str, Effort] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "max",
+}
+"""The nearest word; `none` is said by switching thinking off."""
+MODES: TwoWay[str, ReasoningMode] = TwoWay(
+    {
+        "enabled": "on",
+        "disabled": "off",
+        "adaptive": "adaptive",
+        "between_tools": "between_tools",
+    }
+)
+"""What a Claude model calls the ways to think."""
+DISPLAYS: TwoWay[str, bool] = TwoWay({"summarized": True, "omitted": False})
+"""Whether a Claude model shows its thinking."""
+
+TTLS = frozenset({"5m", "1h"})
+"""For how long a cache breakpoint may be kept."""
+LONGEST_TTL = "1h"
+"""What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+
+
+def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> Effort | None:
+    """The word for an effort, which stands in this field; None where there is none."""
+    word = EFFORTS.get(effort)
+    if word is None:
+        recorder.lost(value, field)
+    elif word != effort:
+        recorder.lost(value, field, f"said as {word}", kind="approximated")
+    return word
+
+
+def thinking_of(reasoning: Reasoning, recorder: LossRecorder, on: str = "adaptive") -> Wire | None:
+    """The object that asks for thinking; None where the effort says all. `on` is what thinking is
+    called that is switched on without a budget: as a rule, the service takes `adaptive` alone."""
+    mode, budget = reasoning.mode, reasoning.budget_tokens
+    if mode == "off":
+        tell_unsaid(reasoning, ("budget_tokens", "visible"), recorder, "thinking is off")
+        return {"type": MODES.write("off")}
+    if budget is not None:  # no other type has one
+        thinking: Wire = {"type": "enabled", "budget_tokens": budget}
+    elif mode is not None:
+        thinking = {"type": on if mode == "on" else MODES.write(mode)}
+    elif reasoning.effort is None or reasoning.visible is not None:
+        thinking = {"type": "adaptive"}
+    else:
+        return None
+    if reasoning.visible is not None:
+        thinking["display"] = DISPLAYS.write(reasoning.visible)
+    if mode is not None and MODES.read(thinking["type"]) != mode:
+        recorder.lost(reasoning, "mode", f"said as {thinking['type']}", kind="approximated")
+    return thinking
+
+
+def tell_unsaid(
+    value: Any, names: tuple[str, ...], recorder: LossRecorder, reason: str | None = None
+) -> None:
+    """Those of these fields that hold something are lost."""
+    for name in names:
+        if getattr(value, name) is not None:
+            recorder.lost(value, name, reason)
+
+
+def time_to_live(value: Any, recorder: LossRecorder) -> str | None:
+    """For how long the breakpoint of a value is kept; None for the usual time."""
+    ttl: str | None = value.cache.ttl
+    if ttl is None or ttl in TTLS:
+        return ttl
+    recorder.lost(value, "cache", f"kept for {LONGEST_TTL}", kind="approximated")
+    return LONGEST_TTL
