@@ -28,6 +28,15 @@ def has_key(*keys: str) -> Holds:
     return lambda data: any(key in data for key in keys)
 
 
+def has_all(*keys: str) -> Holds:
+    return lambda data: all(key in data for key in keys)
+
+
+def both(*signs: Holds) -> Holds:
+    """Several signs that speak together."""
+    return lambda data: all(sign(data) for sign in signs)
+
+
 def is_word(key: str, *values: Any) -> Holds:
     return lambda data: isinstance(data.get(key), (str, bool)) and data[key] in values
 

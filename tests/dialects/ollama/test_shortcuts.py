@@ -75,7 +75,7 @@ def test_a_call_that_is_read_at_once(wire: Any) -> None:
 def test_a_call_that_is_written_at_once(call: il.ToolUseBlock) -> None:
     short, long = Report("ollama"), Report("ollama")
     one = calls.write_call(call, LossRecorder("ollama", None, short))
-    assert one == calls._write_call(call, LossRecorder("ollama", None, long))
+    assert one == calls.CALL.write_value(call, LossRecorder("ollama", None, long))
     assert short == long
 
 

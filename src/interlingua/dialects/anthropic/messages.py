@@ -103,13 +103,9 @@ _TURNS = {
 }
 _TURN = frozenset({"role", "content"})
 
-_PLAIN = MessageMetadata()
 _MADE = MessageMetadata(protocol=NAME)
-_STRING = MessageMetadata(provider_raw={NAME: {"$form": {"content": "string"}}})
 _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 """Of instructions that could have been a string, as one text is written."""
-_MADE_STRING = MessageMetadata(protocol=NAME, provider_raw={NAME: {"$form": {"content": "string"}}})
-"""Shared by all messages that have no more to say; all else makes its own."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -219,12 +215,8 @@ def _read_instructions(
 
 
 def _metadata(role: Role, raw: Raw | None) -> MessageMetadata:
-    made = role is _ASSISTANT
-    if raw is None:
-        return _MADE if made else _PLAIN
-    if raw == _STRING.provider_raw:
-        return _MADE_STRING if made else _STRING
-    return MessageMetadata(protocol=NAME if made else None, provider_raw=raw)
+    shared = _MADE if role is _ASSISTANT else NO_METADATA
+    return shared if raw is None else shared.replace(provider_raw=raw)
 
 
 def _split(blocks: tuple[Block, ...], raw: Raw | None, messages: list[Message]) -> None:
@@ -250,7 +242,7 @@ def _read_system(system: Any, kept: Kept) -> list[Message]:
         return [Message(_SYSTEM, (TextBlock(system),))]
     if type(system) is list and system:
         blocks = below(".system", read_parts, system, SYSTEM)
-        return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
+        return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else NO_METADATA)]
     if system is not None and system != "" and system != []:
         raise ShapeError(".system", "a string or a list", system)
     kept.spell("system", system)

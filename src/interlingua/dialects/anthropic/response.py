@@ -11,16 +11,16 @@ from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.calls import tell_recovered
+from interlingua.dialects.kernel.claude import own_stop_word
 from interlingua.dialects.kernel.errors import ShapeError, read_whole
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.model.base import Raw
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, MessageStatus, StopReason
+from interlingua.model.metadata import MessageMetadata, MessageStatus
 
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
@@ -112,10 +112,13 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
         "role": "assistant",
         "model": _model(metadata),
         "content": write_parts(message.content, ANSWER, recorder),
-        "stop_reason": _stop_word(message, recorder),
+        "stop_reason": None,
         "stop_sequence": None,
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
+    if metadata.stop_reason is not None:
+        own = own_stop_word(metadata, NAME, tables.STOP_REASONS.words)
+        out["stop_reason"] = tables.STOP_WORDS.of(message, own, recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
     if metadata.logprobs:
@@ -133,26 +136,6 @@ def _model(metadata: MessageMetadata) -> str:
     if metadata.response_model is not None:
         return metadata.response_model
     return tables.DEFAULT_MODEL if metadata.model is None else metadata.model
-
-
-def _stop_word(message: Message, recorder: LossRecorder) -> Any:
-    metadata = message.metadata
-    reason = metadata.stop_reason
-    if reason is None:
-        return None
-    word = own_word(metadata, NAME, "bedrock")
-    if type(word) is str and word in tables.STOP_REASONS.words:
-        if tables.STOP_REASONS.words[word] is reason:
-            return word
-    elif reason is StopReason.OTHER and (word := own_word(metadata, NAME)) is not None:
-        return word
-    written = tables.STOP_REASONS.write(reason)
-    if written is None:
-        written = tables.NEAR_STOP_REASONS.get(reason, "end_turn")
-        if reason is StopReason.OTHER and ended_unsaid(metadata):
-            written = "max_tokens"
-        recorder.lost(message, "metadata.stop_reason", f"said as {written}", kind="approximated")
-    return written
 
 
 def _leave_out(out: Wire, metadata: MessageMetadata, mine: Wire) -> None:

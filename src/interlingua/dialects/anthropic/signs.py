@@ -7,15 +7,21 @@ from interlingua.dialects.signs import (
     Holds,
     Sign,
     Wire,
+    both,
+    has_all,
     has_key,
     is_word,
     messages_of,
     messages_there,
+    of_type,
     part_types,
     tool_keys,
     with_roles,
     word,
 )
+
+_KEYS = ("system", "stop_sequences", "anthropic_version", "output_config")
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document")
 
 
 def _anthropic_messages_there(data: Wire) -> bool:
@@ -29,41 +35,18 @@ def _message_there(data: Wire) -> bool:
     return data.get("type") == "error" or isinstance(data.get("content"), list)
 
 
-BODIES: dict[Kind, Holds] = {
-    "request": _anthropic_messages_there,
-    "response": _message_there,
-}
+BODIES: dict[Kind, Holds] = {"request": _anthropic_messages_there, "response": _message_there}
 """Whether there is something that could be the conversation."""
 
 SIGNS = (
     Sign("request", 1, "messages with roles", with_roles),
     Sign("request", 2, "max_tokens", has_key("max_tokens")),
-    Sign(
-        "request",
-        5,
-        "keys of Anthropic",
-        has_key("system", "stop_sequences", "anthropic_version", "output_config"),
-    ),
-    Sign(
-        "request",
-        5,
-        "thinking beside max_tokens",
-        lambda data: "thinking" in data and "max_tokens" in data,
-    ),
+    Sign("request", 5, "keys of Anthropic", has_key(*_KEYS)),
+    Sign("request", 5, "thinking beside max_tokens", has_all("thinking", "max_tokens")),
     Sign("request", 5, "tools with input_schema", tool_keys("input_schema")),
-    Sign(
-        "request",
-        5,
-        "blocks of Anthropic",
-        part_types("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"),
-    ),
+    Sign("request", 5, "blocks of Anthropic", part_types(*_BLOCKS)),
     Sign("response", 9, "type message", is_word("type", "message")),
-    Sign(
-        "response",
-        9,
-        "type error",
-        lambda data: data.get("type") == "error" and isinstance(data.get("error"), dict),
-    ),
+    Sign("response", 9, "type error", both(is_word("type", "error"), of_type("error", dict))),
 )
 
 

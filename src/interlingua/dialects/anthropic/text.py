@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
+from interlingua.dialects.kernel import words
 from interlingua.dialects.kernel.claude import time_to_live
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
 from interlingua.dialects.kernel.fields import Attrs, Field, Table, lost, plain
@@ -125,14 +126,8 @@ def read_unknown(part: Wire, place: Place) -> UnknownBlock:
     return UnknownBlock({NAME: part})
 
 
-def write_unknown(block: UnknownBlock, place: Place, recorder: LossRecorder) -> Wire | None:
-    part = block.raw.get(NAME)
-    if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
-        return None
-    if block.cache is not None or len(block.raw) > 1:
-        recorder.unwritten(block, frozenset())
-    return part
+def write_unknown(block: UnknownBlock, place: Place, recorder: LossRecorder) -> Any:
+    return words.write_unknown(block, recorder)
 
 
 def reader(cls: Callable[..., Block], table: Table) -> Callable[[Wire, Place], Block]:

@@ -10,9 +10,9 @@ import msgspec
 from interlingua import arguments
 from interlingua.dialects.bedrock.tables import EMPTY_ERROR, NAME
 from interlingua.dialects.bedrock.text import only_text
-from interlingua.dialects.kernel.calls import tell_recovered
+from interlingua.dialects.kernel.calls import UNSIGNED, arguments_as_object
 from interlingua.dialects.kernel.errors import ShapeError, each, take, want
-from interlingua.dialects.kernel.fields import Field, Reading, Table, lost, plain
+from interlingua.dialects.kernel.fields import Field, Reading, Table, plain
 from interlingua.dialects.kernel.kept import Kept, form_in, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -31,13 +31,6 @@ def _read_input(given: Any) -> Reading:
     return {"input": arguments.recover(given).input if type(given) is str else {}}
 
 
-def _write_input(call: Any, recorder: LossRecorder) -> Wire:
-    if call.raw_arguments is not None:
-        tell_recovered(call, recorder)
-    input: Wire = call.input
-    return input
-
-
 def _write_type(call: Any, recorder: LossRecorder) -> str | None:
     if call.executor != "provider":
         recorder.lost(call, "executor")
@@ -49,15 +42,20 @@ CALL = Table(
     ToolUseBlock,
     plain("toolUseId", "id", str),
     plain("name", "name", str),
-    Field("input", ("input", "raw_arguments"), _read_input, _write_input, missing={"input": {}}),
+    Field(
+        "input",
+        ("input", "raw_arguments"),
+        _read_input,
+        arguments_as_object,
+        missing={"input": {}},
+    ),
     Field(
         "type",
         ("executor",),
         lambda given: {"executor": "provider"} if given == _HOSTED else {},
         _write_type,
     ),
-    lost("signature", "signs no call here"),
-    lost("call_type", "an object with the text", kind="downgraded"),
+    *UNSIGNED,
     silent=("cache",),
 )
 

@@ -31,7 +31,7 @@ from interlingua.dialects.kernel.kept import (
 )
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes
+from interlingua.dialects.kernel.words import PLACEHOLDER, unsaid_changes, write_unknown
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     AudioBlock,
@@ -156,13 +156,8 @@ def _beside(part: Wire, raw: Raw) -> Wire:
 
 
 def _write_unknown(block: UnknownBlock, recorder: LossRecorder, answer: bool) -> Wire | None:
-    part = block.raw.get(NAME)
-    if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
-        return None
-    if len(block.raw) > 1:
-        recorder.unwritten_raw(block, block.raw)
-    return {key: item for key, item in part.items() if key not in ASIDE}
+    part = write_unknown(block, recorder, frozenset({"cache"}))
+    return part and {key: item for key, item in part.items() if key not in ASIDE}
 
 
 def _read_result(inner: Any) -> Block:
@@ -239,16 +234,15 @@ def read_system(wire: Wire, kept: Kept) -> list[Message]:
 
 
 def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
-    turns = wire.get("messages")
+    turns = kept.may_take(wire, "messages", list, filled=True)
     if turns is None:
-        kept.spell("messages", None) if "messages" in wire else kept.miss("messages")
         return []
     messages: list[Message] = []
     last = None
     leading = True
     index = -1
     try:
-        for turn in want(turns, list, ".messages"):
+        for turn in turns:
             index += 1
             role = want(turn, dict).get("role")
             leading = leading and role == "system"
@@ -256,7 +250,7 @@ def read_turns(wire: Wire, kept: Kept, tools: frozenset[str]) -> list[Message]:
                 _read_turn(turn, role == last, leading, messages, tools)
             last = role
     except ShapeError as error:
-        raise (error if index < 0 else error.inside(f".messages[{index}]")) from None
+        raise error.inside(f".messages[{index}]") from None
     return messages
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import read_error, write_error
 from interlingua.dialects.bedrock.messages import read_parts, write_parts
-from interlingua.dialects.bedrock.tables import NAME
+from interlingua.dialects.bedrock.tables import DEFAULT_METRICS, NAME, STOP_REASONS, STOP_WORDS
 from interlingua.dialects.bedrock.tools import POINTS, points_in
 from interlingua.dialects.bedrock.usage import NO_USAGE, read_usage, write_usage
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.claude import own_stop_word
+from interlingua.dialects.kernel.errors import below, read_whole
 from interlingua.dialects.kernel.kept import NOTHING, Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ended_unsaid, own_word
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata, StopReason
+from interlingua.model.metadata import MessageMetadata
 
 _BODY = frozenset({"output", "stopReason", "usage"})
 _NEEDED = ("stopReason", "usage", "metrics")
@@ -39,10 +38,9 @@ def read_answer(wire: Wire) -> Response:
     """A response that is no error."""
     kept = Kept()
     fields: Wire = {"protocol": NAME}
-    for key in _NEEDED:
-        if key not in wire:
-            kept.miss(key)
-    _read_stop_reason(wire, fields, kept)
+    kept.miss_any(wire, _NEEDED)
+    if (word := kept.scalar(wire, "stopReason")) is not None:
+        fields |= {"raw_stop_reason": word, "stop_reason": STOP_REASONS.read(word)}
     read_usage(wire, fields, kept)
     content = _read_output(wire, fields, kept)
     kept.add_others(wire, _BODY)
@@ -56,13 +54,10 @@ def _read_output(wire: Wire, fields: Wire, kept: Kept) -> tuple[Any, ...]:
         return ()
     inner = Kept()
     inner.add_others(output, frozenset({"message"}))
-    given = output.get("message")
-    if given is None:
-        inner.spell("message", None) if "message" in output else inner.miss("message")
+    message = below(".output", inner.may_take, output, "message", dict, filled=True)
     kept.absorb("output", inner)
-    if given is None:
+    if message is None:
         return ()
-    message = want(given, dict, ".output.message")
     blocks, ahead = read_parts(message.get("content"), ".output.message.content", answer=True)
     if len(message) != 2 or message.get("role") != "assistant" or ahead:
         fields["provider_raw"] = _around(message, ahead).raw(NAME)
@@ -82,18 +77,6 @@ def _around(message: Wire, ahead: list[Wire]) -> Kept:
     return kept
 
 
-def _read_stop_reason(wire: Wire, fields: Wire, kept: Kept) -> None:
-    word = wire.get("stopReason")
-    if word is None:
-        if "stopReason" in wire:
-            kept.spell("stopReason", None)
-        return
-    if type(word) in (dict, list):
-        raise ShapeError(".stopReason", "a string", word)
-    fields["raw_stop_reason"] = word
-    fields["stop_reason"] = tables.STOP_REASONS.read(word)
-
-
 # -- writing --------------------------------------------------------------------------------------
 
 
@@ -107,7 +90,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if written["content"] or not _did_without_message(mine):
         out["output"] = {"message": written}
     if metadata.stop_reason is not None or not did_without(mine, "stopReason"):
-        out["stopReason"] = _write_stop_reason(message, metadata, recorder)
+        own = own_stop_word(metadata, NAME, STOP_REASONS.words)
+        out["stopReason"] = STOP_WORDS.of(message, own, recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
     elif not did_without(mine, "usage"):
@@ -115,7 +99,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if metadata.logprobs:
         recorder.lost(message, "metadata.logprobs", severity="info")
     if not ("metrics" in mine or did_without(mine, "metrics")):
-        out["metrics"] = tables.DEFAULT_METRICS
+        out["metrics"] = DEFAULT_METRICS
     for other in response.alternatives:
         recorder.lost(other, None, "there is one answer only")
     return put_back(out, response, response.raw, recorder)
@@ -137,25 +121,3 @@ def _write_message(message: Message, recorder: LossRecorder) -> Wire:
     out: Wire = {} if did_without(mine, "role") else {"role": role}
     out["content"] = content
     return put_back(out, message, raw, recorder, "metadata.provider_raw")
-
-
-def _own_word(metadata: MessageMetadata) -> Any:
-    """The word that was read here, or by Anthropic's own API, most of whose words are these."""
-    word = own_word(metadata, NAME)
-    claudes = own_word(metadata, "anthropic")
-    return claudes if word is None and claudes in tables.STOP_REASONS.words else word
-
-
-def _write_stop_reason(message: Message, metadata: MessageMetadata, recorder: LossRecorder) -> Any:
-    reason, word = metadata.stop_reason, _own_word(metadata)
-    if word is not None and tables.STOP_REASONS.read(word) is reason:
-        return word
-    near = tables.NEAR_STOP_REASONS.get(reason)
-    if reason is StopReason.OTHER and ended_unsaid(metadata):
-        near = "max_tokens"
-    if near is None:
-        near = (tables.STOP_REASONS.write(reason) if reason is not None else None) or "end_turn"
-    if tables.STOP_REASONS.read(near) is not reason:
-        severity: Any = "info" if reason is None else "warning"
-        recorder.lost(message, "metadata.stop_reason", f"said as {near}", "approximated", severity)
-    return near

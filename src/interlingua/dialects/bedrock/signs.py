@@ -5,6 +5,12 @@ from __future__ import annotations
 from interlingua.dialects.registry import Kind
 from interlingua.dialects.signs import Holds, Sign, Wire, has_key, messages_there, parts_of
 
+_KEYS = frozenset({"inferenceConfig", "toolConfig", "additionalModelRequestFields", "modelId"})
+
+
+def _converse_keys(data: Wire) -> bool:
+    return "contents" not in data and not _KEYS.isdisjoint(data)
+
 
 def _untyped_parts(data: Wire) -> bool:
     """Bedrock's parts are objects with one key and no type."""
@@ -34,30 +40,11 @@ def _bedrock_answer_there(data: Wire) -> bool:
     return _bedrock_output(data) or _aws_error(data)
 
 
-BODIES: dict[Kind, Holds] = {
-    "request": messages_there,
-    "response": _bedrock_answer_there,
-}
+BODIES: dict[Kind, Holds] = {"request": messages_there, "response": _bedrock_answer_there}
 """Whether there is something that could be the conversation."""
 
 SIGNS = (
-    Sign(
-        "request",
-        9,
-        "keys of Converse",
-        lambda data: (
-            "contents" not in data
-            and any(
-                key in data
-                for key in (
-                    "inferenceConfig",
-                    "toolConfig",
-                    "additionalModelRequestFields",
-                    "modelId",
-                )
-            )
-        ),
-    ),
+    Sign("request", 9, "keys of Converse", _converse_keys),
     Sign("request", 6, "parts with one key and no type", _untyped_parts),
     Sign("request", 4, "system parts with no type", _untyped_system),
     Sign("response", 9, "output.message", _bedrock_output),

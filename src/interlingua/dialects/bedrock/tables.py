@@ -10,7 +10,7 @@ from typing import Any
 
 from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind, ReasoningMode
@@ -67,12 +67,15 @@ STOP_REASONS: TwoWay[str, StopReason] = TwoWay(
     otherwise=StopReason.OTHER,
 )
 """`StopReason` of the service's model (botocore 1.44.0, read 2026-11-15)."""
-NEAR_STOP_REASONS: dict[StopReason | None, str] = {
+NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.REFUSAL: "content_filtered",
     StopReason.PAUSE: "max_tokens",
     StopReason.OTHER: "end_turn",
 }
 """Written before `STOP_REASONS` is asked; a reason in neither is an `end_turn`."""
+STOP_WORDS = StopWords(
+    STOP_REASONS.read, STOP_REASONS.nearest(NEAR_STOP_REASONS), "end_turn", cut="max_tokens"
+)
 
 THINKING_KEYS = ("thinking", "reasoning_config")
 """Where Claude's thinking is asked for among the model's own fields; the first is written."""

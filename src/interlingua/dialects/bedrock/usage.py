@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlingua.dialects.bedrock.tables import COUNTS, NAME, TWINS
-from interlingua.dialects.kernel.errors import ShapeError, want
+from interlingua.dialects.kernel.errors import below, want
 from interlingua.dialects.kernel.fields import Field, Table
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -32,15 +32,10 @@ USAGE = Table(Usage, *[_count(*names) for names in COUNTS.items()], beside=("tot
 
 def read_usage(wire: Wire, fields: Wire, kept: Kept) -> None:
     """Put the usage, and what is odd about it, into the fields of a message's metadata."""
-    given = wire.get("usage")
+    given = kept.may_take(wire, "usage", dict)
     if given is None:
-        if "usage" in wire:
-            kept.spell("usage", None)
         return
-    try:
-        usage = fields["usage"] = _usage_of(want(given, dict))
-    except ShapeError as error:
-        raise error.inside(".usage") from None
+    usage = fields["usage"] = below(".usage", _usage_of, given)
     if usage.raw is not None and "as" in form_in(usage.raw[NAME]):
         fields["diagnostics"] = (CONTRADICTS,)
 
@@ -56,10 +51,8 @@ def _usage_of(given: Wire) -> Usage:
 def _read_usage(given: Wire) -> Usage:
     kept = Kept()
     attrs = USAGE.read(_without_twins(given, kept), kept)
-    total = given.get("totalTokens")
-    if total is None:
-        kept.spell("totalTokens", None) if "totalTokens" in given else kept.miss("totalTokens")
-    elif more := want(total, int, ".totalTokens") - sum(attrs.values()):
+    total = kept.may_take(given, "totalTokens", int, filled=True)
+    if total is not None and (more := total - sum(attrs.values())):
         kept.form["more"] = more  # than the counts add up to, whatever they become
     return Usage(**attrs, raw=kept.raw(NAME))
 

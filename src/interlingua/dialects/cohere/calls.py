@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlingua import arguments
 from interlingua.dialects.cohere.tables import NAME
-from interlingua.dialects.kernel.calls import read_arguments, recovery, write_arguments
+from interlingua.dialects.kernel import words
+from interlingua.dialects.kernel.calls import (
+    UNSIGNED,
+    is_named,
+    read_arguments,
+    read_named,
+    write_arguments,
+)
 from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.fields import Field, Reading, Table, constant, inside, lost, plain
-from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
+from interlingua.dialects.kernel.fields import Field, Reading, Table, constant, inside, plain
+from interlingua.dialects.kernel.kept import Kept, form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.ids import synthetic_tool_id
@@ -40,8 +46,7 @@ CALL = Table(
             missing={"input": {}},
         ),
     ),
-    lost("signature", "signs no call here"),
-    lost("call_type", "an object with the text", kind="downgraded"),
+    *UNSIGNED,
     silent=("executor",),
 )
 
@@ -50,17 +55,13 @@ def read_call(
     wire: Any, place: Any, ordinal: int, found: list[Diagnostic]
 ) -> ToolUseBlock | UnknownBlock:
     """One of `tool_calls`; `place` makes the id of a call that has none."""
-    function = want(wire, dict).get("function")
-    if type(function) is not dict or type(function.get("name")) is not str:
+    if not is_named(want(wire, dict)):
         return UnknownBlock({NAME: {UNREAD: wire}})
     kept = Kept()
-    attrs = CALL.read(wire, kept)
-    if "id" not in attrs:
-        # Reading again cannot tell that the wire had none.
-        kept.form["made"] = attrs["id"] = synthetic_tool_id(place, ordinal, attrs["name"])
-    text = attrs.get("raw_arguments")
-    if text is not None and (mode := arguments.recover(text).mode) != "strict":
-        found.append(recovery(mode, attrs["id"]))
+    made = synthetic_tool_id(place, ordinal, wire["function"]["name"])
+    attrs = read_named(wire, CALL, kept, made, found)
+    if not wire.get("id"):
+        kept.form["made"] = made  # reading again cannot tell that the wire had none
     return ToolUseBlock(**attrs, raw=kept.raw(NAME))
 
 
@@ -68,22 +69,16 @@ def write_call(call: ToolUseBlock, recorder: LossRecorder) -> Wire | None:
     if call.executor != "client":
         recorder.dropped(call, "the service runs no tools")
         return None
-    out: Wire = {}
-    mine = mine_of(NAME, call.raw)
-    CALL.write(call, out, mine, recorder)
-    if form_in(mine).get("made") == call.id:
+    out = CALL.write_value(call, recorder)
+    if form_of(NAME, call.raw).get("made") == call.id:
         del out["id"]
-    return out if call.raw is None else put_back(out, call, call.raw, recorder)
+    return out
 
 
 def write_unknown(block: UnknownBlock, recorder: LossRecorder) -> Any:
     """What stood among the parts or the calls, and was none that we know."""
-    part = block.raw.get(NAME)
-    if type(part) is not dict:
-        recorder.dropped(block, "another dialect's")
-        return None
-    recorder.unwritten(block, frozenset())
-    return part[UNREAD] if is_unread_call(block) else part
+    part = words.write_unknown(block, recorder)
+    return part[UNREAD] if part is not None and is_unread_call(block) else part
 
 
 def is_unread_call(block: UnknownBlock) -> bool:

@@ -6,22 +6,17 @@ from typing import Any
 
 from interlingua.dialects.cohere.errors import read_error, write_error
 from interlingua.dialects.cohere.messages import read_content, write_message
-from interlingua.dialects.cohere.tables import (
-    DEFAULT_ID,
-    NAME,
-    NEAR_STOP_REASONS,
-    STOP_REASONS,
-)
+from interlingua.dialects.cohere.tables import DEFAULT_ID, NAME, STOP_REASONS, STOP_WORDS
 from interlingua.dialects.cohere.usage import read_usage, write_usage
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ended_unsaid, own_word
+from interlingua.dialects.kernel.words import own_word
 from interlingua.model.blocks import Block
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import Diagnostic, MessageMetadata, StopReason
+from interlingua.model.metadata import Diagnostic, MessageMetadata
 
 _KEYS = frozenset({"id", "message", "finish_reason", "usage"})
 
@@ -46,7 +41,9 @@ def read_answer(wire: Wire) -> Response:
     id = kept.take(wire, "id", str)
     fields: Wire = {"protocol": NAME, "response_id": id}
     blocks = _read_message(wire, id or 0, fields, found)
-    _read_reason(wire, fields, kept)
+    kept.miss_any(wire, ("finish_reason",))
+    if (word := kept.scalar(wire, "finish_reason")) is not None:
+        fields |= {"raw_stop_reason": word, "stop_reason": STOP_REASONS.read(word)}
     if "usage" in wire:
         fields["usage"] = read_usage(wire["usage"], found)
         if wire["usage"] is None:
@@ -76,17 +73,6 @@ def _read_message(
     return blocks
 
 
-def _read_reason(wire: Wire, fields: Wire, kept: Kept) -> None:
-    word = wire.get("finish_reason")
-    if word is None:
-        kept.spell("finish_reason", None) if "finish_reason" in wire else kept.miss("finish_reason")
-        return
-    if type(word) in (dict, list):
-        raise ShapeError(".finish_reason", "a string", word)
-    fields["raw_stop_reason"] = word
-    fields["stop_reason"] = STOP_REASONS.read(word)
-
-
 # -- writing --------------------------------------------------------------------------------------
 
 
@@ -102,7 +88,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if did_without(mine_of(NAME, metadata.provider_raw), "role"):
         del out["message"]["role"]
     if metadata.stop_reason is not None or not did_without(mine, "finish_reason"):
-        out["finish_reason"] = _write_reason(message, recorder)
+        out["finish_reason"] = STOP_WORDS.of(message, own_word(metadata, NAME), recorder)
     if metadata.usage is not None:
         out["usage"] = write_usage(metadata.usage, recorder)
     _report(response, recorder)
@@ -118,19 +104,3 @@ def _report(response: Response, recorder: LossRecorder) -> None:
         recorder.lost(message, "metadata.logprobs", reason, severity="info")
     for other in response.alternatives:
         recorder.lost(other, None, "there is one answer only")
-
-
-def _write_reason(message: Message, recorder: LossRecorder) -> Any:
-    metadata = message.metadata
-    reason, word = metadata.stop_reason, own_word(metadata, NAME)
-    if word is not None and STOP_REASONS.read(word) is reason:
-        return word
-    word = None if reason is None else STOP_REASONS.write(reason)
-    if reason is StopReason.OTHER and ended_unsaid(metadata):
-        word = "MAX_TOKENS"
-    if word is None:
-        word = "COMPLETE" if reason is None else NEAR_STOP_REASONS.get(reason, "COMPLETE")
-    if STOP_REASONS.read(word) is not reason:
-        severity: Any = "info" if reason is None else "warning"
-        recorder.lost(message, "metadata.stop_reason", f"said as {word}", "approximated", severity)
-    return word

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.model.exchange import ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -55,6 +55,9 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.CANCELLED: "ERROR",
 }
 """A reason that is neither here nor above is a `COMPLETE`."""
+STOP_WORDS = StopWords(
+    STOP_REASONS.read, STOP_REASONS.nearest(NEAR_STOP_REASONS), "COMPLETE", cut="MAX_TOKENS"
+)
 
 TOOL_CHOICES: dict[str, str] = {"REQUIRED": "any", "NONE": "none"}
 """Without one the model is free; no single tool can be named."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from interlingua import arguments
+from interlingua.dialects.kernel.fields import Attrs, Table, lost
+from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import JsonObject
 from interlingua.model.blocks import ToolUseBlock
 from interlingua.model.metadata import Diagnostic
@@ -81,6 +86,36 @@ def _says(text: str, input: JsonObject) -> bool:
         return bool(_encode(found) == _encode(input)) or arguments.same(found, input)
     except (TypeError, ValueError, RecursionError):
         return arguments.same(found, input)
+
+
+UNSIGNED = (
+    lost("signature", "signs no call here"),
+    lost("call_type", "an object with the text", kind="downgraded"),
+)
+"""What a wire cannot say of a call whose arguments are an object, and that nobody signs."""
+
+
+def arguments_as_object(call: Any, recorder: LossRecorder) -> Wire:
+    """The arguments of a call, where the wire has no place for a text of them."""
+    if call.raw_arguments is not None:
+        tell_recovered(call, recorder)
+    input: Wire = call.input
+    return input
+
+
+def is_named(call: Wire) -> bool:
+    """Whether this is the call of a function, as far as we know them."""
+    function = call.get("function")
+    return type(function) is dict and type(function.get("name")) is str
+
+
+def read_named(wire: Wire, table: Table, kept: Kept, made: str, found: list[Diagnostic]) -> Attrs:
+    """What a call says; `made` is the id of one that has none."""
+    attrs = {"id": made, **table.read(wire, kept)}
+    text = attrs.get("raw_arguments")
+    if text is not None and (mode := arguments.recover(text).mode) != "strict":
+        found.append(recovery(mode, attrs["id"]))
+    return attrs
 
 
 def recovery(mode: str, id: str) -> Diagnostic:

@@ -5,13 +5,15 @@ The words are those of the Python package `anthropic` 2.8.0 and of `bedrock-runt
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import TwoWay, own_word
 from interlingua.model.exchange import Effort, Reasoning, ReasoningMode
 from interlingua.model.message import Role
+from interlingua.model.metadata import MessageMetadata
 
 ROLES: dict[Role, str] = {
     Role.USER: "user",
@@ -47,6 +49,14 @@ TTLS = frozenset({"5m", "1h"})
 """For how long a cache breakpoint may be kept."""
 LONGEST_TTL = "1h"
 """What stands for a time that is not in `TTLS`: all others are longer than five minutes."""
+
+
+def own_stop_word(metadata: MessageMetadata, dialect: str, words: Collection[str]) -> Any:
+    """The wire's word for why a message ended that was read in this dialect, or in the other one of
+    the two, most of whose words are the same."""
+    word = own_word(metadata, dialect)
+    others = own_word(metadata, "anthropic", "bedrock") if word is None else None
+    return others if others in words else word
 
 
 def effort_word(value: Any, field: str, effort: str, recorder: LossRecorder) -> Effort | None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.errors import ShapeError, want
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.base import Raw, Value
@@ -113,6 +113,16 @@ class Kept(msgspec.Struct):
         elif filled:
             self.miss(key)
         return None
+
+    def scalar(self, wire: Wire, key: str) -> Any:
+        """A word that may be of any type but a list or an object; None where it is null or not
+        there."""
+        value = wire.get(key)
+        if value is None and key in wire:
+            self.spell(key, None)
+        if type(value) is dict or type(value) is list:
+            raise ShapeError(f".{key}", "a string", value)
+        return value
 
     def add(self, key: str, value: Any) -> None:
         """A key that no field has: content, unless it is null."""

@@ -4,13 +4,15 @@ has no word for."""
 from __future__ import annotations
 
 import re
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from interlingua.dialects.kernel.recorder import LossRecorder
+from interlingua.losses import Severity
 from interlingua.model.blocks import SUMMARY as SUMMARY
-from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock
+from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, UnknownBlock
 from interlingua.model.message import Message, Role
-from interlingua.model.metadata import MessageMetadata
+from interlingua.model.metadata import MessageMetadata, StopReason
 
 W = TypeVar("W")
 V = TypeVar("V")
@@ -62,6 +64,10 @@ class TwoWay(Generic[W, V]):
     def write(self, value: V) -> W | None:
         return self._back.get(value)
 
+    def nearest(self, near: Mapping[V, W]) -> dict[V, W]:
+        """The word for each value; those of `near` come first, and stand for some without one."""
+        return {**self._back, **near}
+
 
 def own_word(metadata: MessageMetadata, *names: str) -> Any:
     """The wire's word for why a message ended, if a dialect of these names said it: in another one
@@ -72,6 +78,31 @@ def own_word(metadata: MessageMetadata, *names: str) -> Any:
         return None
     said_here = metadata.protocol in names if not raw else any(name in raw for name in names)
     return word if said_here else None
+
+
+class StopWords(NamedTuple):
+    """How a wire says why a message ended."""
+
+    read: Callable[[Any], StopReason | None]
+    words: Mapping[StopReason, str]
+    usual: str
+    """Said for a reason that has no word."""
+    cut: str
+    """Said for one that nobody told: the message may be cut off."""
+
+    def of(self, message: Message, own: Any, recorder: LossRecorder) -> Any:
+        """The word for a message: its `own` one as long as that still says why it ended."""
+        reason = message.metadata.stop_reason
+        if own is not None and self.read(own) is reason:
+            return own
+        word = self.usual if reason is None else self.words.get(reason, self.usual)
+        if reason is StopReason.OTHER and ended_unsaid(message.metadata):
+            word = self.cut
+        if self.read(word) is not reason:
+            severity: Severity = "info" if reason is None else "warning"
+            said = f"said as {word}"
+            recorder.lost(message, "metadata.stop_reason", said, "approximated", severity)
+        return word
 
 
 def ended_unsaid(metadata: MessageMetadata) -> bool:
@@ -95,6 +126,19 @@ def compaction_as_text(block: CompactionBlock, recorder: LossRecorder) -> TextBl
     text = TextBlock(SUMMARY.format(block.text), cache=block.cache)
     recorder.alias(text, block)
     return text
+
+
+def write_unknown(
+    block: UnknownBlock, recorder: LossRecorder, said: frozenset[str] = frozenset()
+) -> Any:
+    """A part of our own that nobody understood, as it came; None for another dialect's. Others have
+    said these fields."""
+    part = block.raw.get(recorder.dialect)
+    if type(part) is not dict:
+        recorder.dropped(block, "another dialect's")
+        return None
+    recorder.unwritten(block, said)
+    return part
 
 
 def unsaid_changes(

@@ -16,8 +16,8 @@ from interlingua.dialects.kernel.fields import QUIET, Field, Reading, Table, con
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes
-from interlingua.dialects.ollama.calls import read_call, write_call, write_unknown, written_id
+from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes, write_unknown
+from interlingua.dialects.ollama.calls import read_call, write_call, written_id
 from interlingua.dialects.ollama.media import (
     read_image,
     read_shown_image,

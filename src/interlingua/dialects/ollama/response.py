@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from interlingua.dialects.kernel.errors import ShapeError, read_whole
+from interlingua.dialects.kernel.errors import ShapeError, below, read_whole
 from interlingua.dialects.kernel.fields import QUIET, Table, content, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import ended_unsaid, own_word
+from interlingua.dialects.kernel.words import own_word
 from interlingua.dialects.logprobs import read_tokens, write_tokens
 from interlingua.dialects.ollama.errors import read_error, write_error
 from interlingua.dialects.ollama.messages import ANSWER, read_blocks, write_message
@@ -19,8 +19,8 @@ from interlingua.dialects.ollama.tables import (
     DEFAULT_MODEL,
     DEFAULT_TIME,
     NAME,
-    NEAR_STOP_REASONS,
     STOP_REASONS,
+    STOP_WORDS,
 )
 from interlingua.dialects.ollama.usage import USAGE, read_usage, write_usage
 from interlingua.model.blocks import Block, ToolUseBlock
@@ -71,7 +71,8 @@ def read_answer(wire: Wire) -> Response:
     if body["done"] is False:
         fields["status"] = MessageStatus.PARTIAL
     blocks = _read_message(wire, fields, kept, found)
-    _read_reason(wire, blocks, fields, kept)
+    if (word := kept.scalar(wire, "done_reason")) is not None:
+        fields |= {"raw_stop_reason": word, "stop_reason": reason_of(word, blocks)}
     fields["usage"] = read_usage(wire, found)
     for key in USAGE.keys:
         if key in wire and wire[key] is None:
@@ -92,26 +93,11 @@ def _read_message(
     given = kept.take(wire, "message", dict)
     if given is None:
         return ()
-    inner, place = Kept(), wire.get("created_at")
-    try:
-        attrs = ANSWER.read(given, inner)
-        blocks = read_blocks(attrs, place if type(place) is str else 0, found, is_answer=True)
-    except ShapeError as error:
-        raise error.inside(".message") from None
+    inner, time = Kept(), wire.get("created_at")
+    attrs, place = below(".message", ANSWER.read, given, inner), time if type(time) is str else 0
+    blocks = below(".message", read_blocks, attrs, place, found, is_answer=True)
     fields["provider_raw"] = inner.raw(NAME)
     return tuple(blocks)
-
-
-def _read_reason(wire: Wire, blocks: tuple[Block, ...], fields: Wire, kept: Kept) -> None:
-    word = wire.get("done_reason")
-    if word is None:
-        if "done_reason" in wire:
-            kept.spell("done_reason", None)
-        return
-    if type(word) in (dict, list):
-        raise ShapeError(".done_reason", "a string", word)
-    fields["raw_stop_reason"] = word
-    fields["stop_reason"] = reason_of(word, blocks)
 
 
 def reason_of(word: Any, content: tuple[Block, ...]) -> StopReason | None:
@@ -148,16 +134,8 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
 
 
 def _write_reason(out: Wire, message: Message, recorder: LossRecorder) -> None:
-    metadata = message.metadata
-    reason, word = metadata.stop_reason, own_word(metadata, NAME)
-    if reason is None:
+    if message.metadata.stop_reason is None:
         return
     calls = (out.get("message") or {}).get("tool_calls")
-    content = message.content if calls else ()
-    if word is None or reason_of(word, content) is not reason:
-        word = NEAR_STOP_REASONS.get(reason, "stop")
-        if reason is StopReason.OTHER and ended_unsaid(metadata):
-            word = "length"
-    out["done_reason"] = word
-    if reason_of(word, content) is not reason:
-        recorder.lost(message, "metadata.stop_reason", f"said as {word}", kind="approximated")
+    words = STOP_WORDS._replace(read=lambda word: reason_of(word, message.content if calls else ()))
+    out["done_reason"] = words.of(message, own_word(message.metadata, NAME), recorder)

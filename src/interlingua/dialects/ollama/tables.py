@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from interlingua.dialects.kernel.words import TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay
 from interlingua.dialects.record import Traits
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role
@@ -67,6 +67,7 @@ NEAR_STOP_REASONS: dict[StopReason, str] = {
     StopReason.PAUSE: "length",
 }
 """A reason that is not here is a `stop`."""
+STOP_WORDS = StopWords(STOP_REASONS.read, NEAR_STOP_REASONS, "stop", cut="length")
 
 EFFORTS: dict[str, str] = {
     "minimal": "low",
