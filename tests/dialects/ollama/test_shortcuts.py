@@ -13,7 +13,7 @@ from interlingua.dialects.kernel.calls import OpenCalls
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.ollama import calls, messages, usage
-from interlingua.dialects.ollama.stream.reader import StreamReader
+from interlingua.dialects.ollama.stream import StreamReader
 from interlingua.errors import ReadError
 from interlingua.losses import Report
 from interlingua.model.message import Message

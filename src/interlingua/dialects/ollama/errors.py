@@ -41,12 +41,16 @@ def kind_of(text: str, status: int | None) -> ErrorKind:
 
 
 def read_error(wire: Wire) -> Response:
+    return failed_answer(NAME, error_of(wire))
+
+
+def error_of(wire: Wire) -> ProviderError:
     kept = Kept()
     attrs = ERROR.read(wire, kept)
     if "message" not in attrs:
         want(None, str, ".error")
     kind = kind_of(attrs["message"], attrs.get("status"))
-    return failed_answer(NAME, ProviderError(kind, **attrs, raw=kept.raw(NAME)))
+    return ProviderError(kind, **attrs, raw=kept.raw(NAME))
 
 
 def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:

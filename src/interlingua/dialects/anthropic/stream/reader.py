@@ -10,17 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.errors import is_error
 from interlingua.dialects.anthropic.response import read_response
-from interlingua.dialects.anthropic.tables import (
-    BLOCK_DELTA,
-    BLOCK_START,
-    BLOCK_STOP,
-    NAME,
-    OWN_IDS,
-    PIECES,
-    STOP_REASONS,
-)
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_part
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, may_take, take
@@ -37,20 +30,9 @@ from interlingua.dialects.kernel.stream_reader import (
 )
 from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, parse
 from interlingua.errors import ReadError
+from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-    UsageUpdate,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
@@ -67,7 +49,7 @@ _UNOPENED: dict[str, tuple[Wire, Block]] = {
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, ThinkingBlock("")),
 }
 """How a block begins whose first piece comes without a start, by the piece's key."""
-_TEXT, _THINKING, _COMPACTION, _INPUT = PIECES.values()
+_TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 
 
 # -- the frame that there are most of -------------------------------------------------------------
@@ -99,14 +81,14 @@ _decode_plain = msgspec.json.Decoder(_PlainDelta).decode
 # -- what is put together on the way --------------------------------------------------------------
 
 
-def _told_anew(index: int, text: str) -> BlockDelta:
-    return BlockDelta(index, "text", text)
+def _told_anew(index: int, text: str) -> ev.BlockDelta:
+    return ev.BlockDelta(index, "text", text)
 
 
 _TAKES: dict[Any, tuple[type | None, Any]] = {
-    _TEXT: (_PlainText, TextDelta),
-    _THINKING: (_PlainThinking, ThinkingDelta),
-    _INPUT: (_PlainInput, ToolUseInputDelta),
+    _TEXT: (_PlainText, ev.TextDelta),
+    _THINKING: (_PlainThinking, ev.ThinkingDelta),
+    _INPUT: (_PlainInput, ev.ToolUseInputDelta),
     _COMPACTION: (None, _told_anew),
     None: (None, None),
 }
@@ -125,7 +107,7 @@ class Part:
         self.block = block
         self.pieces: list[str] = []
         self.citations: list[Wire] = []
-        self.piece = PIECES.get(kind) if type(kind) is str else None
+        self.piece = tables.PIECES.get(kind) if type(kind) is str else None
         if type(block) is ToolUseBlock:
             self.piece = _INPUT
         self.takes, self.event = _TAKES[self.piece]
@@ -149,7 +131,7 @@ class Part:
         end = end_of_block(self.index, block)
         if type(block) is not ToolUseBlock or not block.input or any(self.pieces):
             return [end]
-        return [ToolUseInputDelta(self.index, encode(block.input).decode()), end]
+        return [ev.ToolUseInputDelta(self.index, encode(block.input).decode()), end]
 
     def tell(self, delta: Wire) -> Event | None:
         """What a delta says; None for nothing."""
@@ -160,10 +142,10 @@ class Part:
         if kind == "citations_delta" and self.piece is _TEXT:
             (citation,) = read_citations([take(delta, "citation", dict)])
             self.citations.append(delta["citation"])
-            return BlockDelta(self.index, "citations", citation)
+            return ev.BlockDelta(self.index, "citations", citation)
         if kind == "signature_delta" and self.piece is _THINKING:
             self.wire["signature"] = signature = take(delta, "signature", str)
-            return BlockDelta(self.index, "signature", signature)
+            return ev.BlockDelta(self.index, "signature", signature)
         return None
 
     def tell_text(self, key: str, delta: Wire) -> Event:
@@ -266,7 +248,11 @@ class StreamReader(MessageReader[Answer]):
             return self._feed(frame)
         part = self._open.get(wire.index)
         delta = wire.delta
-        if part is None or type(delta) is not part.takes or frame.event not in (BLOCK_DELTA, None):
+        if (
+            part is None
+            or type(delta) is not part.takes
+            or frame.event not in (tables.BLOCK_DELTA, None)
+        ):
             return self._feed(frame)
         if part is not self._live:
             self._learn(part, frame)
@@ -296,7 +282,7 @@ class StreamReader(MessageReader[Answer]):
         if kind is None and type(wire) is dict and is_error(wire):
             step = StreamReader._error
         try:
-            return (step(self, wire) if step is not None else None) or [Other()]
+            return (step(self, wire) if step is not None else None) or [ev.Other()]
         except ShapeError as error:
             raise error.error(WHAT) from None
 
@@ -312,11 +298,11 @@ class StreamReader(MessageReader[Answer]):
             raise ReadError(WHAT, f"$.message{odd.path[1:]}", odd.expected, odd.found) from None
         answer = self._begin(message)
         told = response.message.metadata
-        events: list[Event] = [MessageStart(told.response_model, told.response_id)]
+        events: list[Event] = [ev.MessageStart(told.response_model, told.response_id)]
         if told.usage is not None:
-            events.append(UsageUpdate(told.usage))
+            events.append(ev.UsageUpdate(told.usage))
         if told.stop_reason is not None:
-            events.append(Stop(told.stop_reason, told.raw_stop_reason))
+            events.append(ev.Stop(told.stop_reason, told.raw_stop_reason))
         for given, block in zip(message["content"], response.message.content, strict=True):
             part = answer.add(given, block)
             events += [start_of_block(part.index, block), *answer.close(part)]
@@ -331,7 +317,7 @@ class StreamReader(MessageReader[Answer]):
         """The message, also if it began without saying so."""
         if self._answer is not None:
             return self._answer, []
-        return self._begin({}), [MessageStart()]
+        return self._begin({}), [ev.MessageStart()]
 
     def _change(self, wire: Wire) -> list[Event] | None:
         changes = may_take(wire, "delta", dict, {}) or {}
@@ -343,11 +329,11 @@ class StreamReader(MessageReader[Answer]):
         answer.change({key: item for key, item in wire.items() if key not in _CHANGED})
         answer.change(changes)
         if word is not None:
-            events.append(Stop(STOP_REASONS.read(word), word))
+            events.append(ev.Stop(tables.STOP_REASONS.read(word), word))
         if counts is not None:
             answer.count_tokens(counts)
             usage = read_usage(answer.usage)[0]
-            events += [] if usage is None else [UsageUpdate(usage)]
+            events += [] if usage is None else [ev.UsageUpdate(usage)]
         return events
 
     def _stop(self, wire: Wire) -> list[Event] | None:
@@ -359,14 +345,14 @@ class StreamReader(MessageReader[Answer]):
             events += answer.close(part)
         self._answer, self._open, self._complete = None, {}, True
         response = answer.response()
-        self.waits = not (response.message.metadata.response_id or "").startswith(OWN_IDS)
-        return [*events, MessageComplete(response)]
+        self.waits = not (response.message.metadata.response_id or "").startswith(tables.OWN_IDS)
+        return [*events, ev.MessageComplete(response)]
 
     def _error(self, wire: Wire) -> list[Event] | None:
         response = read_response(wire)
         return None if response.error is None else [self._break_off(response.error)]
 
-    def _break_off(self, error: ProviderError) -> StreamError:
+    def _break_off(self, error: ProviderError) -> ev.StreamError:
         self._open, self._live = {}, None
         return super()._break_off(error)
 
@@ -408,9 +394,9 @@ class StreamReader(MessageReader[Answer]):
 
 _STEPS: dict[str, Callable[[StreamReader, Any], list[Event] | None]] = {
     "message_start": StreamReader._start,
-    BLOCK_START: StreamReader._block_start,
-    BLOCK_DELTA: StreamReader._block_delta,
-    BLOCK_STOP: StreamReader._block_stop,
+    tables.BLOCK_START: StreamReader._block_start,
+    tables.BLOCK_DELTA: StreamReader._block_delta,
+    tables.BLOCK_STOP: StreamReader._block_stop,
     "message_delta": StreamReader._change,
     "message_stop": StreamReader._stop,
     "error": StreamReader._error,

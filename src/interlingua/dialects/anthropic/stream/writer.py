@@ -6,14 +6,9 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.response import write_response
-from interlingua.dialects.anthropic.tables import (
-    BLOCK_DELTA,
-    BLOCK_START,
-    BLOCK_STOP,
-    NAME,
-    PIECES,
-)
+from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, WRITERS, write_citation, write_parts
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.kept import mine_of
@@ -27,6 +22,7 @@ from interlingua.dialects.kernel.stream_writer import (
     spell,
 )
 from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     Citation,
@@ -35,18 +31,13 @@ from interlingua.model.blocks import (
     TextBlock,
     ThinkingBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    ToolUseEnd,
-    ToolUseStart,
-)
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata
 from interlingua.streams.frames import Frame
 
 _TEXT, _THINKING, _INPUT = 0, 1, 2
-_PIECES = (PIECES["text"], PIECES["thinking"], PIECES["tool_use"])
+_PIECES = (tables.PIECES["text"], tables.PIECES["thinking"], tables.PIECES["tool_use"])
 _KINDS: dict[type[Block], tuple[str, int]] = {
     TextBlock: ("text", _TEXT),
     RefusalBlock: ("text", _TEXT),
@@ -131,7 +122,7 @@ class Abroad(PieceWriter):
         said = self._current = OpenBlock(index, number)
         return [self._opening(said, part), *self._say(said, block.text)]
 
-    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first, and whose a hosted tool is may be told at
         the end only."""
         part = _part_of(call_of(event)) if event.call_type is None else None
@@ -144,11 +135,15 @@ class Abroad(PieceWriter):
         self._opened.append(part)
         if said.kind is not None:
             delta, key = _PIECES[said.kind]
-            piece = {"type": BLOCK_DELTA, "index": index, "delta": {"type": delta, key: PIECE}}
-            said.spell_as(BLOCK_DELTA, piece)
-        return _spell({"type": BLOCK_START, "index": index, "content_block": part})
+            piece = {
+                "type": tables.BLOCK_DELTA,
+                "index": index,
+                "delta": {"type": delta, key: PIECE},
+            }
+            said.spell_as(tables.BLOCK_DELTA, piece)
+        return _spell({"type": tables.BLOCK_START, "index": index, "content_block": part})
 
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
+    def _delta(self, said: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came."""
         if event.field != "citations" or said.cuts is None:
             return []
@@ -162,7 +157,9 @@ class Abroad(PieceWriter):
 
     def _tell_beside(self, kind: str, key: str, value: Any) -> Frame:
         index = len(self._opened) - 1
-        return _spell({"type": BLOCK_DELTA, "index": index, "delta": {"type": kind, key: value}})
+        return _spell(
+            {"type": tables.BLOCK_DELTA, "index": index, "delta": {"type": kind, key: value}}
+        )
 
     def _end(self, said: OpenBlock, block: Block) -> list[Frame]:
         """What was not said in pieces, and the end."""
@@ -177,7 +174,7 @@ class Abroad(PieceWriter):
                 frames.append(self._tell_beside("signature_delta", "signature", part["signature"]))
         return frames + self._close(said)
 
-    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         text = encode(event.input).decode()
         if said.kind is not None:
             return [*(self._say(said, text) if not said.length else ()), *self._close(said)]
@@ -197,7 +194,7 @@ class Abroad(PieceWriter):
         return [] if said.kind is None else [self._closing()]
 
     def _closing(self) -> Frame:
-        return _spell({"type": BLOCK_STOP, "index": len(self._opened) - 1})
+        return _spell({"type": tables.BLOCK_STOP, "index": len(self._opened) - 1})
 
 
 def _part_of(block: Block) -> Wire | None:

@@ -14,22 +14,11 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import read_error
 from interlingua.dialects.bedrock.messages import read_part
 from interlingua.dialects.bedrock.response import read_answer
-from interlingua.dialects.bedrock.tables import (
-    BEGIN,
-    DELTA,
-    END,
-    EXCEPTION,
-    FRAME_KEYS,
-    FRAMES,
-    METADATA,
-    NAME,
-    START,
-    STOP,
-    STOP_REASONS,
-)
+from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import read_citation
 from interlingua.dialects.bedrock.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, read_whole, take, want
@@ -43,6 +32,7 @@ from interlingua.dialects.kernel.stream_reader import (
     start_of_block,
 )
 from interlingua.dialects.kernel.wire import Wire, parse
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     ImageBlock,
@@ -53,19 +43,7 @@ from interlingua.model.blocks import (
     ToolUseBlock,
     UnknownBlock,
 )
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseInputDelta,
-    UsageUpdate,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
@@ -120,9 +98,9 @@ _decode_plain = msgspec.json.Decoder(_PlainDelta).decode
 # -- an answer while a stream tells it ------------------------------------------------------------
 
 _PIECES: dict[type[Block], Any] = {
-    TextBlock: TextDelta,
-    ThinkingBlock: ThinkingDelta,
-    ToolUseBlock: ToolUseInputDelta,
+    TextBlock: ev.TextDelta,
+    ThinkingBlock: ev.ThinkingDelta,
+    ToolUseBlock: ev.ToolUseInputDelta,
 }
 """The event that tells a piece of a block."""
 
@@ -245,7 +223,7 @@ class StreamReader(MessageReader[_Answer]):
         self._stopped = False
 
     def feed(self, frame: Frame) -> list[Event]:
-        if frame.event != DELTA:
+        if frame.event != tables.DELTA:
             return self._feed(frame)
         try:
             wire = _decode_plain(frame.data)
@@ -270,10 +248,10 @@ class StreamReader(MessageReader[_Answer]):
         if self._failed:
             return []
         kind, wire = _unwrapped(frame.event, parse(frame.data, WHAT))
-        if self._is_over() and kind != BEGIN:
+        if self._is_over() and kind != tables.BEGIN:
             return []  # nothing comes after the end but another message
         events = read_whole(WHAT, self._step, wire, kind) if type(wire) is dict else []
-        return events or [Other()]
+        return events or [ev.Other()]
 
     def _step(self, wire: Wire, kind: str | None) -> list[Event]:
         step = _STEPS.get(kind or "")
@@ -283,7 +261,7 @@ class StreamReader(MessageReader[_Answer]):
         """The message, also if it began without saying so."""
         if self._answer is not None:
             return self._answer, []
-        return self._begin(_Answer()), [MessageStart()]
+        return self._begin(_Answer()), [ev.MessageStart()]
 
     def _begin(self, answer: _Answer) -> _Answer:
         self._answer, self._open, self._stopped = answer, answer.open, False
@@ -297,7 +275,7 @@ class StreamReader(MessageReader[_Answer]):
         events = [] if self._answer is None else self._finish(self._answer)
         unsaid = ("p", "content", *(("role",) if wire.get("role") is None else ()))
         self._begin(_Answer({key: item for key, item in wire.items() if key not in unsaid}))
-        return [*events, MessageStart()]
+        return [*events, ev.MessageStart()]
 
     def _stop(self, wire: Wire) -> list[Event]:
         word = wire.get("stopReason")
@@ -307,7 +285,7 @@ class StreamReader(MessageReader[_Answer]):
         events += answer.end_all()
         self._stopped = True
         answer.say(wire)
-        return events if word is None else [*events, Stop(STOP_REASONS.read(word), word)]
+        return events if word is None else [*events, ev.Stop(tables.STOP_REASONS.read(word), word)]
 
     def _metadata(self, wire: Wire) -> list[Event]:
         fields: Wire = {}
@@ -315,13 +293,13 @@ class StreamReader(MessageReader[_Answer]):
         answer, events = self._begun()
         answer.say(wire)
         if "usage" in fields:
-            events.append(UsageUpdate(fields["usage"]))
+            events.append(ev.UsageUpdate(fields["usage"]))
         return [*events, *self._finish(answer)] if self._stopped else events
 
     def _finish(self, answer: _Answer) -> list[Event]:
         events = answer.end_all()
         self._answer, self._open, self._stopped, self._complete = None, {}, False, True
-        return [*events, MessageComplete(answer.response())]
+        return [*events, ev.MessageComplete(answer.response())]
 
     def _error(self, wire: Wire, kind: str | None) -> list[Event]:
         """An exception, whose type is the name of its frame; or a body without a name."""
@@ -331,7 +309,7 @@ class StreamReader(MessageReader[_Answer]):
         error = read_error({**code, **wire}).error
         return [] if error is None else [self._break_off(error)]
 
-    def _break_off(self, error: ProviderError) -> StreamError:
+    def _break_off(self, error: ProviderError) -> ev.StreamError:
         self._open = {}
         return super()._break_off(error)
 
@@ -381,14 +359,14 @@ class StreamReader(MessageReader[_Answer]):
             return []
         part, events = self._fitting(at, TextBlock(""))
         part.pieces.append(text)
-        return [*events, TextDelta(part.index, text)]
+        return [*events, ev.TextDelta(part.index, text)]
 
     def _input(self, at: int, given: Any) -> list[Event]:
         text, part = take(want(given, dict), "input", str), self._part(at, ToolUseBlock)
         if part is None:
             return []
         part.pieces.append(text)
-        return [ToolUseInputDelta(part.index, text)]
+        return [ev.ToolUseInputDelta(part.index, text)]
 
     def _reasoning(self, at: int, given: Any) -> list[Event]:
         want(given, dict)
@@ -401,23 +379,23 @@ class StreamReader(MessageReader[_Answer]):
         part, events = self._fitting(at, ThinkingBlock(""))
         if text is not None:
             part.pieces.append(text)
-            events.append(ThinkingDelta(part.index, text))
+            events.append(ev.ThinkingDelta(part.index, text))
         if signature is not None:
             part.signature = (part.signature or "") + signature
-            events.append(BlockDelta(part.index, "signature", part.signature))
+            events.append(ev.BlockDelta(part.index, "signature", part.signature))
         return events
 
     def _redacted(self, at: int, blob: str) -> list[Event]:
         block: Any = read_part({"reasoningContent": {"redactedContent": blob}})
         part, events = self._fitting(at, block)
         part.blobs.append(blob)
-        return events or [BlockDelta(part.index, "data", block.data)]
+        return events or [ev.BlockDelta(part.index, "data", block.data)]
 
     def _citation(self, at: int, given: Any) -> list[Event]:
         citation = read_citation(given)
         part, events = self._fitting(at, TextBlock(""))
         part.citations.append(given)
-        return [*events, BlockDelta(part.index, "citations", citation)]
+        return [*events, ev.BlockDelta(part.index, "citations", citation)]
 
     def _result(self, at: int, given: Any) -> list[Event]:
         """The end of a result tells all of it."""
@@ -438,12 +416,12 @@ class StreamReader(MessageReader[_Answer]):
 
 
 _STEPS: dict[str, Callable[[StreamReader, Wire], list[Event]]] = {
-    BEGIN: StreamReader._start,
-    START: StreamReader._block_start,
-    DELTA: StreamReader._block_delta,
-    STOP: StreamReader._block_stop,
-    END: StreamReader._stop,
-    METADATA: StreamReader._metadata,
+    tables.BEGIN: StreamReader._start,
+    tables.START: StreamReader._block_start,
+    tables.DELTA: StreamReader._block_delta,
+    tables.STOP: StreamReader._block_stop,
+    tables.END: StreamReader._stop,
+    tables.METADATA: StreamReader._metadata,
 }
 _DELTAS: dict[str, Callable[[StreamReader, int, Any], list[Event]]] = {
     "text": StreamReader._text,
@@ -466,11 +444,11 @@ def _unwrapped(name: str | None, wire: Any) -> tuple[str | None, Any]:
         ((key, inner),) = wire.items()
         if type(inner) is dict and _is_kind(key):
             return key, inner
-    return next((kind for key, kind in FRAME_KEYS if key in wire), None), wire
+    return next((kind for key, kind in tables.FRAME_KEYS if key in wire), None), wire
 
 
 def _is_kind(name: str) -> bool:
-    return name in FRAMES or name.endswith(EXCEPTION)
+    return name in tables.FRAMES or name.endswith(tables.EXCEPTION)
 
 
 def _may_take(given: Wire, key: str) -> str | None:

@@ -6,19 +6,11 @@ from typing import Any
 
 import msgspec
 
+from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import write_exception
 from interlingua.dialects.bedrock.messages import write_part, write_parts
 from interlingua.dialects.bedrock.response import write_response
-from interlingua.dialects.bedrock.tables import (
-    BEGIN,
-    DEFAULT_METRICS,
-    DELTA,
-    END,
-    METADATA,
-    NAME,
-    START,
-    STOP,
-)
+from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import write_citation
 from interlingua.dialects.bedrock.usage import NO_USAGE
 from interlingua.dialects.kernel import stream_writer
@@ -34,6 +26,7 @@ from interlingua.dialects.kernel.stream_writer import (
     spell,
 )
 from interlingua.dialects.kernel.wire import Wire, encode
+from interlingua.model import events as ev
 from interlingua.model.blocks import (
     Block,
     Citation,
@@ -43,11 +36,6 @@ from interlingua.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-)
-from interlingua.model.events import (
-    BlockDelta,
-    ToolUseEnd,
-    ToolUseStart,
 )
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
@@ -85,22 +73,22 @@ class Abroad(PieceWriter):
         block = self._current = OpenBlock(index, kind)
         self._begun, self._citations = False, 0
         if kind is not None:
-            block.spell_as(DELTA, {"contentBlockIndex": self._count, "delta": _PIECES[kind]})
+            block.spell_as(tables.DELTA, {"contentBlockIndex": self._count, "delta": _PIECES[kind]})
         return block
 
     # -- messages ---------------------------------------------------------------------------------
 
     def _begin(self, model: str | None, id: str | None) -> list[Frame]:
-        return [spell(BEGIN, {"role": "assistant"})]
+        return [spell(tables.BEGIN, {"role": "assistant"})]
 
     def _finish(self, response: Response, recorder: LossRecorder) -> list[Frame]:
         wire = write_response(response, recorder)
         _report_unstreamed(response.message, recorder)
         _report_around(response, recorder)
         end = {"stopReason": "end_turn", **{key: wire[key] for key in _STOPPED if key in wire}}
-        after = {"usage": NO_USAGE, "metrics": DEFAULT_METRICS}
+        after = {"usage": NO_USAGE, "metrics": tables.DEFAULT_METRICS}
         after |= {key: item for key, item in wire.items() if key not in ("output", *_STOPPED)}
-        return [spell(END, end), spell(METADATA, after)]
+        return [spell(tables.END, end), spell(tables.METADATA, after)]
 
     def _failure(self, response: Response, recorder: LossRecorder) -> Frame:
         return spell(*write_exception(response, recorder))
@@ -120,7 +108,7 @@ class Abroad(PieceWriter):
 
     def _delta_frame(self, delta: Wire) -> Frame:
         self._begun = True
-        return spell(DELTA, {"contentBlockIndex": self._count, "delta": delta})
+        return spell(tables.DELTA, {"contentBlockIndex": self._count, "delta": delta})
 
     def _opening(self, part: Wire) -> Frame:
         self._begun = True
@@ -128,7 +116,7 @@ class Abroad(PieceWriter):
             key: {name: item for name, item in inner.items() if name != _FILLED.get(key)}
             for key, inner in part.items()
         }
-        return spell(START, {"contentBlockIndex": self._count, "start": told})
+        return spell(tables.START, {"contentBlockIndex": self._count, "start": told})
 
     def _open(self, index: int, block: Any) -> list[Frame]:
         """Text and reasoning begin with their first piece."""
@@ -138,13 +126,13 @@ class Abroad(PieceWriter):
         said = self._open_as(index, kind)
         return [] if kind is None else self._say(said, block.text)
 
-    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first."""
         part = _part_of(call_of(event)) if event.call_type is None else None
         self._open_as(event.index, None if part is None else _INPUT).start = event
         return [] if part is None else [self._opening(part)]
 
-    def _delta(self, said: OpenBlock, event: BlockDelta) -> list[Frame]:
+    def _delta(self, said: OpenBlock, event: ev.BlockDelta) -> list[Frame]:
         """A signature is said at the end of its block, whenever it came."""
         is_citation = event.field == "citations" and said.kind == _TEXT
         return [self._cite(event.value)] if is_citation else []
@@ -171,7 +159,7 @@ class Abroad(PieceWriter):
             frames.append(self._delta_frame({"reasoningContent": {"signature": signature}}))
         return frames + self._close(said)
 
-    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         text = encode(event.input).decode()
         if said.kind is not None:
             return [*(self._say(said, text) if not said.length else ()), *self._close(said)]
@@ -199,7 +187,7 @@ class Abroad(PieceWriter):
         if not (said.length or self._begun):
             return []
         self._count += 1
-        return [spell(STOP, {"contentBlockIndex": self._count - 1})]
+        return [spell(tables.STOP, {"contentBlockIndex": self._count - 1})]
 
 
 def _part_of(block: Block) -> Wire | None:

@@ -11,15 +11,9 @@ from interlingua.dialects.cohere.response import read_answer
 from interlingua.dialects.cohere.tables import COMMENTARY
 from interlingua.dialects.kernel.stream_reader import failed, start_of_block
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ToolUseBlock
-from interlingua.model.events import (
-    BlockEnd,
-    Event,
-    TextDelta,
-    ThinkingDelta,
-    ToolUseEnd,
-    ToolUseInputDelta,
-)
+from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.streams.pieces import MANY, thin
@@ -79,13 +73,13 @@ class Answer:
     def open(self, index: int, given: Wire) -> tuple[Part, list[Event]]:
         """An item of the content that begins."""
         is_thought = given.get("type", "thinking" if "thinking" in given else "text") == "thinking"
-        key, event = ("thinking", ThinkingDelta) if is_thought else ("text", TextDelta)
+        key, event = ("thinking", ev.ThinkingDelta) if is_thought else ("text", ev.TextDelta)
         wire = {"type": key, key: "", **given}
         return self._add(Part(index, wire, key, event), read_part(wire))
 
     def open_plan(self) -> tuple[Part, list[Event]]:
         block = TextBlock("", phase=COMMENTARY)
-        return self._add(Part(PLAN, {"tool_plan": ""}, "tool_plan", TextDelta), block)
+        return self._add(Part(PLAN, {"tool_plan": ""}, "tool_plan", ev.TextDelta), block)
 
     def open_call(self, index: int, given: Wire) -> tuple[Part, list[Event]]:
         """A call that begins. What it has of its arguments is its first piece."""
@@ -94,9 +88,11 @@ class Answer:
         first = wire["function"].get("arguments")
         blank = {**wire, "function": {**wire["function"], "arguments": ""}}
         block = read_call(blank, self.wire.get("id") or 0, index, [])
-        part, events = self._add(Part(CALLS + index, wire, "arguments", ToolUseInputDelta), block)
+        part, events = self._add(
+            Part(CALLS + index, wire, "arguments", ev.ToolUseInputDelta), block
+        )
         if type(first) is str and first and type(block) is ToolUseBlock:
-            events.append(ToolUseInputDelta(part.index, first))
+            events.append(ev.ToolUseInputDelta(part.index, first))
         return part, events
 
     def _add(self, part: Part, block: Block) -> tuple[Part, list[Event]]:
@@ -115,8 +111,8 @@ class Answer:
     def _end(self, part: Part) -> Event:
         block = self._block(part)
         if type(block) is ToolUseBlock:
-            return ToolUseEnd(part.index, block.input, block.raw_arguments, raw=block.raw)
-        return BlockEnd(part.index, block)
+            return ev.ToolUseEnd(part.index, block.input, block.raw_arguments, raw=block.raw)
+        return ev.BlockEnd(part.index, block)
 
     def _block(self, part: Part) -> Block:
         """A part with all that is known of it, its citations too."""

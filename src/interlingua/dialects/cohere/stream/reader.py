@@ -16,16 +16,8 @@ from interlingua.dialects.cohere.usage import read_usage
 from interlingua.dialects.kernel.errors import read_whole, take, want
 from interlingua.dialects.kernel.stream_reader import BROKEN_OFF
 from interlingua.dialects.kernel.wire import Wire, parse
-from interlingua.model.events import (
-    BlockDelta,
-    Event,
-    MessageComplete,
-    MessageStart,
-    Other,
-    Stop,
-    StreamError,
-    UsageUpdate,
-)
+from interlingua.model import events as ev
+from interlingua.model.events import Event
 from interlingua.model.exchange import ErrorKind, ProviderError
 from interlingua.streams.frames import Frame
 
@@ -48,9 +40,9 @@ class StreamReader:
         if self._over:
             return []
         if frame.data == DONE:
-            return self._tell_last() or [Other()]
+            return self._tell_last() or [ev.Other()]
         wire = parse(frame.data, WHAT)
-        return read_whole(WHAT, self._frame, wire) if type(wire) is dict else [Other()]
+        return read_whole(WHAT, self._frame, wire) if type(wire) is dict else [ev.Other()]
 
     def close(self) -> list[Event]:
         """The stream has ended; a message that has not is broken off."""
@@ -72,7 +64,7 @@ class StreamReader:
         if kind is None and type(wire.get("message")) is str:
             step = StreamReader._error
         events = step(self, wire) if step is not None else []
-        return events if events or self._last is not None else [Other()]
+        return events if events or self._last is not None else [ev.Other()]
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -86,7 +78,7 @@ class StreamReader:
         known = {} if id is None else {"id": want(id, str, ".id")}
         kept = {key: item for key, item in message.items() if key not in _TOLD_LATER}
         self._answer = answer = Answer(known, {"role": "assistant", **kept})
-        return answer, [MessageStart(None, known.get("id"))]
+        return answer, [ev.MessageStart(None, known.get("id"))]
 
     def _begun(self) -> tuple[Answer, list[Event]]:
         """The message, also if it began without saying so."""
@@ -101,11 +93,11 @@ class StreamReader:
         self._add_end(answer, wire, delta)
         word = delta.get("finish_reason")
         if word is not None:
-            events.append(Stop(STOP_REASONS.read(word), word))
+            events.append(ev.Stop(STOP_REASONS.read(word), word))
         usage = read_usage(delta.get("usage"), [])
         if usage is not None:
-            events.append(UsageUpdate(usage))
-        self._last = MessageComplete(answer.response())
+            events.append(ev.UsageUpdate(usage))
+        self._last = ev.MessageComplete(answer.response())
         return events
 
     def _add_end(self, answer: Answer, wire: Wire, delta: Wire) -> None:
@@ -119,9 +111,9 @@ class StreamReader:
         self._last = self._failed(error)
         return []
 
-    def _failed(self, error: ProviderError) -> StreamError:
+    def _failed(self, error: ProviderError) -> ev.StreamError:
         partial = None if self._answer is None else self._answer.partial(error)
-        return StreamError(error, partial)
+        return ev.StreamError(error, partial)
 
     # -- content ----------------------------------------------------------------------------------
 
@@ -204,7 +196,7 @@ class StreamReader:
         if part is None or part.has_ended or part.key not in ("text", "tool_plan"):
             return events
         citation = read_citation(given, part.whole()[part.key])
-        return [*events, BlockDelta(part.index, "citations", citation)]
+        return [*events, ev.BlockDelta(part.index, "citations", citation)]
 
 
 def _said(wire: Wire) -> Wire:

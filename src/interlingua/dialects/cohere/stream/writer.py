@@ -17,11 +17,8 @@ from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import call_of
 from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.model import events as ev
 from interlingua.model.blocks import Block, RefusalBlock, TextBlock, ThinkingBlock
-from interlingua.model.events import (
-    ToolUseEnd,
-    ToolUseStart,
-)
 from interlingua.model.exchange import Response
 from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
@@ -196,7 +193,7 @@ class Abroad(PieceWriter):
         said = {"message": {"tool_plan": plan}}
         return [_spell({"type": "tool-plan-delta", "delta": said}), *cited]
 
-    def _open_call(self, event: ToolUseStart) -> list[Frame]:
+    def _open_call(self, event: ev.ToolUseStart) -> list[Frame]:
         """Free text has to be put into an object first."""
         if event.executor != "client":
             self._current = OpenBlock(event.index)
@@ -218,7 +215,7 @@ class Abroad(PieceWriter):
         delta = {"message": {"tool_calls": call}}
         return _spell({"type": "tool-call-start", "index": index, "delta": delta})
 
-    def _end_call(self, said: OpenBlock, event: ToolUseEnd) -> list[Frame]:
+    def _end_call(self, said: OpenBlock, event: ev.ToolUseEnd) -> list[Frame]:
         if said.start is None:
             self._current = None
             return []
