@@ -103,7 +103,7 @@ _TURNS = {
 }
 _TURN = frozenset({"role", "content"})
 
-_MADE = MessageMetadata(protocol=NAME)
+_PLAIN, _MADE = MessageMetadata(), MessageMetadata(protocol=NAME)
 _LIST = MessageMetadata(provider_raw={NAME: {"$form": {"content": "list"}}})
 """Of instructions that could have been a string, as one text is written."""
 
@@ -215,7 +215,7 @@ def _read_instructions(
 
 
 def _metadata(role: Role, raw: Raw | None) -> MessageMetadata:
-    shared = _MADE if role is _ASSISTANT else NO_METADATA
+    shared = _MADE if role is _ASSISTANT else _PLAIN
     return shared if raw is None else shared.replace(provider_raw=raw)
 
 
@@ -242,7 +242,7 @@ def _read_system(system: Any, kept: Kept) -> list[Message]:
         return [Message(_SYSTEM, (TextBlock(system),))]
     if type(system) is list and system:
         blocks = below(".system", read_parts, system, SYSTEM)
-        return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else NO_METADATA)]
+        return [Message(_SYSTEM, blocks, metadata=_LIST if string_of(system) else _PLAIN)]
     if system is not None and system != "" and system != []:
         raise ShapeError(".system", "a string or a list", system)
     kept.spell("system", system)

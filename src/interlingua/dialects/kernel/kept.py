@@ -11,7 +11,7 @@ Content keeps its keys, in objects inside too, and elsewhere it is a loss. Spell
     part      [key, ...]     content under these keys completes what a field says, and goes with it
     whole     [key, ...]     objects under these keys are no part of what a field says there
     inside    {key: form}    the same words for objects inside
-    asides    {key: value}   the wire itself has keys with names of ours (`ASIDE`)
+    $keys     {key: value}   the wire itself has keys with names of ours (`ASIDE`)
 
 Dialects need no words of their own for it: `fields.Table` writes and reads all of them."""
 
@@ -129,7 +129,7 @@ class Kept(msgspec.Struct):
         if value is None:
             self.spell(key, None)
         elif key in ASIDE:
-            self.form.setdefault("asides", {})[key] = value
+            self.form.setdefault("$keys", {})[key] = value
         else:
             self.rest[key] = value
 
@@ -234,7 +234,7 @@ def restore(out: Wire, mine: Wire) -> Wire:
     for key, name in form.get("named", NOTHING).items():
         if key in out:
             out[name] = out.pop(key)
-    out |= form.get("asides", NOTHING)
+    out |= form.get("$keys", NOTHING)
     return out
 
 

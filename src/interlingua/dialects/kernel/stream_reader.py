@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from interlingua.model.events import (
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic, MessageMetadata, MessageStatus, StopReason
+from interlingua.streams.frames import Frame
+from interlingua.streams.pieces import MANY, thin
 
 BROKEN_OFF = "the stream ended before the message did"
 
@@ -243,3 +245,50 @@ def _is_same(literals: Sequence[str], wire: Wire, spots: Sequence[Spot]) -> bool
     finally:
         for (holder, key), text in zip(spots, texts, strict=True):
             holder[key] = text
+
+
+class ToldInPieces(Protocol):
+    """A block that is being told."""
+
+    index: int
+    pieces: list[str]
+    event: Any
+    """Makes the event of a piece."""
+
+
+class PieceReader(MessageReader[A]):
+    """The same for a wire whose pieces are frames of their own: once a reader has `learned` how
+    those of a block are spelled, they are read alone, until another frame comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: ToldInPieces | None = None
+        """The block whose piece came last, if nothing has come since."""
+        self._before: ToldInPieces | None = None
+        self._pattern: Pattern | None = None
+        self._fed: Frame | None = None
+
+    def feed(self, frame: Frame) -> list[Event]:
+        part, pattern = self._live, self._pattern
+        if part is not None and pattern is not None and frame.event == self._fed.event:  # type: ignore[union-attr]  # it was learned of one
+            text = pattern.find(frame.data)
+            if text is not None:
+                pieces = part.pieces
+                pieces.append(text)
+                if len(pieces) > MANY:
+                    thin(pieces)
+                return [part.event(part.index, text)]
+        self._before, self._live, self._fed = part, None, frame
+        return self._feed(frame)
+
+    def _feed(self, frame: Frame) -> list[Event]:
+        """Any frame, the long way."""
+        raise NotImplementedError
+
+    def _learn(self, part: ToldInPieces, wire: Wire, spot: Spot, pad: str | None = None) -> None:
+        """The frame that is being read, with this JSON, has a piece of this block at the spot, and
+        says nothing else."""
+        if self._fed is not None:
+            if part is not self._before:
+                self._pattern = pattern_of(self._fed.data, wire, [spot], pad)
+            self._live = part

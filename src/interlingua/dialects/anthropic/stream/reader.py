@@ -6,9 +6,7 @@ together as the wire would have it whole, and read as such, so that both ways gi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.errors import is_error
@@ -16,19 +14,16 @@ from interlingua.dialects.anthropic.response import read_response
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_part
 from interlingua.dialects.anthropic.usage import read_usage
-from interlingua.dialects.kernel.errors import ShapeError, may_take, take
+from interlingua.dialects.kernel.errors import ShapeError, below, may_take, take
 from interlingua.dialects.kernel.stream_reader import (
-    UNREADABLE,
     Blocks,
-    MessageReader,
-    Pattern,
+    PieceReader,
     end_of_block,
     failed,
     finish_call,
-    pattern_of,
     start_of_block,
 )
-from interlingua.dialects.kernel.wire import Wire, decode_quickly, encode, parse
+from interlingua.dialects.kernel.wire import Wire, encode, parse
 from interlingua.errors import ReadError
 from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
@@ -37,7 +32,6 @@ from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
 
@@ -52,32 +46,6 @@ _UNOPENED: dict[str, tuple[Wire, Block]] = {
 _TEXT, _THINKING, _COMPACTION, _INPUT = tables.PIECES.values()
 
 
-# -- the frame that there are most of -------------------------------------------------------------
-
-
-class _PlainText(msgspec.Struct, tag="text_delta", forbid_unknown_fields=True, gc=False):
-    text: str
-
-
-class _PlainThinking(msgspec.Struct, tag="thinking_delta", forbid_unknown_fields=True, gc=False):
-    text: str = msgspec.field(name="thinking")
-
-
-class _PlainInput(msgspec.Struct, tag="input_json_delta", forbid_unknown_fields=True, gc=False):
-    text: str = msgspec.field(name="partial_json")
-
-
-class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A piece with nothing unusual in it."""
-
-    type: Literal["content_block_delta"]
-    index: int
-    delta: _PlainText | _PlainThinking | _PlainInput
-
-
-_decode_plain = msgspec.json.Decoder(_PlainDelta).decode
-
-
 # -- what is put together on the way --------------------------------------------------------------
 
 
@@ -85,20 +53,19 @@ def _told_anew(index: int, text: str) -> ev.BlockDelta:
     return ev.BlockDelta(index, "text", text)
 
 
-_TAKES: dict[Any, tuple[type | None, Any]] = {
-    _TEXT: (_PlainText, ev.TextDelta),
-    _THINKING: (_PlainThinking, ev.ThinkingDelta),
-    _INPUT: (_PlainInput, ev.ToolUseInputDelta),
-    _COMPACTION: (None, _told_anew),
-    None: (None, None),
+_EVENTS: dict[Any, Any] = {
+    _TEXT: ev.TextDelta,
+    _THINKING: ev.ThinkingDelta,
+    _INPUT: ev.ToolUseInputDelta,
+    _COMPACTION: _told_anew,
 }
-"""The plain frame that tells a piece, and the event of it."""
+"""By the pieces of a part."""
 
 
 class Part:
     """A block that is being told: how it began, and what came since."""
 
-    __slots__ = ("block", "citations", "event", "index", "piece", "pieces", "takes", "wire")
+    __slots__ = ("block", "citations", "event", "index", "piece", "pieces", "wire")
 
     def __init__(self, index: int, wire: Wire, block: Block) -> None:
         kind = wire.get("type")
@@ -110,7 +77,7 @@ class Part:
         self.piece = tables.PIECES.get(kind) if type(kind) is str else None
         if type(block) is ToolUseBlock:
             self.piece = _INPUT
-        self.takes, self.event = _TAKES[self.piece]
+        self.event: Any = _EVENTS.get(self.piece)
 
     def finish(self) -> tuple[Block, Diagnostic | None]:
         """The block as reading a whole answer gives it."""
@@ -212,7 +179,7 @@ class Answer(Blocks):
 # -- the stream -----------------------------------------------------------------------------------
 
 
-class StreamReader(MessageReader[Answer]):
+class StreamReader(PieceReader[Answer]):
     """One stream of the Messages API. Several messages may follow each other in it."""
 
     def __init__(self) -> None:
@@ -221,56 +188,10 @@ class StreamReader(MessageReader[Answer]):
         """Anthropic's last frame is the last. Other hosts, whose messages have other ids, may send
         more after it, as OpenRouter's `[DONE]` (seen 2026-11)."""
         self._open: dict[int, Part] = {}
-        self._live: Part | None = None
-        """The part whose pieces came last, how they are spelled, and how their frames are called.
-        """
-        self._pattern: Pattern | None = None
-        self._name: str | None = None
-
-    def feed(self, frame: Frame) -> list[Event]:
-        part, pattern = self._live, self._pattern
-        if part is None or pattern is None or frame.event != self._name:
-            return self._plain(frame)
-        text = pattern.find(frame.data)
-        if text is None:
-            return self._plain(frame)
-        pieces = part.pieces
-        pieces.append(text)
-        if len(pieces) > MANY:
-            thin(pieces)
-        return [part.event(part.index, text)]
-
-    def _plain(self, frame: Frame) -> list[Event]:
-        """A piece with nothing unusual in it; the first of many, as a rule."""
-        try:
-            wire = _decode_plain(frame.data)
-        except UNREADABLE:
-            return self._feed(frame)
-        part = self._open.get(wire.index)
-        delta = wire.delta
-        if (
-            part is None
-            or type(delta) is not part.takes
-            or frame.event not in (tables.BLOCK_DELTA, None)
-        ):
-            return self._feed(frame)
-        if part is not self._live:
-            self._learn(part, frame)
-        text = delta.text
-        part.pieces.append(text)
-        return [part.event(part.index, text)]
-
-    def _learn(self, part: Part, frame: Frame) -> None:
-        """How the pieces of a part are spelled: all but the text, which is then read alone."""
-        wire = decode_quickly(frame.data)
-        key = part.piece[1] if part.piece is not None else ""
-        self._live, self._name = part, frame.event
-        self._pattern = pattern_of(frame.data, wire, [(wire["delta"], key)])
 
     # -- frames -----------------------------------------------------------------------------------
 
     def _feed(self, frame: Frame) -> list[Event]:
-        self._live = None
         if self._failed:
             return []
         wire = None if frame.data == "[DONE]" else parse(frame.data, WHAT)
@@ -353,17 +274,14 @@ class StreamReader(MessageReader[Answer]):
         return None if response.error is None else [self._break_off(response.error)]
 
     def _break_off(self, error: ProviderError) -> ev.StreamError:
-        self._open, self._live = {}, None
+        self._open = {}
         return super()._break_off(error)
 
     # -- blocks -----------------------------------------------------------------------------------
 
     def _block_start(self, wire: Wire) -> list[Event]:
         index, given = take(wire, "index", int), take(wire, "content_block", dict)
-        try:
-            block = read_part(given, ANSWER)
-        except ShapeError as error:
-            raise error.inside(".content_block") from None
+        block = below(".content_block", read_part, given, ANSWER)
         answer, events = self._begun()
         if index in self._open:
             events += answer.close(self._open.pop(index))
@@ -376,6 +294,8 @@ class StreamReader(MessageReader[Answer]):
         try:
             if part is not None:
                 told = part.tell(delta)
+                if part.piece not in (None, _COMPACTION) and delta["type"] == part.piece[0]:
+                    self._learn(part, wire, (delta, part.piece[1]))
                 return None if told is None else [told]
             for key, (given, block) in _UNOPENED.items():
                 if delta.get("type") == f"{key}_delta" and take(delta, key, str):

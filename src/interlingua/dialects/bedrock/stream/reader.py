@@ -12,8 +12,6 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.bedrock.errors import read_error
 from interlingua.dialects.bedrock.messages import read_part
@@ -21,11 +19,11 @@ from interlingua.dialects.bedrock.response import read_answer
 from interlingua.dialects.bedrock.tables import NAME
 from interlingua.dialects.bedrock.text import read_citation
 from interlingua.dialects.bedrock.usage import read_usage
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, take, want
+from interlingua.dialects.kernel.errors import ShapeError, below, read_whole, take, want
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import (
     Blocks,
-    MessageReader,
+    PieceReader,
     end_of_block,
     failed,
     finish_call,
@@ -48,51 +46,8 @@ from interlingua.model.exchange import ProviderError, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
-from interlingua.streams.pieces import MANY, thin
 
 WHAT = f"{NAME} stream"
-
-
-# -- the usual piece ------------------------------------------------------------------------------
-
-_Unset = msgspec.UnsetType
-_UNSET = msgspec.UNSET
-
-
-class _Input(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    text: str = msgspec.field(name="input")
-
-
-class _Thought(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    text: str
-
-
-class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    text: str | _Unset = _UNSET
-    thought: _Thought | _Unset = msgspec.field(name="reasoningContent", default=_UNSET)
-    input: _Input | _Unset = msgspec.field(name="toolUse", default=_UNSET)
-
-
-class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """The frame that there are most of, with nothing unusual in it; `p` hides its length."""
-
-    index: int = msgspec.field(name="contentBlockIndex")
-    delta: _Delta
-    p: str | _Unset = _UNSET
-
-    def text_for(self, kind: type[Block]) -> str | None:
-        """The piece, if it is one of this kind of block and nothing else."""
-        text, thought, given = self.delta.text, self.delta.thought, self.delta.input
-        if kind is TextBlock and thought is _UNSET and given is _UNSET and text is not _UNSET:
-            return text
-        if kind is ThinkingBlock and text is _UNSET and given is _UNSET and thought is not _UNSET:
-            return thought.text
-        if kind is ToolUseBlock and text is _UNSET and thought is _UNSET and given is not _UNSET:
-            return given.text
-        return None
-
-
-_decode_plain = msgspec.json.Decoder(_PlainDelta).decode
 
 
 # -- an answer while a stream tells it ------------------------------------------------------------
@@ -213,7 +168,7 @@ class _Answer(Blocks):
 # -- frames ---------------------------------------------------------------------------------------
 
 
-class StreamReader(MessageReader[_Answer]):
+class StreamReader(PieceReader[_Answer]):
     """One stream of Converse. Several messages may follow each other in it. A step gives no events
     for a frame that says nothing."""
 
@@ -221,23 +176,6 @@ class StreamReader(MessageReader[_Answer]):
         super().__init__()
         self._open: dict[int, _Part] = {}
         self._stopped = False
-
-    def feed(self, frame: Frame) -> list[Event]:
-        if frame.event != tables.DELTA:
-            return self._feed(frame)
-        try:
-            wire = _decode_plain(frame.data)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return self._feed(frame)
-        part = self._open.get(wire.index)
-        text = wire.text_for(part.kind) if part is not None else None
-        if part is None or text is None:
-            return self._feed(frame)
-        pieces = part.pieces
-        pieces.append(text)
-        if len(pieces) > MANY:
-            thin(pieces)
-        return [part.event(part.index, text)]  # type: ignore[misc]  # it is told in pieces
 
     def close(self) -> list[Event]:
         """A message that has stopped is over without its metadata."""
@@ -319,10 +257,7 @@ class StreamReader(MessageReader[_Answer]):
         at, given = take(wire, "contentBlockIndex", int), take(wire, "start", dict)
         if not given:
             return []  # a text is to come, or not
-        try:
-            block = _first_state(given)
-        except ShapeError as error:
-            raise error.inside(".start") from None
+        block = below(".start", _first_state, given)
         answer, events = self._begun()
         return events + answer.begin(at, block, given)
 
@@ -331,10 +266,16 @@ class StreamReader(MessageReader[_Answer]):
         key = next((each for each in delta if each in _DELTAS), None)
         if key is None:
             return []
-        try:
-            return _DELTAS[key](self, at, delta[key])
-        except ShapeError as error:
-            raise error.inside(f".delta.{key}") from None
+        events = below(f".delta.{key}", _DELTAS[key], self, at, delta[key])
+        part = self._open.get(at)
+        if part is not None and len(events) == 1 and type(events[0]) is part.event:
+            spot = (
+                (delta, key)
+                if key == "text"
+                else (delta[key], "input" if key == "toolUse" else "text")
+            )
+            self._learn(part, wire, spot, "p" if type(wire.get("p")) is str else None)
+        return events
 
     def _block_stop(self, wire: Wire) -> list[Event]:
         part = self._open.get(take(wire, "contentBlockIndex", int))
