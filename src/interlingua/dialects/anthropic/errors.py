@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from interlingua.dialects.anthropic.tables import ERRORS, NAME, NEAR_ERRORS, OVERFLOW
-from interlingua.dialects.kernel.errors import ShapeError, failed_answer, want
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, lost, together
+from interlingua.dialects.kernel.errors import below, failed_answer, unwritten_answer, want
+from interlingua.dialects.kernel.fields import Reading, Table, lost, together, usual
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, keep, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
-from interlingua.model.metadata import StopReason
 
 
 def is_error(wire: Wire) -> bool:
@@ -54,17 +53,7 @@ ERROR = Table(
 )
 
 
-BODY = Table(
-    None,
-    Field(
-        "type",
-        (),
-        lambda given: {} if given == "error" else NOT_OURS,
-        lambda _, __: None,
-        fill=lambda _: "error",
-    ),
-    beside=("error",),
-)
+BODY = Table(None, usual("type", "error", filled=True), beside=("error",))
 """What is beside the error."""
 BARE = Table(None, beside=("message",))
 """A body that is only a message, as a host in front of the service sends it."""
@@ -86,14 +75,10 @@ def _read_error(given: Any) -> ProviderError:
     if type(given) is str:
         return _plain({"message": given}, "string")
     kept = Kept()
-    try:
-        attrs = ERROR.read(want(given, dict), kept)
-    except ShapeError as error:
-        raise error.inside(".error") from None
+    attrs = below(".error", ERROR.read, want(given, dict, ".error"), kept)
     if not attrs:
         attrs = {"kind": ErrorKind.OTHER, "message": ""}
-        for key in ERROR.keys - given.keys():
-            kept.miss(key)
+        kept.miss_any(given, sorted(ERROR.keys))
     return ProviderError(**attrs, raw=kept.raw(NAME))
 
 
@@ -120,28 +105,10 @@ def write_error(response: Response, error: ProviderError, recorder: LossRecorder
     else:
         if "type" not in body and not did_without(body, "type"):
             out["type"] = "error"
-        out["error"] = error.message if shape == "string" else _write_error(error, recorder)
+        out["error"] = error.message if shape == "string" else ERROR.write_value(error, recorder)
     if error.raw is not None and shape is not None:
         recorder.unwritten_raw(error, error.raw)
-    if response.raw is not None:
-        put_back(out, response, response.raw, recorder)
-    _report(response, error, recorder)
-    return out
-
-
-def _write_error(error: ProviderError, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    ERROR.write(error, out, mine_of(NAME, error.raw), recorder)
-    return out if error.raw is None else put_back(out, error, error.raw, recorder)
-
-
-def _report(response: Response, error: ProviderError, recorder: LossRecorder) -> None:
-    message, metadata = response.message, response.message.metadata
-    for block in message.content:
-        recorder.dropped(block, "an error has no content")
-    if metadata.stop_reason is not StopReason.ERROR:
-        recorder.lost(message, "metadata.stop_reason", "an error is its own", kind="approximated")
-    if metadata.usage is not None:
-        recorder.lost(message, "metadata.usage", "an error has none")
-    if metadata.error_message not in (None, error.message):
-        recorder.lost(message, "metadata.error_message", "said by the error itself")
+    unwritten_answer(response, recorder)
+    if response.message.metadata.error_message not in (None, error.message):
+        recorder.lost(response.message, "metadata.error_message", "said by the error itself")
+    return put_back(out, response, response.raw, recorder)

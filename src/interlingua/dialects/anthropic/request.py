@@ -13,7 +13,7 @@ from interlingua.dialects.anthropic.options import (
 )
 from interlingua.dialects.anthropic.tables import BETAS, CHANGES, NAME
 from interlingua.dialects.anthropic.tools import Writing, read_tools, write_tools
-from interlingua.dialects.kernel.errors import ShapeError, read_whole, want
+from interlingua.dialects.kernel.errors import below, read_whole, take, want
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -33,7 +33,7 @@ def _read(wire: Wire, model: str | None, stream: bool | None) -> Request:
     if not tools and "tools" in wire:
         kept.spell("tools", listed)
     messages = read_messages(wire, tools, kept)
-    continues = _read_thread(wire["thread"], kept) if "thread" in wire else None
+    continues = _read_thread(wire, kept)
     if "output_format" in wire:
         wire = _with_config(wire, kept)
     attrs = read_options(wire, kept)
@@ -47,34 +47,25 @@ def _read_model(
 ) -> str | None:
     """Hosts other than Anthropic say model and streaming in the URL, the version in the body. Where
     a body has them not, nothing tells that they are not to be written (`$form.url`)."""
-    in_url = []
-    name = wire.get("model")
-    if name is None:
-        if "model" in wire:
-            kept.spell("model", None)
-        elif model is not None or "anthropic_version" in wire:
-            in_url.append("model")
-        name = model
-    else:
-        want(name, str, ".model")
+    name, in_url = kept.may_take(wire, "model", str), []
+    if "model" not in wire and (model is not None or "anthropic_version" in wire):
+        in_url.append("model")
     if stream is not None and "stream" not in wire:
         in_url.append("stream")
         attrs["stream"] = stream
     if in_url:
         kept.form["url"] = in_url
-    return name
+    return model if name is None else name
 
 
-def _read_thread(thread: Any, kept: Kept) -> Continues | None:
+def _read_thread(wire: Wire, kept: Kept) -> Continues | None:
     """A conversation that the service keeps, and the message to go on from. That it is this
     service's message only the wire tells (`$form.thread`)."""
+    thread = kept.may_take(wire, "thread", dict)
     if thread is None:
-        kept.spell("thread", None)
         return None
-    if type(thread) is not dict or type(thread.get("type")) is not str:
-        raise ShapeError(".thread", "an object with a type", thread)
-    before = thread.get("previous_message_id")
-    if thread["type"] != "continue" or type(before) is not str:
+    kind, before = below(".thread", take, thread, "type", str), thread.get("previous_message_id")
+    if kind != "continue" or type(before) is not str:
         kept.hold("thread", thread)
         return None
     kept.form["thread"] = True
@@ -111,14 +102,11 @@ def write_request(request: Request, recorder: LossRecorder) -> Wire:
     write_options(options, out, mine, recorder)
     if request.continues is not None:
         _put_thread(request.continues, request, out, form, recorder)
-    if options.raw is not None:
-        put_back(out, options, options.raw, recorder)
-    if raw is not None:
-        put_back(out, request, raw, recorder)
-        if "output_format" in form:
-            _without_config(out, form["output_format"])
-    if options.max_output_tokens is None:
-        tell_limit(options, out, recorder)
+    put_back(out, options, options.raw, recorder)
+    put_back(out, request, raw, recorder)
+    if "output_format" in form:
+        _without_config(out, form["output_format"])
+    tell_limit(options, out, recorder)
     return out
 
 

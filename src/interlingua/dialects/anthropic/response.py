@@ -12,7 +12,7 @@ from interlingua.dialects.anthropic.text import ANSWER, read_parts, write_parts
 from interlingua.dialects.anthropic.usage import read_usage, write_usage
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.claude import own_stop_word
-from interlingua.dialects.kernel.errors import ShapeError, read_whole
+from interlingua.dialects.kernel.errors import ShapeError, below, maybe, read_whole
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -25,7 +25,7 @@ from interlingua.model.metadata import MessageMetadata, MessageStatus
 _ASSISTANT = Role.ASSISTANT
 _FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 _CONSTANT: Wire = {"type": "message", "role": "assistant", "stop_sequence": None}
-_WRITTEN = frozenset({*_FIELDS, *_CONSTANT}) - {"content"}
+_WRITTEN = sorted({*_FIELDS, *_CONSTANT} - {"content"})
 """What the writer writes by itself, beside the content."""
 
 
@@ -42,22 +42,15 @@ def _read(wire: Wire) -> Response:
         return read_error(wire)
     if type(content) is not list:
         raise ShapeError(".content", "a list", content)
-    try:
-        blocks = read_parts(content, ANSWER)
-    except ShapeError as error:
-        raise error.inside(".content") from None
+    blocks = below(".content", read_parts, content, ANSWER)
     usage, diagnostics = read_usage(wire.get("usage"))
-    id, model, word = wire.get("id"), wire.get("model"), wire.get("stop_reason")
-    if id is not None and type(id) is not str:
-        raise ShapeError(".id", "a string", id)
-    if model is not None and type(model) is not str:
-        raise ShapeError(".model", "a string", model)
+    word = wire.get("stop_reason")
     if type(word) is dict or type(word) is list:
         raise ShapeError(".stop_reason", "a string", word)
     metadata = MessageMetadata(
         protocol=NAME,
-        response_model=model,
-        response_id=id,
+        response_model=maybe(wire, "model", str),
+        response_id=maybe(wire, "id", str),
         usage=usage,
         stop_reason=tables.STOP_REASONS.read(word) if word is not None else None,
         raw_stop_reason=word,
@@ -90,9 +83,7 @@ def _rest(wire: Wire) -> Raw | None:
                 kept.spell(key, None)
         elif key not in _CONSTANT or _CONSTANT[key] != value:
             kept.add(key, value)
-    if not wire.keys() >= _WRITTEN:
-        for key in sorted(_WRITTEN - wire.keys()):
-            kept.miss(key)
+    kept.miss_any(wire, _WRITTEN)
     return kept.raw(NAME)
 
 
@@ -127,9 +118,7 @@ def write_response(response: Response, recorder: LossRecorder) -> Wire:
     if response.raw is not None:
         _leave_out(out, metadata, mine_of(NAME, response.raw))
         put_back(out, response, response.raw, recorder)
-    if metadata.provider_raw is not None:
-        put_back(out, message, metadata.provider_raw, recorder, "metadata.provider_raw")
-    return out
+    return put_back(out, message, metadata.provider_raw, recorder, "metadata.provider_raw")
 
 
 def _model(metadata: MessageMetadata) -> str:

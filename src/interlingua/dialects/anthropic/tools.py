@@ -12,11 +12,11 @@ from msgspec.structs import astuple
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
-from interlingua.dialects.kernel.errors import ShapeError, each, take, want
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Table, plain, spelling
+from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.fields import Table, plain, spelling
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.tools import schema_of
+from interlingua.dialects.kernel.tools import is_function, schema_of
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import unsaid_changes
 from interlingua.model.blocks import Block, UnknownBlock
@@ -25,6 +25,11 @@ from interlingua.model.message import Message
 from interlingua.model.tools import ToolDefinition
 
 # -- definitions ----------------------------------------------------------------------------------
+
+
+def _default_schema(tool: ToolDefinition) -> Wire:
+    return deepcopy(schema_of(tool))
+
 
 _SETTINGS = (
     plain("strict", "strict", bool),
@@ -35,29 +40,15 @@ FUNCTION = Table(
     ToolDefinition,
     plain("name", "name", str),
     plain("description", "description", str),
-    Field(
-        "input_schema",
-        ("input_schema",),
-        lambda given: {"input_schema": given} if type(given) is dict else NOT_OURS,
-        lambda tool, _: tool.input_schema,
-        fill=lambda tool: deepcopy(schema_of(tool)),
-        kind=dict,
-    ),
+    plain("input_schema", "input_schema", dict, lenient=True, fill=_default_schema),
     *_SETTINGS,
     spelling("type"),
     silent=("executor", "kind"),
 )
-OWN = Table(
-    ToolDefinition,
-    *_SETTINGS,
-    beside=("type", "name"),
-    silent=("name", "description", "input_schema", "executor", "kind"),
-)
-TOOLSET = Table(
-    ToolDefinition,
-    *_SETTINGS,
-    beside=("type", "mcp_server_name"),
-    silent=("name", "description", "input_schema", "executor", "kind"),
+_OTHERS = ("name", "description", "input_schema", "executor", "kind")
+OWN, TOOLSET = (
+    Table(ToolDefinition, *_SETTINGS, beside=("type", key), silent=_OTHERS)
+    for key in ("name", "mcp_server_name")
 )
 
 
@@ -69,9 +60,7 @@ def _read_tool(wire: Any) -> ToolDefinition:
     kind = want(wire, dict).get("type")
     if kind is not None and kind != "custom":
         return _read_own(wire, want(kind, str, ".type"))
-    take(wire, "name", str)
-    kept = Kept()
-    return ToolDefinition(**FUNCTION.read(wire, kept), raw=kept.raw(NAME))
+    return FUNCTION.read_value(ToolDefinition, wire, NAME)
 
 
 def _own(kind: str) -> tuple[str, Table]:
@@ -80,22 +69,15 @@ def _own(kind: str) -> tuple[str, Table]:
 
 
 def _read_own(wire: Wire, kind: str) -> ToolDefinition:
-    kept = Kept(form={"own": True})  # so that it is known for ours wherever it goes
     key, table = _own(kind)
-    name = wire.get(key)
+    kept = Kept(form={"own": True})  # so that it is known for ours wherever it goes
+    name = kept.may_take(wire, key, str)
     if name is None:
         kept.miss(key)
-        if key in wire:
-            kept.spell(key, None)
-    client = tables.CLIENT_TOOLS.fullmatch(kind) is not None
-    attrs = table.read(wire, kept)
-    return ToolDefinition(
-        kind if name is None else want(name, str, f".{key}"),
-        executor="client" if client else "provider",
-        kind=kind,
-        **attrs,
-        raw=kept.raw(NAME),
-    )
+    is_clients = tables.CLIENT_TOOLS.fullmatch(kind) is not None
+    more = {"executor": "client" if is_clients else "provider", "kind": kind}
+    named = kind if name is None else name
+    return table.read_value(ToolDefinition, wire, NAME, kept, name=named, **more)
 
 
 def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> list[Wire]:
@@ -120,17 +102,16 @@ _NO_MORE = astuple(ToolDefinition(""))[3:]
 def _write_any_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     out: Wire = {}
     mine = mine_of(NAME, tool.raw)
-    if tool.kind == "function" and tool.executor == "client":
-        FUNCTION.write(tool, out, mine, recorder)
-    elif tool.kind == "custom" and tool.executor == "client":
-        recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
+    if is_function(tool):
+        if tool.kind == "custom":
+            recorder.lost(tool, "kind", "takes an object that holds the text", kind="downgraded")
         FUNCTION.write(tool, out, mine, recorder)
     elif tool.executor in ("client", "provider") and _is_ours(tool):
         _write_own(tool, out, mine, recorder)
     else:
         recorder.lost(tool, None, "a tool of another service")
         return None
-    return out if tool.raw is None else put_back(out, tool, tool.raw, recorder)
+    return put_back(out, tool, tool.raw, recorder)
 
 
 def _is_ours(tool: ToolDefinition) -> bool:

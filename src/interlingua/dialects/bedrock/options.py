@@ -11,7 +11,15 @@ import msgspec
 from interlingua.dialects.bedrock import tables
 from interlingua.dialects.kernel.claude import effort_word, tell_unsaid, thinking_of
 from interlingua.dialects.kernel.errors import want
-from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, inside, plain
+from interlingua.dialects.kernel.fields import (
+    NOT_OURS,
+    Field,
+    Reading,
+    Table,
+    inside,
+    plain,
+    strings,
+)
 from interlingua.dialects.kernel.kept import Kept, form_in
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
@@ -44,12 +52,6 @@ def _write_limit(options: Any, recorder: LossRecorder) -> int | None:
     if limit < 1:
         recorder.lost(options, "max_output_tokens", "out of range")
     return limit if limit >= 1 else None
-
-
-def _read_stop(given: Any) -> Reading:
-    for index, word in enumerate(want(given, list)):
-        want(word, str, f"[{index}]")
-    return {"stop": tuple(given)}
 
 
 def _write_stop(options: Any, recorder: LossRecorder) -> list[str]:
@@ -98,7 +100,7 @@ OPTIONS = Table(
         ),
         _share("temperature", "temperature"),
         _share("topP", "top_p"),
-        Field("stopSequences", ("stop",), _read_stop, _write_stop),
+        strings("stopSequences", "stop")._replace(write=_write_stop),
     ),
     Field("requestMetadata", ("metadata",), _read_metadata, _write_metadata),
     Field("serviceTier", ("service_tier",), _read_tier, _write_tier),
