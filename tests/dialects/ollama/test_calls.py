@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
 from interlingua.dialects.kernel.words import ERROR_MARK
 from interlingua.dialects.ollama import DIALECT
-from interlingua.dialects.kernel.tools import DEFAULT_SCHEMA
 from interlingua.ids import is_synthetic_tool_id
 from interlingua.model.blocks import ImageBlock, Source, TextBlock, ToolResultBlock, ToolUseBlock
 from interlingua.model.exchange import Request
