@@ -183,25 +183,6 @@ def test_a_result_that_is_written_at_once(block: il.ToolResultBlock) -> None:
 
 @given(
     st.builds(
-        il.ToolDefinition,
-        st.just("f"),
-        st.none() | st.just("Does f."),
-        st.sampled_from([None, {}, {"type": "object"}]),
-        requires_workspace=st.booleans(),
-        executor=st.sampled_from(["client", "provider"]),
-        kind=st.sampled_from(["function", "custom", "bash_20250124"]),
-        strict=st.none() | st.booleans(),
-        deferred=st.none() | st.booleans(),
-        cache=CACHES,
-        raw=RAWS,
-    )
-)
-def test_a_tool_that_is_written_at_once(tool: il.ToolDefinition) -> None:
-    assert written(tools._write_tool, tool) == written(tools._write_any_tool, tool)
-
-
-@given(
-    st.builds(
         il.Options,
         max_output_tokens=st.none() | st.just(5),
         temperature=st.none() | st.just(0.5),

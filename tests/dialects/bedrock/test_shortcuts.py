@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlingua as il
-from interlingua.dialects.bedrock import calls, messages, text, usage
+from interlingua.dialects.bedrock import calls, messages, text
 from interlingua.dialects.bedrock.stream.reader import StreamReader
 from interlingua.dialects.kernel.errors import ShapeError
 from interlingua.dialects.kernel.recorder import LossRecorder
@@ -150,17 +150,6 @@ def test_a_text_in_a_result_that_is_written_at_once(block: il.TextBlock) -> None
     one = calls.write_text(block, LossRecorder("bedrock", None, short), False)
     assert one == calls.write_text(kept, LossRecorder("bedrock", None, report), False)
     assert short == report
-
-
-COUNTS = st.integers(-2, 5) | st.none() | st.just(3.0)
-USAGES = st.fixed_dictionaries(
-    {}, optional=dict.fromkeys(["inputTokens", "outputTokens", "totalTokens", "x"], COUNTS)
-)
-
-
-@given(USAGES)
-def test_counts_that_are_read_at_once(wire: Any) -> None:
-    assert outcome(usage._usage_of, wire) == outcome(usage._read_usage, wire)
 
 
 PIECES = st.one_of(

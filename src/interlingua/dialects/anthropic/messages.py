@@ -24,7 +24,7 @@ from interlingua.dialects.anthropic.text import (
     string_of,
     write_parts,
 )
-from interlingua.dialects.anthropic.tools import KEPT, Changing, Writing
+from interlingua.dialects.anthropic.tools import Changing, Writing
 from interlingua.dialects.kernel.calls import tell_recovered
 from interlingua.dialects.kernel.errors import ShapeError, below
 from interlingua.dialects.kernel.kept import Kept, form_of, mine_of, put_back
@@ -207,9 +207,7 @@ def _read_instructions(
     turn: Wire, blocks: tuple[Block, ...], kept: Kept, tools: list[ToolDefinition]
 ) -> Message:
     """A system turn in mid-conversation, and what it changes."""
-    changing = Changing(turn, kept, tools)
-    blocks, changes = changing.read(blocks)
-    kept.add_others(turn, frozenset(changing.known))
+    blocks, changes = Changing(turn, kept, tools).read(blocks)
     metadata = _metadata(_SYSTEM, kept.raw(NAME))
     return Message(_SYSTEM, blocks, metadata=metadata, changes=changes)
 
@@ -378,9 +376,7 @@ class _Turns(msgspec.Struct):
             return
         if type(turn) is dict:
             turn.update(keys)
-            if raw is not None:
-                mine = {key: item for key, item in mine_of(NAME, raw).items() if key != KEPT}
-                put_back(turn, message, {**raw, NAME: mine}, self.recorder)
+            put_back(turn, message, raw, self.recorder, "metadata.provider_raw")
         self._close(turn)
 
     def _join(self, role: str, parts: list[Wire]) -> None:

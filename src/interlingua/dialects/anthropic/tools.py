@@ -7,13 +7,13 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple
 
 from interlingua.dialects.anthropic import tables
 from interlingua.dialects.anthropic.tables import NAME
 from interlingua.dialects.anthropic.text import CACHE
+from interlingua.dialects.kernel.claude import effort_word
 from interlingua.dialects.kernel.errors import ShapeError, each, want
-from interlingua.dialects.kernel.fields import Table, plain, spelling
+from interlingua.dialects.kernel.fields import NOT_OURS, Field, Reading, Table, plain, spelling
 from interlingua.dialects.kernel.kept import Kept, did_without, form_of, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.tools import is_function, schema_of
@@ -86,20 +86,6 @@ def write_tools(tools: tuple[ToolDefinition, ...], recorder: LossRecorder) -> li
 
 
 def _write_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
-    if tool.input_schema is not None and astuple(tool)[3:] == _NO_MORE:
-        out: Wire = {"name": tool.name}
-        if tool.description is not None:
-            out["description"] = tool.description
-        out["input_schema"] = tool.input_schema
-        return out
-    return _write_any_tool(tool, recorder)
-
-
-_NO_MORE = astuple(ToolDefinition(""))[3:]
-"""What the usual function says beside name, description and schema."""
-
-
-def _write_any_tool(tool: ToolDefinition, recorder: LossRecorder) -> Wire | None:
     out: Wire = {}
     mine = mine_of(NAME, tool.raw)
     if is_function(tool):
@@ -144,6 +130,26 @@ _NOTHING = Changes()
 _EFFORTS = frozenset(tables.EFFORTS.values())
 
 
+def _read_effort(given: Any) -> Reading:
+    word = given["effort"] if type(given) is dict and given.keys() == {"effort"} else None
+    return {"effort": word} if type(word) is str and word in _EFFORTS else NOT_OURS
+
+
+def _write_effort(changes: Any, recorder: LossRecorder) -> Wire | None:
+    word = effort_word(changes, "effort", changes.effort, recorder)
+    return None if word is None else {"effort": word}
+
+
+TURN = Table(
+    Changes,
+    Field("output_config", ("effort",), _read_effort, _write_effort),
+    plain("clear_at", "clear_at", str, lenient=True),
+    beside=("role", "content"),
+    silent=("tools_added", "tools_removed", "response_format"),
+)
+"""What a system turn says itself."""
+
+
 class Changing:
     """The changes of one system turn, while it is read: tools by the names that `tools` knows,
     which is given those that the turn defines itself."""
@@ -152,8 +158,6 @@ class Changing:
         self.turn = turn
         self.kept = kept
         self.tools = tools
-        self.known = {"role", "content"}
-        """Keys of the turn that were understood."""
         self._names: dict[str, list[str]] = {field: [] for field in _WORDS}
         self._parts: list[list[Any]] = []
 
@@ -162,7 +166,7 @@ class Changing:
         if self._parts:
             self.kept.form["changes"] = self._parts  # where they stood among the blocks
         added, removed = tuple(self._names["tools_added"]), tuple(self._names["tools_removed"])
-        changes = Changes(added, removed, self._effort(), None, self._clear_at())
+        changes = Changes(added, removed, **TURN.read(self.turn, self.kept))
         return left, None if changes == _NOTHING else changes
 
     def _takes(self, block: Block, number: int) -> bool:
@@ -196,20 +200,6 @@ class Changing:
         form = {**form_of(NAME, tool.raw), "inline": True}
         self.tools.append(tool.replace(raw={NAME: {**mine_of(NAME, tool.raw), "$form": form}}))
         return tool.name
-
-    def _effort(self) -> Any:
-        config = self.turn.get("output_config")
-        if type(config) is dict and config.keys() == {"effort"} and config["effort"] in _EFFORTS:
-            self.known.add("output_config")
-            return config["effort"]
-        return None
-
-    def _clear_at(self) -> str | None:
-        until = self.turn.get("clear_at")
-        if type(until) is not str:
-            return None
-        self.known.add("clear_at")
-        return until
 
 
 class Writing(msgspec.Struct):
@@ -276,15 +266,7 @@ class Writing(msgspec.Struct):
 
     def keys(self, message: Message) -> Wire:
         """What the turn itself says of changes."""
-        changes = message.changes or _NOTHING
-        keys: Wire = {} if changes.clear_at is None else {"clear_at": changes.clear_at}
-        if changes.effort is None:
-            return keys
-        word = tables.EFFORTS.get(changes.effort)
-        if word is None:
-            self.recorder.lost(message, "changes.effort", "no turn can switch thinking off")
-            return keys
-        if word != changes.effort:
-            reason = f"the nearest word is {word}"
-            self.recorder.lost(message, "changes.effort", reason, kind="approximated")
-        return {**keys, "output_config": {"effort": word}}
+        keys: Wire = {}
+        mine = mine_of(NAME, message.metadata.provider_raw)
+        TURN.write(message.changes or _NOTHING, keys, mine, self.recorder)
+        return keys

@@ -54,7 +54,7 @@ def _read_output(wire: Wire, fields: Wire, kept: Kept) -> tuple[Any, ...]:
         return ()
     inner = Kept()
     inner.add_others(output, frozenset({"message"}))
-    message = below(".output", inner.may_take, output, "message", dict, filled=True)
+    message = below(".output", inner.may_take, output, "message", dict, True)
     kept.absorb("output", inner)
     if message is None:
         return ()

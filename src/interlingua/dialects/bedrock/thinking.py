@@ -30,10 +30,13 @@ def read_reasoning(inner: Any) -> Block | None:
         return _read_redacted(inner["redactedContent"])
     if "reasoningText" not in inner:
         return None
-    given, read = take(inner, "reasoningText", dict), REASONING.read_value
+    return below(".reasoningText", _read_thinking, take(inner, "reasoningText", dict))
+
+
+def _read_thinking(given: Wire) -> ThinkingBlock:
     # Only models that sign nothing give unsigned thinking, and to them it may go back.
     kept = Kept(form={} if given.get("signature") else {"odd": True})
-    return below(".reasoningText", read, ThinkingBlock, given, NAME, kept)
+    return REASONING.read_value(ThinkingBlock, given, NAME, kept)
 
 
 def write_thinking(block: ThinkingBlock, recorder: LossRecorder, answer: bool) -> Wire | None:

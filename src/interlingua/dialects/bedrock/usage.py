@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from interlingua.dialects.bedrock.tables import COUNTS, NAME, TWINS
-from interlingua.dialects.kernel.errors import below, want
-from interlingua.dialects.kernel.fields import Field, Table
+from interlingua.dialects.kernel.errors import below
+from interlingua.dialects.kernel.fields import Table
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS
+from interlingua.dialects.kernel.usage import CONTRADICTS, counted
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.model.metadata import Usage
 
 NO_USAGE: Wire = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
-def _count(key: str, attr: str) -> Field:
-    """A negative count is none, and keeps its spelling."""
-    return Field(
-        key,
-        (attr,),
-        lambda given: {attr: max(want(given, int), 0)},
-        lambda usage, _: getattr(usage, attr),
-        fill=(lambda _: 0) if key in NO_USAGE else None,
-        kind=int,
-        fits=lambda number: number >= 0,
-    )
-
-
-USAGE = Table(Usage, *[_count(*names) for names in COUNTS.items()], beside=("totalTokens",))
+USAGE = Table(
+    Usage,
+    *[counted(key, attr, key in NO_USAGE) for key, attr in COUNTS.items()],
+    beside=("totalTokens",),
+)
 
 
 def read_usage(wire: Wire, fields: Wire, kept: Kept) -> None:
@@ -35,17 +26,9 @@ def read_usage(wire: Wire, fields: Wire, kept: Kept) -> None:
     given = kept.may_take(wire, "usage", dict)
     if given is None:
         return
-    usage = fields["usage"] = below(".usage", _usage_of, given)
+    usage = fields["usage"] = below(".usage", _read_usage, given)
     if usage.raw is not None and "as" in form_in(usage.raw[NAME]):
         fields["diagnostics"] = (CONTRADICTS,)
-
-
-def _usage_of(given: Wire) -> Usage:
-    if len(given) == 3 and all(type(given.get(key)) is int for key in NO_USAGE):
-        fresh, made, total = (given[key] for key in NO_USAGE)
-        if fresh + made == total and fresh >= 0 and made >= 0:  # what there nearly always is
-            return Usage(fresh, made)
-    return _read_usage(given)
 
 
 def _read_usage(given: Wire) -> Usage:

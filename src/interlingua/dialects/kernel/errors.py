@@ -100,10 +100,10 @@ def each(items: Any, path: str, read: Callable[[Any], T]) -> list[T]:
     return out
 
 
-def below(path: str, read: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+def below(path: str, read: Callable[..., T], *args: Any) -> T:
     """What `read` gives; an error says that it is below this path."""
     try:
-        return read(*args, **named)
+        return read(*args)
     except ShapeError as error:
         raise error.inside(path) from None
 

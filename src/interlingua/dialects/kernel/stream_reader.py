@@ -256,6 +256,33 @@ class ToldInPieces(Protocol):
     """Makes the event of a piece."""
 
 
+class OpenPart(ToldInPieces, Protocol):
+    def finish(self) -> tuple[Block, Diagnostic | None]:
+        """The block as reading a whole answer gives it, and what was odd about it."""
+
+
+Opened = TypeVar("Opened", bound=OpenPart)
+
+
+class OpenParts(Blocks, Generic[Opened]):
+    """The same, with those that have not ended, by their numbers on the wire."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: dict[int, Opened] = {}
+        self._count = 0
+
+    def response(self) -> Response:
+        """What reading the whole answer gives."""
+        raise NotImplementedError
+
+    def partial(self, error: ProviderError) -> Message:
+        """What there is of it when the stream fails."""
+        for part in self.open.values():
+            self.put(part.index, part.finish()[0])
+        return failed(self.response().message, error)
+
+
 class PieceReader(MessageReader[A]):
     """The same for a wire whose pieces are frames of their own: once a reader has `learned` how
     those of a block are spelled, they are read alone, until another frame comes."""

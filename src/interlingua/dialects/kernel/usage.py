@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from interlingua.dialects.kernel.errors import want
+from interlingua.dialects.kernel.fields import Field
 from interlingua.model.metadata import Diagnostic
 
 CONTRADICTS = Diagnostic("usage_contradicts")
@@ -18,6 +20,20 @@ def count(value: Any) -> int | None:
     if type(value) is float and value.is_integer():
         return int(value)
     return None
+
+
+def counted(key: str, attr: str, filled: bool = False) -> Field:
+    """The field of a count. A negative one is none, and keeps its spelling; 0 is `filled` in where
+    the wire demands one."""
+    return Field(
+        key,
+        (attr,),
+        lambda given: {attr: max(want(given, int), 0)},
+        lambda usage, _: getattr(usage, attr),
+        fill=(lambda _: 0) if filled else None,
+        kind=int,
+        fits=lambda number: number >= 0,
+    )
 
 
 def fresh_input(total: int | None, cached: int | None, written: int | None) -> int | None:

@@ -23,16 +23,14 @@ from interlingua.model.exchange import Options, Reasoning, ResponseFormat
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def _read_top_k(given: Any) -> Reading:
-    """The server takes whole numbers only."""
-    number = want(given, float)
-    return {"top_k": number} if number == round(number) else NOT_OURS
+def _is_whole(number: float) -> bool:
+    return number == round(number)
 
 
 def _write_top_k(options: Any, recorder: LossRecorder) -> int:
-    if options.top_k != round(options.top_k):
-        recorder.lost(options, "top_k", "out of range", kind="approximated")
+    """The server takes whole numbers only."""
     number: float = options.top_k
+    recorder.lost(options, "top_k", "out of range", kind="approximated")
     return round(number)
 
 
@@ -126,7 +124,7 @@ OPTIONS = Table(
         "options",
         # A negative one says that there is no limit, or only that of the context.
         plain("num_predict", "max_output_tokens", int, fits=lambda limit: limit >= 0),
-        Field("top_k", ("top_k",), _read_top_k, _write_top_k),
+        plain("top_k", "top_k", float, fits=_is_whole)._replace(write=_write_top_k),
         *[plain(key, attr, kind) for key, (attr, kind) in NUMBERS.items()],
         strings("stop", "stop", alone=True),
     ),

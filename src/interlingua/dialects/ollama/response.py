@@ -95,7 +95,7 @@ def _read_message(
         return ()
     inner, time = Kept(), wire.get("created_at")
     attrs, place = below(".message", ANSWER.read, given, inner), time if type(time) is str else 0
-    blocks = below(".message", read_blocks, attrs, place, found, is_answer=True)
+    blocks = below(".message", read_blocks, attrs, place, found, True)
     fields["provider_raw"] = inner.raw(NAME)
     return tuple(blocks)
 

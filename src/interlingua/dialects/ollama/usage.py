@@ -9,7 +9,7 @@ from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.fields import Field, Reading, Table
 from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.usage import CONTRADICTS
+from interlingua.dialects.kernel.usage import CONTRADICTS, counted
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.ollama.tables import NAME
 from interlingua.model.metadata import Diagnostic, Usage
@@ -41,12 +41,7 @@ USAGE = Table(
         _read_prompt,
         _write_prompt,
     ),
-    Field(
-        OUTPUT,
-        ("output_tokens",),
-        lambda given: {"output_tokens": max(want(given, int), 0)},
-        lambda usage, _: usage.output_tokens,
-    ),
+    counted(OUTPUT, "output_tokens"),
 )
 
 

@@ -16,11 +16,11 @@ from interlingua.dialects.anthropic.text import ANSWER, read_citations, read_par
 from interlingua.dialects.anthropic.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, below, may_take, take
 from interlingua.dialects.kernel.stream_reader import (
-    Blocks,
+    OpenParts,
     PieceReader,
     end_of_block,
-    failed,
     finish_call,
+    merge,
     start_of_block,
 )
 from interlingua.dialects.kernel.wire import Wire, encode, parse
@@ -29,7 +29,6 @@ from interlingua.model import events as ev
 from interlingua.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
-from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
@@ -130,15 +129,13 @@ class Part:
         return text is not None
 
 
-class Answer(Blocks):
+class Answer(OpenParts[Part]):
     """The message of a stream, so far."""
 
     def __init__(self, wire: Wire) -> None:
         super().__init__()
         self.wire = {**wire, "content": []}
         self.usage: Wire = dict(wire.get("usage") or ())
-        self.open: dict[int, Part] = {}
-        self._count = 0
 
     def add(self, wire: Wire, block: Block) -> Part:
         """A block that begins. The model that took over is the one that a whole answer names."""
@@ -152,28 +149,10 @@ class Answer(Blocks):
     def close(self, part: Part) -> list[Event]:
         return part.end(self.put(part.index, *part.finish()))
 
-    def change(self, changes: Wire) -> None:
-        """A null does not undo what was said before."""
-        for key, value in changes.items():
-            if key not in _FIXED and (value is not None or key not in self.wire):
-                self.wire[key] = value
-
-    def count_tokens(self, counts: Wire) -> None:
-        """Counts are of all so far, so the later ones stand; a null keeps what was there."""
-        for key, value in counts.items():
-            if value is not None or key not in self.usage:
-                self.usage[key] = value
-
     def response(self) -> Response:
         """What reading the whole answer gives."""
         wire = {**self.wire, "usage": self.usage} if self.usage else self.wire
         return self.filled(read_response(wire))
-
-    def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
-        for part in self.open.values():
-            self.put(part.index, part.finish()[0])
-        return failed(self.response().message, error)
 
 
 # -- the stream -----------------------------------------------------------------------------------
@@ -247,12 +226,12 @@ class StreamReader(PieceReader[Answer]):
         if type(word) is dict or type(word) is list:
             raise ShapeError(".delta.stop_reason", "a string", word)
         answer, events = self._begun()
-        answer.change({key: item for key, item in wire.items() if key not in _CHANGED})
-        answer.change(changes)
+        merge(answer.wire, wire, _FIXED | _CHANGED)
+        merge(answer.wire, changes, _FIXED)
         if word is not None:
             events.append(ev.Stop(tables.STOP_REASONS.read(word), word))
         if counts is not None:
-            answer.count_tokens(counts)
+            merge(answer.usage, counts)  # they are of all so far
             usage = read_usage(answer.usage)[0]
             events += [] if usage is None else [ev.UsageUpdate(usage)]
         return events

@@ -22,11 +22,11 @@ from interlingua.dialects.bedrock.usage import read_usage
 from interlingua.dialects.kernel.errors import ShapeError, below, read_whole, take, want
 from interlingua.dialects.kernel.kept import Kept
 from interlingua.dialects.kernel.stream_reader import (
-    Blocks,
+    OpenParts,
     PieceReader,
     end_of_block,
-    failed,
     finish_call,
+    merge,
     start_of_block,
 )
 from interlingua.dialects.kernel.wire import Wire, parse
@@ -43,11 +43,12 @@ from interlingua.model.blocks import (
 )
 from interlingua.model.events import Event
 from interlingua.model.exchange import ProviderError, Response
-from interlingua.model.message import Message
 from interlingua.model.metadata import Diagnostic
 from interlingua.streams.frames import Frame
 
 WHAT = f"{NAME} stream"
+_PADDING = ("p",)
+"""Hides the length of a frame."""
 
 
 # -- an answer while a stream tells it ------------------------------------------------------------
@@ -122,15 +123,13 @@ def _joined(blobs: list[str]) -> str:
         return "".join(blobs)
 
 
-class _Answer(Blocks):
+class _Answer(OpenParts[_Part]):
     """The message of a stream, so far."""
 
     def __init__(self, message: Wire | None = None) -> None:
         super().__init__()
         self.wire: Wire = {}
         self.message = message or {}
-        self.open: dict[int, _Part] = {}
-        self._count = 0
 
     def begin(self, at: int, block: Block, wire: Wire | None = None) -> list[Event]:
         """A block that begins; one that has its number ends with that."""
@@ -147,22 +146,10 @@ class _Answer(Blocks):
         """The ends of blocks that nothing has closed."""
         return [self.end(part) for part in list(self.open.values())]
 
-    def say(self, wire: Wire) -> None:
-        """What a whole answer has beside its message. Padding is of the frame alone."""
-        for key, value in wire.items():
-            if key != "p" and (value is not None or key not in self.wire):
-                self.wire[key] = value
-
     def response(self) -> Response:
         """What reading the whole answer gives."""
         output = {"message": {"role": "assistant", **self.message, "content": []}}
         return self.filled(read_answer({"output": output, **self.wire}))
-
-    def partial(self, error: ProviderError) -> Message:
-        """What there is of it when the stream fails."""
-        for part in self.open.values():
-            self.put(part.index, part.finish()[0])
-        return failed(self.response().message, error)
 
 
 # -- frames ---------------------------------------------------------------------------------------
@@ -222,14 +209,14 @@ class StreamReader(PieceReader[_Answer]):
         answer, events = self._begun()
         events += answer.end_all()
         self._stopped = True
-        answer.say(wire)
+        merge(answer.wire, wire, _PADDING)
         return events if word is None else [*events, ev.Stop(tables.STOP_REASONS.read(word), word)]
 
     def _metadata(self, wire: Wire) -> list[Event]:
         fields: Wire = {}
         read_usage(wire, fields, Kept())
         answer, events = self._begun()
-        answer.say(wire)
+        merge(answer.wire, wire, _PADDING)
         if "usage" in fields:
             events.append(ev.UsageUpdate(fields["usage"]))
         return [*events, *self._finish(answer)] if self._stopped else events
