@@ -16,7 +16,6 @@ from interlingua.dialects.ollama import calls, messages, usage
 from interlingua.dialects.ollama.stream import StreamReader
 from interlingua.errors import ReadError
 from interlingua.losses import Report
-from interlingua.model.message import Message
 from interlingua.streams.frames import Frame
 
 TEXTS = st.sampled_from(["", "a", "[tool error] b", "il_0123456789abcdef", None, 5])
@@ -101,7 +100,7 @@ def test_a_result_that_is_written_at_once(id: str, name: str | None, text: Any) 
         opened = OpenCalls()
         opened.add(id, "g")
         recorder = LossRecorder("ollama", None, Report("ollama"))
-        written.append(messages._write_results(Message.of_result(each), opened, recorder))
+        written.append(messages._write_result(each, opened, recorder))
     assert written[0] == written[1]
 
 

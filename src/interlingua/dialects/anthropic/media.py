@@ -24,6 +24,7 @@ from interlingua.dialects.kernel.fields import Table, lost, plain
 from interlingua.dialects.kernel.kept import NOTHING, Kept, form_of, mine_of
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import IMAGE_STARTS
 from interlingua.model.base import Raw
 from interlingua.model.blocks import (
     AudioBlock,
@@ -109,7 +110,7 @@ def _media_type(block: Media) -> str:
         return given
     if type(block) is DocumentBlock:
         return tables.PDF
-    return tables.IMAGE_STARTS.get((block.source.data or "")[:4], tables.DEFAULT_IMAGE)
+    return IMAGE_STARTS.get((block.source.data or "")[:4], tables.DEFAULT_IMAGE)
 
 
 def _tell_media_type(block: Media, source: Wire, recorder: LossRecorder) -> None:

@@ -127,13 +127,6 @@ SOURCES: dict[str, tuple[str, str]] = {
 }
 """Where an image or a document comes from: the kind of source, and the key that has it."""
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-IMAGE_STARTS = {
-    "/9j/": "image/jpeg",
-    "iVBO": "image/png",
-    "R0lG": "image/gif",
-    "UklG": "image/webp",
-}
-"""How base64 data of each type begins, for images that come without a type."""
 DEFAULT_IMAGE = "image/png"
 PDF = "application/pdf"
 PLAIN = "text/plain"

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlingua.dialects.kernel import claude
 from interlingua.dialects.kernel.wire import Wire
-from interlingua.dialects.kernel.words import StopWords, TwoWay
+from interlingua.dialects.kernel.words import IMAGE_STARTS, StopWords, TwoWay, hints
 from interlingua.dialects.record import Counting, Traits
 from interlingua.ids import IdGrammar
 from interlingua.model.exchange import ErrorKind, ReasoningMode
@@ -153,13 +153,7 @@ NEAR_TYPES: dict[str, str] = {
     "text/x-markdown": "text/markdown",
 }
 """Other names of types that have a format."""
-STARTS: dict[str, str] = {
-    "/9j/": "image/jpeg",
-    "iVBO": "image/png",
-    "R0lG": "image/gif",
-    "UklG": "image/webp",
-    "JVBE": "application/pdf",
-}
+STARTS: dict[str, str] = {**IMAGE_STARTS, "JVBE": "application/pdf"}
 """How base64 data of each type begins, for media that come without a type."""
 
 DOCUMENT_NAME = "document"
@@ -227,18 +221,13 @@ NEAR_STREAM_ERRORS: dict[ErrorKind, str] = {
     ErrorKind.NETWORK: "ServiceUnavailableException",
 }
 """What is said for a kind of error; for one that is not here, `InternalServerException`."""
-HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
+HINTS = hints(
     (
-        re.compile(r"input is too long|tokens? exceed|exceeds? .*(context|maximum length)", re.I),
+        r"input is too long|tokens? exceed|exceeds? .*(context|maximum length)",
         ErrorKind.CONTEXT_OVERFLOW,
     ),
-    (
-        re.compile(
-            r"security token|access denied|not authorized|don't have access|signature", re.I
-        ),
-        ErrorKind.AUTH,
-    ),
-    (re.compile(r"too many (requests|tokens)|throttl|rate exceeded", re.I), ErrorKind.RATE_LIMIT),
+    (r"security token|access denied|not authorized|don't have access|signature", ErrorKind.AUTH),
+    (r"too many (requests|tokens)|throttl|rate exceeded", ErrorKind.RATE_LIMIT),
 )
 """What a message without a type speaks of; an overflow is found in a `ValidationException` too."""
 

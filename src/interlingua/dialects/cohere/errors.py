@@ -8,6 +8,7 @@ from interlingua.dialects.kernel.fields import Table, lost, plain
 from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import hinted
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
 ERROR = Table(
@@ -23,7 +24,7 @@ def kind_of(text: str, code: str | None = None) -> ErrorKind:
     known = CODES.read(code) if code is not None else None
     if known is not None:
         return known
-    return next((kind for hint, kind in HINTS if hint.search(text)), ErrorKind.OTHER)
+    return hinted(text, HINTS) or ErrorKind.OTHER
 
 
 def read_error(wire: Wire) -> Response:

@@ -10,7 +10,6 @@ from interlingua.dialects.cohere.tables import (
     DEFAULT_IMAGE,
     DETAILS,
     DOCUMENT_TEXTS,
-    IMAGE_STARTS,
     JOINER,
     NAME,
 )
@@ -19,7 +18,8 @@ from interlingua.dialects.kernel.fields import Field, Reading, Table, constant, 
 from interlingua.dialects.kernel.kept import Kept, form_in, mine_of, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire, encode
-from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, TextBlock, UnknownBlock
+from interlingua.dialects.kernel.words import IMAGE_STARTS, document_text
+from interlingua.model.blocks import DocumentBlock, ImageBlock, Source, UnknownBlock
 
 _DATA_URL = re.compile(r"data:([a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+);base64,")
 _LONGEST_HEAD = 200
@@ -126,7 +126,7 @@ _SAID = frozenset({"source", "title", "media_type", "raw"})
 
 def write_document(block: DocumentBlock, recorder: LossRecorder) -> Any:
     """None for a document that is no text."""
-    text = text_of(block.source)
+    text = document_text(block.source, JOINER)
     if text is None:
         recorder.dropped(block, "a document is a text here")
         return None
@@ -151,13 +151,3 @@ def _write_data(block: DocumentBlock, text: str, form: Wire) -> Any:
             return data
     data = {form.get("text", DOCUMENT_TEXTS[0]): text}
     return data if block.title is None else {**data, "title": block.title}
-
-
-def text_of(source: Source) -> str | None:
-    """The text of a document that is text."""
-    if source.kind == "text":
-        return source.data
-    inner = source.content or ()
-    if source.kind != "blocks" or not all(type(block) is TextBlock for block in inner):
-        return None
-    return JOINER.join([block.text for block in inner if type(block) is TextBlock])

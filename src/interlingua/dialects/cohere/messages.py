@@ -7,6 +7,7 @@ stand beside all messages (`request.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ from interlingua.dialects.kernel.calls import OpenCalls
 from interlingua.dialects.kernel.errors import ShapeError, each, want
 from interlingua.dialects.kernel.fields import QUIET, Table, constant, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes
@@ -85,14 +87,7 @@ RESULT = Table(
 
 
 def read_messages(listed: list[Any]) -> tuple[Message, ...]:
-    calls = OpenCalls()
-    messages: list[Message] = []
-    try:
-        for wire in listed:
-            messages.append(_read_message(want(wire, dict), len(messages), calls))
-    except ShapeError as error:
-        raise error.inside(f".messages[{len(messages)}]") from None
-    return tuple(messages)
+    return read_list(listed, _read_message)
 
 
 def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
@@ -103,16 +98,7 @@ def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
         return _read_result(wire, position, calls)
     found: list[Diagnostic] = []
     blocks, kept = read_content(wire, position, found)
-    for block in blocks:
-        if type(block) is ToolUseBlock:
-            calls.add(block.id, block.name)
-    raw, is_ours = kept.raw(NAME), role is Role.ASSISTANT
-    if raw is None and not found:
-        return Message(role, blocks, metadata=_MADE_HERE) if is_ours else Message(role, blocks)
-    metadata = MessageMetadata(
-        protocol=NAME if is_ours else None, diagnostics=tuple(found), provider_raw=raw
-    )
-    return Message(role, blocks, metadata=metadata)
+    return message_of(_MADE_HERE, role, blocks, kept.raw(NAME), found, calls)
 
 
 def read_content(
@@ -121,7 +107,7 @@ def read_content(
     """The blocks of a message: content, plan, calls. `place` makes ids of calls without one."""
     kept = Kept()
     attrs = MESSAGE.read(wire, kept)
-    calls = _read_calls(attrs.get("tool_calls") or [], place, found)
+    calls = read_calls(attrs.get("tool_calls") or [], read_call, place, 0, found)
     blocks = _read_parts(wire, kept, is_answer)
     if "content" not in wire and not calls and "plan" not in attrs:
         kept.miss("content")
@@ -168,16 +154,6 @@ def read_part(part: Any) -> Block:
         case "document" if len(part) == 2 and "document" in part:
             return read_document(part["document"])
     return UnknownBlock({NAME: part})
-
-
-def _read_calls(listed: list[Any], place: Any, found: list[Diagnostic]) -> list[Block]:
-    calls: list[Block] = []
-    try:
-        for wire in listed:
-            calls.append(read_call(wire, place, len(calls), found))
-    except ShapeError as error:
-        raise error.inside(f".tool_calls[{len(calls)}]") from None
-    return calls
 
 
 def _read_citations(listed: list[Any], texts: dict[Any, Block], kept: Kept) -> None:
@@ -240,7 +216,7 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
             if not message.content:
                 continue
         if message.role is Role.TOOL:
-            written += _write_results(message, recorder)
+            written += write_results(message, partial(_write_result, recorder=recorder), recorder)
         else:
             written.append(write_message(message, recorder))
     return written
@@ -432,20 +408,6 @@ def _number(pair: tuple[int, Wire]) -> int:
 
 
 # -- results --------------------------------------------------------------------------------------
-
-
-def _write_results(message: Message, recorder: LossRecorder) -> list[Wire]:
-    """One wire message for each result."""
-    written = []
-    for block in message.content:
-        if type(block) is ToolResultBlock:
-            written.append(_write_result(block, recorder))
-        else:
-            recorder.dropped(block, "a tool's message holds results")
-    raw = message.metadata.provider_raw
-    if raw is not None:
-        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-    return written
 
 
 def _write_result(block: ToolResultBlock, recorder: LossRecorder) -> Wire:

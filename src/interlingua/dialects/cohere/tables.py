@@ -6,10 +6,9 @@ and `chat_history` in place of `messages`) is another wire, and none of ours."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from interlingua.dialects.kernel.words import StopWords, TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay, hints
 from interlingua.dialects.record import Traits
 from interlingua.model.exchange import ErrorKind, ReasoningMode
 from interlingua.model.message import Role
@@ -95,13 +94,6 @@ TEXT_FORMAT: dict[str, Any] = {
 """What a tool that takes free text takes here."""
 DEFAULT_ID = "unknown"
 DEFAULT_IMAGE = "image/png"
-IMAGE_STARTS: dict[str, str] = {
-    "/9j/": "image/jpeg",
-    "iVBO": "image/png",
-    "R0lG": "image/gif",
-    "UklG": "image/webp",
-}
-"""How base64 data of each type begins, for an image whose type nobody said."""
 JOINER = "\n"
 """Between plans that become one."""
 
@@ -110,16 +102,11 @@ DONE = "[DONE]"
 
 CODES: TwoWay[str, ErrorKind] = TwoWay({"TOO_MANY_TOKENS": ErrorKind.CONTEXT_OVERFLOW})
 """`error_type` of an error body (recorded answer, read 2026-11-15); most have none."""
-HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = tuple(
-    [
-        (re.compile(pattern, re.IGNORECASE), kind)
-        for pattern, kind in (
-            (r"too many tokens|context (length|window)", ErrorKind.CONTEXT_OVERFLOW),
-            (r"api (key|token)|unauthori[sz]ed|forbidden|blocked", ErrorKind.AUTH),
-            (r"rate limit|too many requests|limited to|per minute", ErrorKind.RATE_LIMIT),
-            (r"internal (server )?error|unavailable|timed? ?out|overload", ErrorKind.SERVER_ERROR),
-            (r"not found|invalid|required|must be|not support|unknown", ErrorKind.INVALID_REQUEST),
-        )
-    ]
+HINTS = hints(
+    (r"too many tokens|context (length|window)", ErrorKind.CONTEXT_OVERFLOW),
+    (r"api (key|token)|unauthori[sz]ed|forbidden|blocked", ErrorKind.AUTH),
+    (r"rate limit|too many requests|limited to|per minute", ErrorKind.RATE_LIMIT),
+    (r"internal (server )?error|unavailable|timed? ?out|overload", ErrorKind.SERVER_ERROR),
+    (r"not found|invalid|required|must be|not support|unknown", ErrorKind.INVALID_REQUEST),
 )
 """What an error is, by its words: most bodies say nothing else."""

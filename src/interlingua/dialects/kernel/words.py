@@ -10,7 +10,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.losses import Severity
 from interlingua.model.blocks import SUMMARY as SUMMARY
-from interlingua.model.blocks import CompactionBlock, TextBlock, ToolResultBlock, UnknownBlock
+from interlingua.model.blocks import (
+    CompactionBlock,
+    Source,
+    TextBlock,
+    ToolResultBlock,
+    UnknownBlock,
+)
+from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Message, Role
 from interlingua.model.metadata import MessageMetadata, StopReason
 
@@ -28,6 +35,26 @@ EARLIER = "[earlier turns are not shown]"
 
 NO_REASON = "stop_reason_missing"
 """The diagnostic of a message that ended without a word why."""
+
+
+IMAGE_STARTS: dict[str, str] = {
+    "/9j/": "image/jpeg",
+    "iVBO": "image/png",
+    "R0lG": "image/gif",
+    "UklG": "image/webp",
+}
+"""How base64 data of each type begins, for an image whose type nobody said."""
+
+Hints = tuple[tuple[re.Pattern[str], ErrorKind], ...]
+
+
+def hints(*words: tuple[str, ErrorKind]) -> Hints:
+    """What an error is by its words, for those that have no type: the first pattern found tells."""
+    return tuple([(re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in words])
+
+
+def hinted(text: str, known: Hints) -> ErrorKind | None:
+    return next((kind for pattern, kind in known if pattern.search(text)), None)
 
 
 class _Snake(dict[str, str]):
@@ -139,6 +166,16 @@ def write_unknown(
         return None
     recorder.unwritten(block, said)
     return part
+
+
+def document_text(source: Source, joiner: str) -> str | None:
+    """The text of a document that is text."""
+    if source.kind == "text":
+        return source.data
+    inner = source.content or ()
+    if source.kind != "blocks" or not all(type(block) is TextBlock for block in inner):
+        return None
+    return joiner.join([block.text for block in inner if type(block) is TextBlock])
 
 
 def unsaid_changes(

@@ -6,9 +6,10 @@ from typing import Any
 
 from interlingua.dialects.kernel.errors import failed_answer, unwritten_answer, want
 from interlingua.dialects.kernel.fields import Field, Reading, Table, lost
-from interlingua.dialects.kernel.kept import Kept, mine_of, put_back
+from interlingua.dialects.kernel.kept import Kept, put_back
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
+from interlingua.dialects.kernel.words import hinted
 from interlingua.dialects.ollama.tables import HINTS, NAME, STATUSES
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 
@@ -34,10 +35,7 @@ ERROR = Table(
 
 
 def kind_of(text: str, status: int | None) -> ErrorKind:
-    for pattern, kind in HINTS:
-        if pattern.search(text):
-            return kind
-    return STATUSES.get(status, ErrorKind.OTHER) if status is not None else ErrorKind.OTHER
+    return hinted(text, HINTS) or STATUSES.get(status or 0, ErrorKind.OTHER)
 
 
 def read_error(wire: Wire) -> Response:
@@ -54,11 +52,8 @@ def error_of(wire: Wire) -> ProviderError:
 
 
 def write_error(response: Response, error: ProviderError, recorder: LossRecorder) -> Wire:
-    out: Wire = {}
-    ERROR.write(error, out, mine_of(NAME, error.raw), recorder)
+    out = ERROR.write_value(error, recorder)
     if kind_of(error.message, out.get("status")) is not error.kind:
         recorder.lost(error, "kind", "told by its words alone", kind="approximated")
     unwritten_answer(response, recorder)
-    if response.raw is not None:
-        put_back(out, response, response.raw, recorder)
-    return out if error.raw is None else put_back(out, error, error.raw, recorder)
+    return put_back(out, response, response.raw, recorder)

@@ -7,7 +7,8 @@ from typing import Any
 from interlingua.dialects.kernel.errors import want
 from interlingua.dialects.kernel.kept import form_of
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.ollama.tables import IMAGE_STARTS, NAME
+from interlingua.dialects.kernel.words import IMAGE_STARTS
+from interlingua.dialects.ollama.tables import NAME
 from interlingua.model.blocks import ImageBlock, Source
 
 _SHOWN = {NAME: {"$form": {"shown": True}}}

@@ -6,14 +6,16 @@ come without an id, and then answers the first open call of its name."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from interlingua.dialects.kernel.calls import OpenCalls
-from interlingua.dialects.kernel.errors import ShapeError, each, want
+from interlingua.dialects.kernel.errors import each, want
 from interlingua.dialects.kernel.fields import QUIET, Field, Reading, Table, constant, plain
 from interlingua.dialects.kernel.kept import Kept, did_without, form_in, mine_of, put_back
+from interlingua.dialects.kernel.messages import message_of, read_calls, read_list, write_results
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.wire import Wire
 from interlingua.dialects.kernel.words import ERROR_MARK, PLACEHOLDER, unsaid_changes, write_unknown
@@ -108,14 +110,7 @@ RESULT = Table(
 
 
 def read_messages(listed: list[Any]) -> tuple[Message, ...]:
-    calls = OpenCalls()
-    messages: list[Message] = []
-    try:
-        for wire in listed:
-            messages.append(_read_message(want(wire, dict), len(messages), calls))
-    except ShapeError as error:
-        raise error.inside(f".messages[{len(messages)}]") from None
-    return tuple(messages)
+    return read_list(listed, _read_message)
 
 
 def _read_message(wire: Wire, position: int, calls: OpenCalls) -> Message:
@@ -141,17 +136,8 @@ def _read_other(wire: Wire, position: int, calls: OpenCalls) -> Message:
     attrs = MESSAGE.read(wire, kept)
     if "role" not in attrs:
         want(None, str, ".role")
-    role, blocks = attrs["role"], read_blocks(attrs, position, found)
-    for block in blocks:
-        if type(block) is ToolUseBlock:
-            calls.add(block.id, block.name)
-    raw, content = kept.raw(NAME), tuple(blocks)
-    is_ours = role is _ASSISTANT
-    if raw is None and not found:
-        return Message(role, content, metadata=_MADE_HERE) if is_ours else Message(role, content)
-    protocol, diagnostics = NAME if is_ours else None, tuple(found)
-    metadata = MessageMetadata(protocol=protocol, diagnostics=diagnostics, provider_raw=raw)
-    return Message(role, content, metadata=metadata)
+    content = tuple(read_blocks(attrs, position, found))
+    return message_of(_MADE_HERE, attrs["role"], content, kept.raw(NAME), found, calls)
 
 
 def read_blocks(
@@ -166,19 +152,8 @@ def read_blocks(
     if "images" in attrs:
         blocks += each(attrs["images"], ".images", read_shown_image if is_answer else read_image)
     if "tool_calls" in attrs:
-        blocks += read_calls(attrs["tool_calls"], place, 0, found)
+        blocks += read_calls(attrs["tool_calls"], read_call, place, 0, found)
     return blocks
-
-
-def read_calls(listed: list[Any], place: Any, first: int, found: list[Diagnostic]) -> list[Block]:
-    """Calls, of which the first one has this number in its message."""
-    calls: list[Block] = []
-    try:
-        for wire in listed:
-            calls.append(read_call(wire, place, first + len(calls), found))
-    except ShapeError as error:
-        raise error.inside(f".tool_calls[{len(calls)}]") from None
-    return calls
 
 
 def _read_result(wire: Wire, position: int, calls: OpenCalls) -> Message:
@@ -219,7 +194,8 @@ def write_messages(messages: tuple[Message, ...], recorder: LossRecorder) -> lis
             if not message.content:
                 continue
         if message.role is _TOOL:
-            written += _write_results(message, calls, recorder)
+            write = partial(_write_result, calls=calls, recorder=recorder)
+            written += write_results(message, write, recorder)
             continue
         written.append(write_message(message, recorder))
         for block in message.content:
@@ -325,20 +301,6 @@ def _is_empty(block: Block) -> bool:
 
 def says_nothing(parts: Parts) -> bool:
     return not (parts.content or parts.thinking or parts.images or parts.tool_calls)
-
-
-def _write_results(message: Message, calls: OpenCalls, recorder: LossRecorder) -> list[Wire]:
-    """One wire message for each result."""
-    written = []
-    for block in message.content:
-        if type(block) is ToolResultBlock:
-            written.append(_write_result(block, calls, recorder))
-        else:
-            recorder.dropped(block, "a tool's message holds results")
-    raw = message.metadata.provider_raw
-    if raw is not None:
-        recorder.unwritten_raw(message, raw, "metadata.provider_raw")
-    return written
 
 
 def _write_result(block: ToolResultBlock, calls: OpenCalls, recorder: LossRecorder) -> Wire:

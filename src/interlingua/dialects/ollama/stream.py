@@ -11,6 +11,7 @@ import msgspec
 from interlingua.dialects.kernel import stream_writer
 from interlingua.dialects.kernel.errors import below, read_whole
 from interlingua.dialects.kernel.fields import QUIET
+from interlingua.dialects.kernel.messages import read_calls
 from interlingua.dialects.kernel.recorder import LossRecorder
 from interlingua.dialects.kernel.stream_reader import (
     UNREADABLE,
@@ -22,8 +23,9 @@ from interlingua.dialects.kernel.stream_reader import (
 )
 from interlingua.dialects.kernel.stream_writer import PIECE, OpenBlock, PieceWriter, spell
 from interlingua.dialects.kernel.wire import Wire, encode, parse
+from interlingua.dialects.ollama.calls import read_call
 from interlingua.dialects.ollama.errors import error_of
-from interlingua.dialects.ollama.messages import read_calls, says_nothing, usual_wire, write_parts
+from interlingua.dialects.ollama.messages import says_nothing, usual_wire, write_parts
 from interlingua.dialects.ollama.response import read_answer, reason_of, write_response
 from interlingua.dialects.ollama.tables import DEFAULT_MODEL, DEFAULT_TIME, NAME
 from interlingua.dialects.ollama.usage import read_usage
@@ -137,7 +139,7 @@ class Answer:
     def read_calls(self, listed: list[Any]) -> list[Block]:
         """The calls of a line. An id that has to be made is made of what the first line said."""
         place = self._time if type(self._time) is str else 0
-        calls = read_calls(listed, place, self._calls, self._found)
+        calls = read_calls(listed, read_call, place, self._calls, self._found)
         self._calls += len(calls)
         self._made_ids = self._made_ids or not all(each.get("id") for each in listed)
         return calls

@@ -6,10 +6,9 @@ source."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from interlingua.dialects.kernel.words import StopWords, TwoWay
+from interlingua.dialects.kernel.words import StopWords, TwoWay, hints
 from interlingua.dialects.record import Traits
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import Role
@@ -91,14 +90,6 @@ NUMBERS: dict[str, tuple[str, type[Any]]] = {
 """The keys of `options` that are numbers of any size, and their fields."""
 MOST_LOGPROBS = 20
 
-IMAGE_STARTS: dict[str, str] = {
-    "/9j/": "image/jpeg",
-    "iVBO": "image/png",
-    "R0lG": "image/gif",
-    "UklG": "image/webp",
-}
-"""How base64 data of each type begins: the wire says no type."""
-
 JOINERS: dict[Role, str] = {Role.ASSISTANT: ""}
 """Between texts that become one: a model's go on in mid-sentence, others are paragraphs."""
 JOINER = "\n\n"
@@ -116,16 +107,11 @@ STATUSES: dict[int, ErrorKind] = {
     502: ErrorKind.SERVER_ERROR,
     503: ErrorKind.SERVER_ERROR,
 }
-HINTS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = tuple(
-    [
-        (re.compile(pattern, re.IGNORECASE), kind)
-        for pattern, kind in (
-            (r"context (length|window|size)|input length exceeds", ErrorKind.CONTEXT_OVERFLOW),
-            (r"unauthori[sz]ed|forbidden|sign ?in|api key", ErrorKind.AUTH),
-            (r"too many requests|rate limit|usage limit|server busy", ErrorKind.RATE_LIMIT),
-            (r"not found|does not support|invalid|is required|missing", ErrorKind.INVALID_REQUEST),
-            (r"model runner|unexpectedly|internal server|timed out", ErrorKind.SERVER_ERROR),
-        )
-    ]
+HINTS = hints(
+    (r"context (length|window|size)|input length exceeds", ErrorKind.CONTEXT_OVERFLOW),
+    (r"unauthori[sz]ed|forbidden|sign ?in|api key", ErrorKind.AUTH),
+    (r"too many requests|rate limit|usage limit|server busy", ErrorKind.RATE_LIMIT),
+    (r"not found|does not support|invalid|is required|missing", ErrorKind.INVALID_REQUEST),
+    (r"model runner|unexpectedly|internal server|timed out", ErrorKind.SERVER_ERROR),
 )
 """What an error is, by its words: the wire has no type for it."""

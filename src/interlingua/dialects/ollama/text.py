@@ -4,13 +4,12 @@ is a text beside the answer, unsigned."""
 from __future__ import annotations
 
 from interlingua.dialects.kernel.recorder import LossRecorder
-from interlingua.dialects.kernel.words import compaction_as_text
+from interlingua.dialects.kernel.words import compaction_as_text, document_text
 from interlingua.dialects.ollama.tables import JOINER
 from interlingua.model.blocks import (
     CompactionBlock,
     DocumentBlock,
     RefusalBlock,
-    Source,
     TextBlock,
     ThinkingBlock,
 )
@@ -46,19 +45,9 @@ def write_compaction(block: CompactionBlock, recorder: LossRecorder) -> str | No
 
 
 def write_document(block: DocumentBlock, recorder: LossRecorder) -> str | None:
-    text = _document_text(block.source)
+    text = document_text(block.source, JOINER)
     if text is None:
         recorder.dropped(block)
     else:
         recorder.lost(block, None, "said as text", kind="downgraded")
     return text
-
-
-def _document_text(source: Source) -> str | None:
-    """The text of a document that is text."""
-    if source.kind == "text":
-        return source.data
-    inner = source.content or ()
-    if source.kind != "blocks" or not all(type(block) is TextBlock for block in inner):
-        return None
-    return JOINER.join([block.text for block in inner if type(block) is TextBlock])
