@@ -1,5 +1,6 @@
 """Plugins and settings of the whole suite."""
 
+import gc
 import os
 import signal
 
@@ -29,6 +30,18 @@ settings.register_profile(
 )
 settings.register_profile("random", deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("random" if os.environ.get("INTERLINGUA_RANDOM") else "gate")
+
+
+# What is collected stays to the end: to look through it for garbage again and again takes a quarter
+# of the whole time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

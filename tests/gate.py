@@ -3,20 +3,28 @@
 `python -m tests.gate` runs everything, `python -m tests.gate laws store` these groups alone, and
 `--list` says what is in which group. A group is a process of its own that collects its own
 tests: no test is collected twice, and what is set up for a whole run is set up where it is used.
+The processes are forks of this one, which has loaded what most of them need, and share the
+PostgreSQL that it starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import IO, NoReturn
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -44,20 +52,82 @@ GROUPS: dict[str, tuple[str, ...]] = {
 TWICE = ("page",)
 """A browser on a busy machine has a second try."""
 REST = "rest"
+NAMED = "INTERLINGUA_POSTGRES"
+"""Names the server that tests use."""
+LOADED = (
+    *("pytest", "hypothesis", "aiohttp", "anthropic", "botocore.session", "cohere"),
+    *("google.genai.interactions", "mcp", "mistralai.client", "openai", "openrouter"),
+)
+"""What takes long to load, and is loaded once for all groups where it is there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a step of the gate ended."""
+class Step:
+    """Something to run: tests in a fork of this process, or a command."""
 
     name: str
-    code: int
-    seconds: float
-    busy: float
-    """Seconds of processor time, of the children too."""
-    output: str
-    """Of all tries."""
+    tests: Sequence[str] = ()
+    command: Sequence[str] = ()
     tries: int = 1
+    """How often, if it fails."""
+
+
+@dataclass
+class Run:
+    """A step that runs, and what came of it."""
+
+    step: Step
+    seconds: float = 0.0
+    busy: float = 0.0
+    """Seconds of processor time, of the children too."""
+    tries: int = 0
+    code: int = 0
+    output: str = ""
+    """Of all tries."""
+    _begun: float = field(default_factory=time.monotonic)
+    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    _command: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> int:
+        """Once more; gives the id of the process."""
+        self.tries += 1
+        if not self.step.tests:
+            self._command = subprocess.Popen(
+                self.step.command, cwd=ROOT, stdout=self._file, stderr=self._file
+            )
+            return self._command.pid
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            for stream in (1, 2):
+                os.dup2(self._file.fileno(), stream)
+            _test(self.step.tests)
+        return child
+
+    def ended(self, status: int, busy: float) -> bool:
+        """Whether that was all; if not, it is to be started again."""
+        self.code = os.waitstatus_to_exitcode(status)
+        self.busy += busy
+        self.seconds = time.monotonic() - self._begun
+        if self._command is not None:
+            self._command.returncode = self.code
+        if self.code and self.tries < self.step.tries:
+            return False
+        self._file.seek(0)
+        self.output = self._file.read().decode(errors="replace")
+        self._file.close()
+        return True
+
+
+def _test(paths: Sequence[str]) -> NoReturn:
+    """In a fork: the tests, and its end."""
+    import pytest
+
+    code = pytest.main(["-q", "--no-header", *paths])
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def groups() -> dict[str, list[str]]:
@@ -78,43 +148,67 @@ def _files(pattern: str) -> Iterator[Path]:
         yield from path.rglob("test_*.py") if path.is_dir() else (path,)
 
 
-def steps(wanted: Sequence[str]) -> dict[str, list[list[str]]]:
-    """What to run: commands by name; of several, the later ones are second tries."""
+def steps(wanted: Sequence[str] = ()) -> list[Step]:
+    """What to run. Commands come first: they need nothing that has to be loaded."""
     python = [sys.executable, "-m"]
-    pytest = [*python, "pytest", "-q", "--no-header"]
-    found = {name: [[*pytest, *files]] for name, files in groups().items() if files}
-    for name in TWICE:
-        found[name] *= 2
-    checks = {
-        "types": [[*python, "mypy"]],
-        "format": [[*python, "ruff", "format", "--check", "."]],
-        "lint": [[*python, "ruff", "check", "."]],
+    commands = {
+        "types": [*python, "mypy"],
+        "format": [*python, "ruff", "format", "--check", "."],
+        "lint": [*python, "ruff", "check", "."],
     }
-    every = {"format": checks["format"], "lint": checks["lint"], "types": checks["types"], **found}
-    return {name: every[name] for name in wanted or every}
+    every = [Step(name, command=command) for name, command in commands.items()]
+    for name, files in groups().items():
+        every.append(Step(name, files, tries=2 if name in TWICE else 1))
+    return [step for step in every if not wanted or step.name in wanted]
 
 
-def run(name: str, commands: list[list[str]]) -> Outcome:
-    begun, busy, told, tries = time.monotonic(), 0.0, "", 0
-    for command in commands:
-        tries += 1
-        with tempfile.TemporaryFile() as output:
-            child = subprocess.Popen(
-                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=_environment()
-            )
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-            busy += usage.ru_utime + usage.ru_stime
-            output.seek(0)
-            told += output.read().decode(errors="replace")
-        if child.returncode == 0:
-            break
-    return Outcome(name, child.returncode, time.monotonic() - begun, busy, told, tries)
+def run_all(todo: Sequence[Step], slots: int, prepare: Callable[[], None]) -> Iterator[Run]:
+    """All steps, so many at once, as they end; `prepare` is called before a fork."""
+    waiting, running = list(todo), dict[int, Run]()
+    while waiting or running:
+        while waiting and len(running) < slots:
+            if waiting[0].tests:
+                prepare()
+            run = Run(waiting.pop(0))
+            running[run.start()] = run
+        child, status, usage = os.wait3(0)
+        if child not in running:
+            continue  # the server, before its time
+        run = running.pop(child)
+        if run.ended(status, usage.ru_utime + usage.ru_stime):
+            yield run
+        else:
+            running[run.start()] = run
 
 
-def _environment() -> dict[str, str]:
-    """Tests are compiled once and kept, whatever the shell says."""
-    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+@cache
+def load() -> None:
+    """What the forks then need not load."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in LOADED:
+            with suppress(ImportError):
+                import_module(name)
+    gc.collect()
+    gc.freeze()  # forks need not look through it
+
+
+class Postgres:
+    """One server for all groups. Where it does not start, each tries for itself and says why."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-m", "tests.store.server"]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+
+    def tell(self) -> None:
+        """Name it to the tests, once it is there."""
+        assert self._process.stdout is not None
+        if NAMED not in os.environ and (address := self._process.stdout.readline().strip()):
+            os.environ[NAMED] = address
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 def main() -> int:
@@ -129,24 +223,40 @@ def main() -> int:
         return 0
     begun = time.monotonic()
     failed = []
-    with ThreadPoolExecutor(chosen.slots) as pool:
-        todo = [pool.submit(run, *step) for step in steps(chosen.groups).items()]
-        for done in as_completed(todo):
-            outcome = done.result()
-            failed += [outcome.name] if outcome.code else []
-            _tell(outcome)
+    for run in _gate(steps(chosen.groups), chosen.slots):
+        failed += [run.step.name] if run.code else []
+        _tell(run)
     names = ", ".join(failed)
     print(f"\n{time.monotonic() - begun:.0f} s: {f'failed: {names}' if failed else 'all passed'}")
     return 1 if failed else 0
 
 
-def _tell(outcome: Outcome) -> None:
-    last = (outcome.output.strip().splitlines() or [""])[-1]
-    word = "failed" if outcome.code else "ok"
-    times = f"{outcome.seconds:5.0f} s {outcome.busy:5.0f} s busy"
-    print(f"{outcome.name:14} {word:6} {times}  {last}", flush=True)
-    if outcome.code or outcome.tries > 1:
-        print(f"\n{outcome.output}\n===== the end of {outcome.name}\n", flush=True)
+def _gate(todo: Sequence[Step], slots: int) -> Iterator[Run]:
+    sys.dont_write_bytecode = False  # tests are compiled once and kept, whatever the shell says
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if sum(bool(step.tests) for step in todo) < 2 or NAMED in os.environ:
+        yield from run_all(todo, slots, load)
+        return
+    server = Postgres()
+
+    @cache
+    def prepare() -> None:
+        load()
+        server.tell()
+
+    try:
+        yield from run_all(todo, slots, prepare)
+    finally:
+        server.close()
+
+
+def _tell(run: Run) -> None:
+    last = (run.output.strip().splitlines() or [""])[-1]
+    word = "failed" if run.code else "ok"
+    times = f"{run.seconds:5.0f} s {run.busy:5.0f} s busy"
+    print(f"{run.step.name:14} {word:6} {times}  {last}", flush=True)
+    if run.code or run.tries > 1:
+        print(f"\n{run.output}\n===== the end of {run.step.name}\n", flush=True)
 
 
 if __name__ == "__main__":

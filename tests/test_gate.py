@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,18 +26,39 @@ def test_a_narrow_pattern_stands_before_a_wide_one() -> None:
     assert "tests/gateway/page/test_browser.py" in gate.groups()["page"]
 
 
+def run(*steps: gate.Step) -> list[gate.Run]:
+    return list(gate.run_all(steps, 2, lambda: None))
+
+
 def test_what_fails_is_told_with_its_output() -> None:
-    outcome = gate.run("odd", [[sys.executable, "-c", "print('why'); raise SystemExit(3)"]])
-    assert (outcome.code, outcome.output.strip()) == (3, "why")
+    command = [sys.executable, "-c", "print('why'); raise SystemExit(3)"]
+    [odd] = run(gate.Step("odd", command=command))
+    assert (odd.code, odd.output.strip()) == (3, "why")
 
 
 def test_a_second_try_counts(tmp_path: Path) -> None:
     flag = tmp_path / "tried"
-    once = f"import pathlib, sys; p = pathlib.Path({str(flag)!r}); n = p.exists(); p.touch()"
-    command = [sys.executable, "-c", f"{once}; sys.exit(0 if n else 1)"]
-    second = gate.run("page", [["sh", "-c", "echo why; exit 1"], command, command])
-    assert (second.code, second.tries, second.output) == (0, 3, "why\n")
-    assert gate.run("other", [[sys.executable, "-c", "raise SystemExit(1)"]] * 2).code == 1
+    command = ["sh", "-c", f"echo why; test -e {flag} || {{ touch {flag}; exit 1; }}"]
+    [second] = run(gate.Step("page", command=command, tries=3))
+    assert (second.code, second.tries, second.output) == (0, 2, "why\nwhy\n")
+    [failed] = run(gate.Step("other", command=["false"], tries=2))
+    assert (failed.code, failed.tries) == (1, 2)
+
+
+def test_tests_run_in_a_fork_that_tells_what_they_said(tmp_path: Path) -> None:
+    """In a process of its own, as the gate is."""
+    tests = tmp_path / "test_one.py"
+    tests.write_text("def test_good(): pass\ndef test_bad(): assert 1 == 2\n")
+    program = f"""
+from tests import gate
+steps = [gate.Step("tests", [{str(tests)!r}]), gate.Step("fine", [{f"{tests}::test_good"!r}])]
+for run in gate.run_all(steps, 2, lambda: None):
+    print(run.step.name, run.code, "assert 1 == 2" in run.output, run.busy > 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=gate.ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert sorted(done.stdout.splitlines()) == ["fine 0 False True", "tests 1 True True"]
 
 
 def test_a_part_is_tried_and_all_of_it_if_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
