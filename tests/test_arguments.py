@@ -26,9 +26,10 @@ from interlingua.arguments import (
     to_text,
 )
 from interlingua.errors import WriteError
+from tests.effort import THOROUGH
 
 MUTATIONS = int(os.environ.get("INTERLINGUA_MUTATIONS", "2000"))
-LEAST_TEXT = int(os.environ.get("INTERLINGUA_TEXT", "1000000"))
+LEAST_TEXT = int(os.environ.get("INTERLINGUA_TEXT", "1000000" if THOROUGH else "250000"))
 """Characters of the shortest text that is read for its time; with 4000000 all are as long."""
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -275,7 +276,7 @@ def test_twice_the_text_takes_twice_the_time(name: str) -> None:
 
     # As long as its half takes a while: what is read fast shows what it is only at length.
     size = LEAST_TEXT
-    while size < 4_000_000 and _seconds(reading(size // 2)) < 0.1:
+    while size < 4_000_000 and _seconds(reading(size // 2)) < (0.1 if THOROUGH else 0.03):
         size *= 2
     _assert_doubling_is_linear(reading, size)
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -113,8 +114,13 @@ def is_module(name: tuple[str, ...]) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def imported(path: Path) -> Iterator[tuple[str, ...]]:
+@cache
+def imported(path: Path) -> tuple[tuple[str, ...], ...]:
     """The modules of ours that a file imports, type-checking imports included."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, ...]]:
     name = module_name(path)
     package = name if path.name == "__init__.py" else name[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -43,7 +43,9 @@ def chat(
     """A question, as a script asks it."""
     home.mkdir(parents=True, exist_ok=True)
     words = ["chat", *map(str, arguments)]
-    return forks().run(words, variables(home, **more), str(home), piped, 60)
+    done = forks().run(words, variables(home, **more), str(home), piped.encode(), 60)
+    said, wrong = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(words, done.returncode, said, wrong)
 
 
 class Terminal:

@@ -1,13 +1,14 @@
 """Commands in processes of their own that need not load the package: forks of one that has.
 
-To load it is most of what a short command does. The first process loads all that a chat needs, and
-forks for every command; a fork has its own arguments, variables, folder and standard streams, and
-ends as any program does.
+To load it is most of what a short command does. The first process loads all that commands need,
+and forks for each of them; a fork has its own arguments, variables, folder and standard streams,
+and ends as any program does.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -15,9 +16,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 LOADED = (
     "interlingua.cli.main",
@@ -30,8 +32,14 @@ LOADED = (
     "interlingua.store.aio",
     "interlingua.store.open",
     "interlingua.store.sqlite",
+    "interlingua.translate",
+    "interlingua.views",
     "aiohttp",
     "apsw",
+    "rich.console",
+    "rich.live",
+    "rich.progress",
+    "rich.table",
 )
 _MOST = 1_000_000
 """Bytes of one order: arguments and variables."""
@@ -50,30 +58,37 @@ class Forks:
         theirs.close()
 
     def run(
-        self, arguments: list[str], env: dict[str, str], folder: str, piped: str, seconds: float
-    ) -> subprocess.CompletedProcess[str]:
+        self, arguments: list[str], env: dict[str, str], folder: str, piped: bytes, seconds: float
+    ) -> subprocess.CompletedProcess[bytes]:
         """The command, once it has ended."""
-        order = {"arguments": arguments, "env": env, "folder": folder}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             reading, writing = os.pipe()
             try:
-                streams = [reading, out.fileno(), err.fileno()]
-                socket.send_fds(self._ours, [json.dumps(order).encode()], streams)
+                self.start(arguments, env, folder, [reading, out.fileno(), err.fileno()])
             finally:
                 os.close(reading)
-            with os.fdopen(writing, "wb") as given:
-                given.write(piped.encode())
-            self._ours.settimeout(seconds)
-            try:
-                code = int(self._ours.recv(100))
-            except (TimeoutError, ValueError):
-                self.close()
-                raise subprocess.TimeoutExpired(arguments, seconds) from None
-            texts = []
+            with os.fdopen(writing, "wb") as given, suppress(BrokenPipeError):
+                given.write(piped)
+            code = self.ended(seconds)
             for file in (out, err):
                 file.seek(0)
-                texts.append(file.read().decode())
-        return subprocess.CompletedProcess(arguments, code, *texts)
+            return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
+
+    def start(
+        self, arguments: list[str], env: dict[str, str], folder: str, streams: list[int]
+    ) -> None:
+        """The command, with these as its standard streams."""
+        order = {"arguments": arguments, "env": env, "folder": folder}
+        socket.send_fds(self._ours, [json.dumps(order).encode()], streams)
+
+    def ended(self, seconds: float) -> int:
+        """The exit code of the command that was started, once it has ended."""
+        self._ours.settimeout(seconds)
+        try:
+            return int(self._ours.recv(100))
+        except (TimeoutError, ValueError):
+            self.close()
+            raise TimeoutError(f"no end after {seconds} s") from None
 
     def close(self) -> None:
         self._ours.close()
@@ -112,15 +127,42 @@ def _next_fork(orders: socket.socket) -> dict[str, Any]:
         return order
 
 
-def _main() -> None:
+def _load() -> None:
     for name in LOADED:
         import_module(name)
+    main = import_module("interlingua.cli.main")
+    for name in main.COMMANDS:
+        main.module_of(name)
+    registry = import_module("interlingua.dialects.registry")
+    for name in registry.dialects():
+        registry.dialect(name)
+    gc.collect()
+    gc.freeze()  # so that forks need not look through it
+
+
+def _main() -> None:
+    _load()
     order = _next_fork(socket.socket(fileno=int(sys.argv[1])))
     os.environ.clear()
     os.environ.update(order["env"])
     os.chdir(order["folder"])
     sys.argv = ["interlingua", *order["arguments"]]
-    import_module("interlingua.cli.main").main()
+    try:
+        import_module("interlingua.cli.main").main()
+    except SystemExit as end:
+        _end(end.code if isinstance(end.code, int) else int(end.code is not None))
+    _end(0)
+
+
+def _end(code: int) -> NoReturn:
+    """As any program ends, but for taking apart all that was loaded."""
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = 120  # as Python itself has it
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from interlingua.cli.main import commands
+from tests.cli.forked import forks
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -43,6 +44,12 @@ def process(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
     return subprocess.run(command, capture_output=True, env=variables, check=False, timeout=60)
 
 
+def forked(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """The same in a fork of a process that has loaded the package: for what is no matter of how a
+    process starts."""
+    return forks().run(list(map(str, arguments)), dict(os.environ), os.getcwd(), stdin, 60)
+
+
 def on_terminal(
     *arguments: str | Path, columns: int = 80, talk: bool = True, **environment: str
 ) -> tuple[int, str]:
@@ -55,26 +62,21 @@ def on_terminal(
 
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    command = [sys.executable, "-m", "interlingua", *map(str, arguments)]
-    variables = {**os.environ, "PYTHONPATH": str(SOURCE), "TERM": "xterm-256color", **environment}
+    variables = {**os.environ, "TERM": "xterm-256color", **environment}
     for name in ("COLUMNS", "LINES", "NO_COLOR"):
         if name not in environment:
             variables.pop(name, None)
-    with subprocess.Popen(
-        command,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower if talk else subprocess.DEVNULL,
-        env=variables,
-    ) as child:
-        os.close(follower)
-        seen = b""
-        try:
-            while chunk := os.read(leader, 65536):
-                seen += chunk
-        except OSError:
-            pass  # the other end is closed
-        finally:
-            os.close(leader)
-        code = child.wait(timeout=60)
-    return code, seen.decode().replace("\r\n", "\n")
+    with open(os.devnull, "wb") as nowhere:
+        errors = follower if talk else nowhere.fileno()
+        streams = [follower, follower, errors]
+        forks().start(list(map(str, arguments)), variables, os.getcwd(), streams)
+    os.close(follower)
+    seen = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            seen += chunk
+    except OSError:
+        pass  # the other end is closed
+    finally:
+        os.close(leader)
+    return forks().ended(60), seen.decode().replace("\r\n", "\n")

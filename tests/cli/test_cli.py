@@ -20,6 +20,7 @@ from interlingua.model.base import same
 from interlingua.model.blocks import TYPE_OF
 from interlingua.model.rules import validate
 from interlingua.views import VIEWS
+from tests.cli.running import forked
 
 SOURCE = Path(__file__).parents[2] / "src"
 FLAT = [{"role": "user", "content": "h\u00e9llo"}]
@@ -35,7 +36,7 @@ def python(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[b
 
 def run(*arguments: str, stdin: Any = None) -> subprocess.CompletedProcess[bytes]:
     data = stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode()
-    return python("-m", "interlingua", *arguments, stdin=data)
+    return forked(*arguments, stdin=data)
 
 
 def one_line(stderr: bytes) -> str:
@@ -44,7 +45,7 @@ def one_line(stderr: bytes) -> str:
 
 
 def test_help_lists_every_command() -> None:
-    done = run("--help")
+    done = python("-m", "interlingua", "--help")
     assert done.returncode == 0
     assert all(name in done.stdout.decode() for name in COMMANDS)
 

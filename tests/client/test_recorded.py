@@ -17,12 +17,13 @@ from interlingua.client.transport import HttpRequest, Limits, TransportError
 from interlingua.model.events import MessageComplete, StreamError
 from interlingua.streams.framing import decoder
 from tests.client.served import ENVIRON, KEYS, MODELS, dialect_arg
+from tests.effort import examples
 from tests.laws.corpus import corpus_or_skip
 from tests.replay.exchanges import Exchange, from_corpus
 
-STREAMS = 25
+STREAMS = examples(25)
 CUTS = 8
-WHOLE = 150
+WHOLE = examples(150)
 KINDS = {"ollama": "application/x-ndjson", "bedrock": "application/vnd.amazon.eventstream"}
 
 

@@ -22,7 +22,7 @@ from interlingua.model.walk import rewrite
 from interlingua.sessions import Call, Session
 from interlingua.store.base import Store
 from interlingua.store.open import open_store
-from tests.effort import examples
+from tests.effort import THOROUGH, examples
 from tests.laws import strategies
 from tests.laws.acceptable import problems
 from tests.laws.corpus import corpus_or_skip, records
@@ -37,10 +37,17 @@ from tests.sessions.talk import (
     turn_with_everything,
 )
 from tests.sessions.wires import MODELS, PIXEL, answer, image
+from tests.store.conftest import ENGINES
 
 ROOT = Path(__file__).parents[2]
 DIALECTS = sorted(MODELS)
 PAIRS = list(itertools.permutations(DIALECTS, 2))
+ON_ENGINES = [
+    (engine, *pair)
+    for number, pair in enumerate(PAIRS)
+    for engine in (ENGINES if THOROUGH else [ENGINES[number % 2]])
+]
+"""The gate tries each pair on one of the engines."""
 LISTS = ("messages", "contents", "input")
 
 
@@ -144,7 +151,7 @@ def entries(wire: Any) -> list[Any]:
 
 
 @pytest.mark.requirement("S002-75", "S002-66")
-@pytest.mark.parametrize(("here", "there"), PAIRS)
+@pytest.mark.parametrize(("long_store", "here", "there"), ON_ENGINES, indirect=["long_store"])
 def test_there_and_back_a_dialect_finds_all_that_was_its_own(
     store: Store, here: str, there: str
 ) -> None:
@@ -187,7 +194,7 @@ def test_there_and_back_with_recorded_answers(tmp_path: Path, here: str) -> None
     others = [dialect for dialect in DIALECTS if dialect != here]
     with open_store(tmp_path / "x.db") as store:
         tried = 0
-        for number, wire in enumerate(answers[:60]):
+        for number, wire in enumerate(answers[: examples(60)]):
             session = new_session(store, here, tools=None)
             turn = session.begin("One")
             made = turn.call().complete(wire)

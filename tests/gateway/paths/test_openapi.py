@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from interlingua.gateway.paths.openapi import DOCS, document
 from interlingua.gateway.paths.routes import ROWS, rows
 from interlingua.gateway.shared.fronts import paths as front_paths
-from tests.effort import examples
+from tests.effort import THOROUGH
 from tests.gateway.serving import Upstream, key, served
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
@@ -78,7 +78,7 @@ def test_every_operation_answers_as_the_document_says(gateway: tuple[str, str]) 
         operation = result.ok()
 
         @settings(
-            max_examples=examples(15),
+            max_examples=15 if THOROUGH else 5,
             deadline=None,
             database=None,
             phases=[Phase.generate],
@@ -110,7 +110,7 @@ def test_no_operation_answers_without_a_key(gateway: tuple[str, str]) -> None:
             continue
 
         @settings(
-            max_examples=examples(5),
+            max_examples=5 if THOROUGH else 2,
             deadline=None,
             database=None,
             phases=[Phase.generate],
