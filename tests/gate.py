@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -59,6 +60,8 @@ LOADED = (
     *("google.genai.interactions", "mcp", "mistralai.client", "openai", "openrouter"),
 )
 """What takes long to load, and is loaded once for all groups where it is there."""
+LOADED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+"""Plugins among it, whose assertions are not ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +124,18 @@ class Run:
 
 def _test(paths: Sequence[str]) -> NoReturn:
     """In a fork: the tests, and its end."""
-    import pytest
+    code = 3  # as pytest has it for errors of its own
+    try:
+        import pytest
 
-    code = pytest.main(["-q", "--no-header", *paths])
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+        code = pytest.main(["-q", "--no-header", "-W", LOADED_BEFORE, *paths])
+        atexit._run_exitfuncs()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def groups() -> dict[str, list[str]]:
