@@ -8,7 +8,7 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
-from interlingua.gateway.shared.state import Exchange, Principal, Refusal
+from interlingua.gateway.shared.state import Arrival, Principal, Refusal
 
 FRONTS = [CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA]
 MEANT = {
@@ -61,10 +61,10 @@ def test_names_of_ollamas_clients_are_ollamas(gateway: Gateway, name: str) -> No
 
 def test_a_key_may_be_for_a_route_wherever_that_leads(gateway: Gateway) -> None:
     who = Principal("gk_1", allowed_models=frozenset({"route:claude-opus-5"}))
-    asked = Exchange("r", CHAT, who, client_model="claude-opus-5")
+    asked = Arrival("r", CHAT.dialect, who, client_model="claude-opus-5")
     route = gateway.route("claude-opus-5", CHAT)
     assert gateway.allow(asked, route) is route
-    direct = Exchange("r", CHAT, who, client_model="gpt-5")
+    direct = Arrival("r", CHAT.dialect, who, client_model="gpt-5")
     with pytest.raises(Refusal, match="may not use openai:gpt-5"):
         gateway.allow(direct, gateway.route("gpt-5", CHAT))
     gone = Gateway(Settings(), targets=Targets(environ={}))

@@ -132,8 +132,8 @@ class Telling:
         self.losses: list[Loss] = []
 
     def headers(self, exchange: Exchange, incoming: Any) -> dict[str, str]:
-        assert exchange.report is not None
-        self.losses = list(exchange.report.losses)
+        assert exchange.decision.report is not None
+        self.losses = list(exchange.decision.report.losses)
         return {}
 
     def finished(self, exchange: Exchange) -> None:

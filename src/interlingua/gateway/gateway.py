@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from interlingua.client.attempt import Asker
 from interlingua.client.budget import SHARED, Budget
-from interlingua.client.fetching import InlinedRequest, MediaFetcher
+from interlingua.client.fetching import InlinedRequest, MediaCache, MediaFetcher
 from interlingua.client.lessons import Lessons
 from interlingua.client.targets import LOCAL, Target, Targets
 from interlingua.client.transport import Transport
@@ -19,14 +19,15 @@ from interlingua.gateway.settings import RouteSettings, Settings
 from interlingua.gateway.shared.fronts import RESPONSES
 from interlingua.gateway.shared.state import (
     ROUTE,
+    Arrival,
     Caps,
-    Exchange,
     Keys,
     Memory,
     NoCaps,
     NoKeys,
     NoMemory,
     NoTrace,
+    Principal,
     Refusal,
     Responses,
     Trace,
@@ -117,17 +118,20 @@ class Gateway:
                 await close()
 
     async def inlined(
-        self, request: Request, route: Route, target: Target, exchange: Exchange
+        self,
+        request: Request,
+        route: Route,
+        target: Target,
+        principal: Principal,
+        fetched: MediaCache,
     ) -> InlinedRequest:
         """The request with the data of its media in place of addresses, where its model wants that
-        and it is switched on: for the key, else for the route, else for all. What was fetched for
-        an exchange is kept until it ends, for its next try."""
-        said = (exchange.principal.fetch_media, route.fetch_media, self.settings.fetch_media)
+        and it is switched on: for the key, else for the route, else for all. `fetched`
+        is what earlier attempts have got."""
+        said = (principal.fetch_media, route.fetch_media, self.settings.fetch_media)
         if not next((each for each in said if each is not None), False):
             return InlinedRequest(request)
-        if exchange.fetched is None:
-            exchange.fetched = {}
-        return await self.fetcher.inlined(request, target.profile, kept=exchange.fetched)
+        return await self.fetcher.inlined(request, target.profile, kept=fetched)
 
     def reload(self, settings: Settings, targets: Targets) -> None:
         """Other settings from now on; requests under way go on as they began."""
@@ -194,15 +198,15 @@ class Gateway:
         wrapped = target.provider.dialects[front.dialect].framing is not None
         return None if wrapped else front.dialect
 
-    def _by_route(self, exchange: Exchange, allowed: frozenset[str]) -> bool:
+    def _by_route(self, arrival: Arrival, allowed: frozenset[str]) -> bool:
         """Whether the key may use the route that was asked for, wherever it leads."""
-        name = exchange.client_model or self.settings.default_model
+        name = arrival.client_model or self.settings.default_model
         return name in self.settings.routes and f"{ROUTE}{name}" in allowed
 
-    def allow(self, exchange: Exchange, route: Route) -> Route:
+    def allow(self, arrival: Arrival, route: Route) -> Route:
         """The targets that the key may use."""
-        allowed = exchange.principal.allowed_models
-        if allowed is None or self._by_route(exchange, allowed):
+        allowed = arrival.principal.allowed_models
+        if allowed is None or self._by_route(arrival, allowed):
             return route
         open = tuple([target for target in route.targets if target.model in allowed])
         if not open or open[0] is not route.targets[0]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange
 from interlingua.gateway.telemetry.losses import MOST_LOSSES, TOGETHER, Losses
 from interlingua.losses import Report
 from tests.gateway.endurance import leave, memory_run, slow
@@ -61,5 +61,6 @@ def test_loss_reports_are_bounded_together() -> None:
     for number in range(MOST_LOSSES):
         report.add("dropped", f"$.messages[{number}]", "it has no place there")
     for number in range(3 * TOGETHER // MOST_LOSSES):
-        losses.keep(Exchange(f"req_{number}", "openai-chat", report=report))
+        arrival = Arrival(f"req_{number}", "openai-chat")
+        losses.keep(Exchange(arrival, Decision(report=report)))
     assert len(losses) == TOGETHER // MOST_LOSSES

@@ -186,8 +186,8 @@ class Sweep:
         said = is_said(case.back, data)
         if whole != said and not is_vague(case.back, data):
             return f"the provider ended it: {said}, the client thinks so: {whole}"
-        if whole != (exchange.error is None):
-            return f"whole: {whole}, noted: {exchange.error}"
+        if whole != (exchange.outcome.error is None):
+            return f"whole: {whole}, noted: {exchange.outcome.error}"
         if status == 200 and not whole and not has_error(case.front, told):
             return "the client is told of no error"
         return None

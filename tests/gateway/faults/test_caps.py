@@ -38,7 +38,9 @@ def test_an_absurd_count_locks_nobody_out(address: str) -> None:
 def test_a_settlement_that_cannot_be_written_keeps_no_other_from_it(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchanges = [await bench.begun() for _ in range(5)]
-        bench.caps._batch.put(Settle(exchanges[0].id, 10**30, 10**30))  # beyond what a column holds
+        bench.caps._batch.put(
+            Settle(exchanges[0].arrival.id, 10**30, 10**30)
+        )  # beyond what a column holds
         await asyncio.gather(*[bench.ended(each, 100) for each in exchanges[1:]])
         spent, _ = await bench.spent()
         assert spent >= Decimal("0.004")
@@ -54,7 +56,7 @@ def test_one_that_the_store_refuses_is_taken_out_of_its_batch(address: str) -> N
         good = [await bench.begun() for _ in range(3)]
 
         async def picky(holder: str, reserves: Any, settles: Any) -> Any:
-            if any(settle.id == bad.id for settle in settles):
+            if any(settle.id == bad.arrival.id for settle in settles):
                 raise StoreError("here", "it cannot be stored", "other")
             return await real(holder, reserves, settles)
 
@@ -64,7 +66,7 @@ def test_one_that_the_store_refuses_is_taken_out_of_its_batch(address: str) -> N
         spent, reserved = await bench.spent()
         assert spent == Decimal("0.003")
         assert reserved == 2 * Decimal("0.010016"), "of the bad one, and of the one that came after"
-        assert more.reservation is not None
+        assert more.outcome.reservation is not None
 
     on(address, work, daily_cap_usd=Decimal(1))
 
@@ -95,8 +97,8 @@ def test_a_clock_that_was_ahead_locks_no_key_once_it_is_right_again(address: str
 def test_usage_within_the_limits_of_a_model_is_believed(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = await bench.begun()
-        exchange.status = 200
-        exchange.usage = Usage(input_tokens=150_000, output_tokens=10)
+        exchange.outcome.status = 200
+        exchange.outcome.usage = Usage(input_tokens=150_000, output_tokens=10)
         await bench.caps.settle(exchange)
         assert await bench.spent() == (Decimal("0.1501"), 0), f"{MODEL} takes so much"
 
@@ -106,7 +108,7 @@ def test_usage_within_the_limits_of_a_model_is_believed(address: str) -> None:
 def test_an_answer_that_says_no_usage_is_paid_for_by_its_length(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = await bench.begun(most=20_000)
-        exchange.status, exchange.heard = 200, 30_000
+        exchange.outcome.status, exchange.outcome.heard = 200, 30_000
         await bench.caps.settle(exchange)
         spent, _ = await bench.spent()
         assert spent >= Decimal("0.10001"), "10,000 tokens"
@@ -119,12 +121,12 @@ def test_what_nobody_can_limit_is_counted_as_it_was_set_aside(address: str) -> N
         exchange = bench.exchange()
         most = Most(1000, 1000, 1, ("an answer in the background",))
         with pytest.raises(Refusal, match="nobody can say"):
-            await bench.caps.reserve(exchange, most)
+            await bench.reserve(exchange, most)
         bench.who = dataclasses.replace(bench.who, allow_unbounded=True)
         exchange = bench.exchange()
-        await bench.caps.reserve(exchange, most)
+        await bench.reserve(exchange, most)
         _, reserved = await bench.spent()
-        exchange.status = 200
+        exchange.outcome.status = 200
         await bench.caps.settle(exchange)
         assert await bench.spent() == (reserved, 0)
 

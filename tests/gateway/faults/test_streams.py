@@ -57,7 +57,7 @@ def test_what_happens_after_the_end_is_nobodys_business(front: str, how: str) ->
         whole = len(here.streams[front])
         assert await here.wrong(Case(front, front, whole, how)) is None
         assert here.noted.last is not None
-        assert (here.noted.last.status, here.noted.last.error) == (200, None)
+        assert (here.noted.last.outcome.status, here.noted.last.outcome.error) == (200, None)
 
     asyncio.run(work())
 
@@ -117,7 +117,7 @@ def test_signs_of_life_are_no_answer_either(last: bytes) -> None:
         assert has_error("openai-chat", told)
         assert b"[DONE]" not in told
         assert here.noted.last is not None
-        assert here.noted.last.error is not None
+        assert here.noted.last.outcome.error is not None
 
     asyncio.run(work())
 
@@ -146,7 +146,7 @@ def test_done_without_a_reason_is_no_finished_answer(front: str) -> None:
         for word in (b"response.completed", b'"STOP"', b'"end_turn"', b'"stop"'):
             assert word not in told
         assert here.noted.last is not None
-        assert here.noted.last.stop_reason is StopReason.OTHER
+        assert here.noted.last.outcome.stop_reason is StopReason.OTHER
 
     asyncio.run(work())
 

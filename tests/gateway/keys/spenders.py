@@ -13,7 +13,7 @@ from interlingua.client.targets import Targets
 from interlingua.gateway.keys.caps import Caps
 from interlingua.gateway.keys.keys import Keys
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
 from interlingua.ids import Ulids
 from interlingua.model.metadata import Usage
 from interlingua.store.open import open_async_store
@@ -31,21 +31,22 @@ async def spend(address: str, token: str, tasks: int, requests: int, seed: int) 
 
         async def task() -> None:
             for _ in range(requests):
-                exchange = Exchange(ids.new(), "openai-chat", target=target)
-                exchange.principal = await keys.find(token)
+                arrival = Arrival(ids.new(), "openai-chat", await keys.find(token))
+                exchange = Exchange(arrival, Decision(target))
                 try:
-                    await caps.reserve(exchange, Most(PROMPT, MOST))
+                    reservation = await caps.reserve(arrival, Most(PROMPT, MOST), [target])
                 except Refusal as odd:
                     if odd.status != 429:
                         raise
                     continue
-                print("began", exchange.id, flush=True)
+                exchange.outcome.reservation = reservation
+                print("began", exchange.arrival.id, flush=True)
                 await asyncio.sleep(chance.random() / 100)
-                exchange.status = 200
+                exchange.outcome.status = 200
                 output = chance.randrange(MOST)
-                exchange.usage = Usage(input_tokens=PROMPT, output_tokens=output)
+                exchange.outcome.usage = Usage(input_tokens=PROMPT, output_tokens=output)
                 await caps.settle(exchange)
-                print("cost", exchange.id, exchange.cost, flush=True)
+                print("cost", exchange.arrival.id, exchange.outcome.cost, flush=True)
 
         await asyncio.gather(*[task() for _ in range(tasks)])
         await caps.close()

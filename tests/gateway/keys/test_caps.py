@@ -27,7 +27,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from interlingua.client.targets import Targets
+from interlingua.client.targets import Target, Targets
 from interlingua.gateway.keys import key_admin
 from interlingua.gateway.keys.caps import Caps, seconds_left
 from interlingua.gateway.keys.keys import Keys
@@ -36,7 +36,7 @@ from interlingua.gateway.memory.memory import Memory
 from interlingua.gateway.shared.fronts import error_body, fronts
 from interlingua.gateway.shared.principal import DOLLAR, picodollars, principal_of, usd
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.metadata import Usage
@@ -85,16 +85,22 @@ class Bench:
 
     def exchange(self, front: str = "openai-chat", model: str = MODEL) -> Exchange:
         target = Targets(environ={}).find(model)
-        return Exchange(ULIDS.new(), front, self.who, target=target, at=self.now)
+        return Exchange(Arrival(ULIDS.new(), front, self.who, at=self.now), Decision(target))
+
+    async def reserve(self, exchange: Exchange, most: Most, targets: Sequence[Target] = ()) -> None:
+        usual = exchange.decision.target
+        assert usual is not None
+        reservation = await self.caps.reserve(exchange.arrival, most, targets or (usual,))
+        exchange.outcome.reservation = reservation
 
     async def begun(self, most: int | None = 1000, tokens: int = 0, **more: Any) -> Exchange:
         exchange = self.exchange(**more)
-        await self.caps.reserve(exchange, Most(tokens, most))
+        await self.reserve(exchange, Most(tokens, most))
         return exchange
 
     async def ended(self, exchange: Exchange, output: int) -> None:
-        exchange.status = 200
-        exchange.usage = Usage(input_tokens=0, output_tokens=output)
+        exchange.outcome.status = 200
+        exchange.outcome.usage = Usage(input_tokens=0, output_tokens=output)
         await self.caps.settle(exchange)
 
     async def refused(self, most: int | None = 1000, tokens: int = 0, **more: Any) -> Refusal:
@@ -298,7 +304,7 @@ def test_only_so_many_run_at_a_time(address: str) -> None:
 def test_a_request_that_never_began_costs_nothing(address: str) -> None:
     async def work(bench: Bench) -> None:
         failed = await bench.begun()
-        failed.status, failed.error = 502, ErrorKind.NETWORK
+        failed.outcome.fail(502, ErrorKind.NETWORK)
         await bench.caps.settle(failed)
         assert await bench.spent() == (0, 0)
 
@@ -308,8 +314,9 @@ def test_a_request_that_never_began_costs_nothing(address: str) -> None:
 def test_who_leaves_pays_for_the_prompt_and_for_what_can_have_been_made(address: str) -> None:
     async def work(bench: Bench) -> None:
         left = await bench.begun(most=100_000, tokens=1000)
-        left.status, left.error = 499, ErrorKind.CANCELLED
-        left.began -= 2.0  # two seconds ago
+        left.outcome.fail(499, ErrorKind.CANCELLED)
+        began = left.arrival.began - 2.0  # two seconds ago
+        left.arrival = msgspec.structs.replace(left.arrival, began=began)
         await bench.caps.settle(left)
         spent, reserved = await bench.spent()
         prompt = Decimal("0.001216")
@@ -322,8 +329,8 @@ def test_who_leaves_pays_for_the_prompt_and_for_what_can_have_been_made(address:
 def test_a_stream_that_broke_off_pays_at_least_what_it_told(address: str) -> None:
     async def work(bench: Bench) -> None:
         broken = await bench.begun(most=100_000, tokens=1000)
-        broken.status, broken.error = 200, ErrorKind.NETWORK
-        broken.usage = Usage(input_tokens=900, output_tokens=5000)
+        broken.outcome.fail(200, ErrorKind.NETWORK)
+        broken.outcome.usage = Usage(input_tokens=900, output_tokens=5000)
         await bench.caps.settle(broken)
         assert (await bench.spent())[0] == Decimal("0.0509")
 
@@ -333,10 +340,10 @@ def test_a_stream_that_broke_off_pays_at_least_what_it_told(address: str) -> Non
 def test_settling_twice_counts_once_in_whatever_process(address: str) -> None:
     async def work(bench: Bench) -> None:
         exchange = await bench.begun()
-        reservation = exchange.reservation
+        reservation = exchange.outcome.reservation
         await bench.ended(exchange, 500)
         other = bench.another()
-        exchange.reservation = reservation  # as in a process that was forked meanwhile
+        exchange.outcome.reservation = reservation  # as in a process that was forked meanwhile
         await other.settle(exchange)
         await bench.caps.settle(exchange)
         assert await bench.spent() == (Decimal("0.005"), 0)
@@ -401,7 +408,7 @@ def test_the_dearest_of_the_models_that_may_be_asked_is_set_aside(address: str) 
     async def work(bench: Bench) -> None:
         exchange = bench.exchange()
         targets = [Targets(environ={}).find(model) for model in (MODEL, "openai:gpt-5")]
-        await bench.caps.reserve(exchange, Most(0, 1000), targets)
+        await bench.reserve(exchange, Most(0, 1000), targets)
         assert (await bench.spent())[1] == Decimal("0.1016")
 
     on(address, work, daily_cap_usd=Decimal(1))
@@ -439,7 +446,7 @@ def test_without_caps_nothing_is_written(address: str) -> None:
     async def work(bench: Bench) -> None:
         assert not bench.who.capped
         exchange = await bench.begun()
-        assert exchange.reservation is None
+        assert exchange.outcome.reservation is None
         await bench.ended(exchange, 1000)
 
     on(address, work)
@@ -712,10 +719,9 @@ def test_a_key_is_capped_as_its_row_says(address: str) -> None:
             assert who.capped
             caps = Caps(store)
             target = Targets(environ={}).find(MODEL)
-            first = Exchange("a", "anthropic", who, target=target)
-            await caps.reserve(first, Most(1, 1))
+            await caps.reserve(Arrival("a", "anthropic", who), Most(1, 1), [target])
             with pytest.raises(Refusal):
-                await caps.reserve(Exchange("b", "anthropic", who, target=target), Most(1, 1))
+                await caps.reserve(Arrival("b", "anthropic", who), Most(1, 1), [target])
             await caps.close()
 
     asyncio.run(work())

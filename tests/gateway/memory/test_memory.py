@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlingua.client.targets import Targets
+from interlingua.client.targets import Target, Targets
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.memory.hidden import digest, merged, turn_of
 from interlingua.gateway.memory.memory import LONGEST, Memory
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Exchange, NoMemory
+from interlingua.gateway.shared.state import Arrival, NoMemory
 from interlingua.gateway.shared.state import Memory as AnyMemory
 from interlingua.model.blocks import (
     SUMMARY,
@@ -198,12 +198,22 @@ def test_sealed_reasoning_is_asked_for_where_it_is_not_given_unasked(tmp_path: P
 # What is kept, and for whom
 
 
-def exchange(
+def asked(
     front: str = "openai-chat", model: str = "anthropic:claude-sonnet-4-6", tenant: str = "gk_1"
-) -> Exchange:
-    target = Targets(environ={}).find(model)
+) -> tuple[Arrival, Target]:
     who = KeyPrincipal(key_id=tenant, account_id=tenant)
-    return Exchange("req_1", front, who, target=target)
+    return Arrival("req_1", front, who), Targets(environ={}).find(model)
+
+
+async def keep(memory: Memory, answer: Response, *said: Message, **where: str) -> None:
+    """What is kept of an answer to these messages."""
+    arrival, target = asked(**where)
+    recall = await memory.put_back(Request(said), arrival, target)
+    await memory.keep(answer, arrival, recall)
+
+
+async def put_back(memory: Memory, request: Request, **where: str) -> Request:
+    return (await memory.put_back(request, *asked(**where))).request
 
 
 THOUGHT = ThinkingBlock("secret plan", "c2ln")
@@ -219,15 +229,12 @@ HISTORY = Request(
 
 
 async def kept(store: AsyncStore, memory: Memory | None = None, **where: str) -> None:
-    memory = memory or Memory(store)
-    first = exchange(**where)
-    await memory.put_back(Request((Message.user("How is it?"),)), first)
-    await memory.keep(ANSWER, first)
+    await keep(memory or Memory(store), ANSWER, Message.user("How is it?"), **where)
 
 
 async def comes_back(store: AsyncStore, request: Request = HISTORY, **where: str) -> bool:
     """For a process that has never seen the turn."""
-    told = await Memory(store).put_back(request, exchange(**where))
+    told = await put_back(Memory(store), request, **where)
     blocks = [block for message in told.messages for block in message.content]
     return THOUGHT in blocks
 
@@ -269,7 +276,7 @@ def test_what_expired_does_not_come_back_and_goes(address: str) -> None:
         memory = Memory(store, hours=0)
         await kept(store, memory)
         assert not await comes_back(store)
-        assert (await memory.put_back(HISTORY, exchange())) == HISTORY
+        assert await put_back(memory, HISTORY) == HISTORY
         await memory.tidy()
 
     run(address, work)
@@ -285,7 +292,7 @@ def test_each_tenant_has_so_much_room_and_all_of_them_together(address: str) -> 
             for number in range(6):
                 call = ToolUseBlock(f"toolu_{number}", "weather", {})
                 answer = Response(Message.assistant([big, call]))
-                await memory.keep(answer, exchange(tenant=tenant))
+                await keep(memory, answer, tenant=tenant)
         await memory.tidy()
 
     run(address, work)
@@ -301,7 +308,7 @@ def test_each_tenant_has_so_much_room_and_all_of_them_together(address: str) -> 
 def test_one_turn_may_not_be_endless(address: str) -> None:
     async def work(store: AsyncStore) -> None:
         endless = Response(Message.assistant([ThinkingBlock("x" * LONGEST, "c2ln"), CALL]))
-        await Memory(store).keep(endless, exchange())
+        await keep(Memory(store), endless)
         assert not await comes_back(store)
 
     run(address, work)
@@ -312,7 +319,7 @@ def test_visible_words_and_arguments_are_not_stored(address: str) -> None:
         answer = Message.assistant(
             [THOUGHT, TextBlock("canary-words"), ToolUseBlock("toolu_1", "f", {"a": "canary-args"})]
         )
-        await Memory(store).keep(Response(answer), exchange())
+        await keep(Memory(store), Response(answer))
 
     run(address, work)
     with open_store(address) as store:
@@ -325,8 +332,8 @@ def test_visible_words_and_arguments_are_not_stored(address: str) -> None:
 def test_a_plain_answer_writes_nothing(address: str) -> None:
     async def work(store: AsyncStore) -> None:
         plain = Response(Message.assistant([TextBlock("Hello."), CALL]))
-        await Memory(store).keep(plain, exchange())
-        await Memory(store).keep(ANSWER, exchange(front="anthropic", model="bedrock:claude"))
+        await keep(Memory(store), plain)
+        await keep(Memory(store), ANSWER, front="anthropic", model="bedrock:claude")
 
     run(address, work)
     with open_store(address) as store:
@@ -339,14 +346,12 @@ def test_the_same_words_after_other_questions_are_other_turns(address: str) -> N
 
     async def work(store: AsyncStore) -> None:
         memory = Memory(store)
-        asked: list[Message] = []
+        said: list[Message] = []
         for question, thought in (("One?", first), ("Two?", second)):
-            asked.append(Message.user(question))
-            now = exchange()
-            await memory.put_back(Request(tuple(asked)), now)
-            await memory.keep(Response(Message.assistant([thought, TextBlock("OK")])), now)
-            asked.append(Message.assistant("OK"))
-        told = await Memory(store).put_back(Request((*asked, Message.user("!"))), exchange())
+            said.append(Message.user(question))
+            await keep(memory, Response(Message.assistant([thought, TextBlock("OK")])), *said)
+            said.append(Message.assistant("OK"))
+        told = await put_back(Memory(store), Request((*said, Message.user("!"))))
         assert told.messages[1].content == (first, TextBlock("OK"))
         assert told.messages[3].content == (second, TextBlock("OK"))
 
@@ -358,8 +363,8 @@ def test_a_store_that_is_away_stops_no_request(tmp_path: Path) -> None:
         store = await open_async_store(tmp_path / "s.db")
         memory = Memory(store)
         await store.close()
-        await memory.keep(ANSWER, exchange())
-        assert await Memory(store).put_back(HISTORY, exchange()) == HISTORY
+        await keep(memory, ANSWER)
+        assert await put_back(Memory(store), HISTORY) == HISTORY
 
     asyncio.run(work())
 
@@ -371,7 +376,7 @@ def test_ids_that_the_client_cannot_have_are_known_as_it_sees_them(address: str)
 
     async def work(store: AsyncStore) -> None:
         for front in ("openai-chat", "openai-responses"):
-            await Memory(store).keep(answer, exchange(front))
+            await keep(Memory(store), answer, front=front)
             seen = dialect_of(front).traits.ids.fit(long)
             assert seen != long or front == "openai-responses"
             turn = Message.assistant([ToolUseBlock(seen, "weather", {})])

@@ -14,20 +14,18 @@ import interlingua as il
 from interlingua.gateway.keys.key_admin import issue
 from interlingua.gateway.memory.responses import Responses, keeps
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Exchange, Principal, Refusal
+from interlingua.gateway.shared.state import Arrival, Principal, Refusal
 from interlingua.store.base import AsyncStore
 from interlingua.store.open import open_async_store
-from tests.gateway.serving import ANTHROPIC, Upstream, key, served
+from tests.gateway.serving import Upstream, key, served
 
 MINE = Principal(key_id="gk_mine", keep_content=True)
 OTHER = Principal(key_id="gk_other", keep_content=True)
 SHY = Principal(key_id="gk_mine", keep_content=False)
 
 
-def exchange(principal: Principal = MINE) -> Exchange:
-    from interlingua.client.targets import Targets
-
-    return Exchange("req_1", "openai-responses", principal, target=Targets().find(ANTHROPIC))
+def arrival(principal: Principal = MINE) -> Arrival:
+    return Arrival("req_1", "openai-responses", principal)
 
 
 def request(text: str, previous: str | None = None, **more: Any) -> il.Request:
@@ -55,10 +53,12 @@ def run(path: Path, work: Callable[[Responses, AsyncStore], Awaitable[None]]) ->
 def test_a_request_goes_on_from_a_chain_of_responses(tmp_path: Path) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
         call = il.ToolUseBlock("toolu_1", "add", {"a": 1})
-        await responses.keep(request("one"), answer("resp_1"), exchange())
-        await responses.keep(request("two", "resp_1"), answer("resp_2", call), exchange())
+        await responses.keep(request("one"), answer("resp_1"), arrival(), "anthropic")
+        await responses.keep(
+            request("two", "resp_1"), answer("resp_2", call), arrival(), "anthropic"
+        )
         there = Responses(store)  # another process, or this one after a restart
-        told = await there.expand(request("three", "resp_2"), exchange())
+        told = await there.expand(request("three", "resp_2"), arrival())
         assert told.continues is None
         assert [m.text for m in told.messages] == [
             *("for three", "one", "answer resp_1", "two", "", "three"),
@@ -71,7 +71,7 @@ def test_a_request_goes_on_from_a_chain_of_responses(tmp_path: Path) -> None:
 def test_a_request_that_goes_on_from_nothing_is_left_alone(tmp_path: Path) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
         plain = request("one")
-        assert await responses.expand(plain, exchange()) is plain
+        assert await responses.expand(plain, arrival()) is plain
 
     run(tmp_path, work)
 
@@ -89,7 +89,9 @@ def test_content_is_kept_only_where_client_and_key_want_it(
     tmp_path: Path, principal: Principal, more: dict[str, Any], kept: bool
 ) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
-        done = await responses.keep(request("one", **more), answer("resp_1"), exchange(principal))
+        done = await responses.keep(
+            request("one", **more), answer("resp_1"), arrival(principal), "anthropic"
+        )
         assert done is kept
         assert (await responses.wire("resp_1", principal) is not None) is kept
 
@@ -98,16 +100,16 @@ def test_content_is_kept_only_where_client_and_key_want_it(
 
 def test_a_response_is_never_another_tenants_and_is_gone_when_deleted(tmp_path: Path) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
-        await responses.keep(request("one"), answer("resp_1"), exchange())
-        await responses.keep(request("theirs"), answer("resp_1"), exchange(OTHER))
+        await responses.keep(request("one"), answer("resp_1"), arrival(), "anthropic")
+        await responses.keep(request("theirs"), answer("resp_1"), arrival(OTHER), "anthropic")
         assert b"theirs" not in (await responses.wire("resp_1", MINE) or b"")
-        told = await responses.expand(request("two", "resp_1"), exchange(OTHER))
+        told = await responses.expand(request("two", "resp_1"), arrival(OTHER))
         assert [m.text for m in told.messages[1:]] == ["theirs", "answer resp_1", "two"]
         assert await responses.remove("resp_1", MINE)
         assert not await responses.remove("resp_1", MINE)
         assert await responses.wire("resp_1", OTHER) is not None
         with pytest.raises(Refusal) as refused:
-            await responses.expand(request("two", "resp_1"), exchange())
+            await responses.expand(request("two", "resp_1"), arrival())
         assert refused.value.status == 400
         assert refused.value.error.code == "previous_response_not_found"
 
@@ -118,7 +120,7 @@ def test_a_key_that_replaces_another_finds_its_responses(tmp_path: Path) -> None
     async def work(responses: Responses, store: AsyncStore) -> None:
         old = KeyPrincipal(key_id="gk_1", account_id="gk_1", keep_content=True)
         new = KeyPrincipal(key_id="gk_2", account_id="gk_1", keep_content=True)
-        await responses.keep(request("one"), answer("resp_1"), exchange(old))
+        await responses.keep(request("one"), answer("resp_1"), arrival(old), "anthropic")
         assert await responses.wire("resp_1", new) is not None
 
     run(tmp_path, work)
@@ -126,9 +128,9 @@ def test_a_key_that_replaces_another_finds_its_responses(tmp_path: Path) -> None
 
 def test_a_chain_without_an_end_is_refused(tmp_path: Path) -> None:
     async def work(responses: Responses, store: AsyncStore) -> None:
-        await responses.keep(request("one", "resp_1"), answer("resp_1"), exchange())
+        await responses.keep(request("one", "resp_1"), answer("resp_1"), arrival(), "anthropic")
         with pytest.raises(Refusal):
-            await responses.expand(request("two", "resp_1"), exchange())
+            await responses.expand(request("two", "resp_1"), arrival())
 
     run(tmp_path, work)
 
@@ -149,7 +151,9 @@ def test_the_sdk_fetches_and_deletes_a_response(tmp_path: Path) -> None:
         other = key(tmp_path, keep_content=True).token
         async with served(tmp_path) as gateway:
             who = await gateway.service.gateway.keys.find(made.token)
-            await gateway.service.responses.keep(request("one"), answer("resp_1"), exchange(who))
+            await gateway.service.responses.keep(
+                request("one"), answer("resp_1"), arrival(who), "anthropic"
+            )
             await asyncio.to_thread(_fetch, gateway.base, made.token, other)
 
     with Upstream() as provider:
@@ -177,7 +181,7 @@ def test_nothing_that_was_said_is_in_the_database_of_a_shy_key(tmp_path: Path) -
     secret = "unmistakable-words"
 
     async def work(responses: Responses, store: AsyncStore) -> None:
-        await responses.keep(request(secret), answer("resp_1"), exchange(SHY))
+        await responses.keep(request(secret), answer("resp_1"), arrival(SHY), "anthropic")
 
     run(tmp_path, work)
     found = [file for file in tmp_path.iterdir() if secret.encode() in file.read_bytes()]

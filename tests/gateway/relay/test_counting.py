@@ -17,7 +17,7 @@ from interlingua.gateway.relay.counting import count, request_of
 from interlingua.gateway.settings import RouteSettings
 from interlingua.gateway.shared.fronts import ANTHROPIC as ANTHROPIC_FRONT
 from interlingua.gateway.shared.fronts import GEMINI, Match
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Arrival, Exchange, Refusal
 from tests.gateway.serving import ANTHROPIC, OPENAI, Upstream, key, served, settings_in
 
 ROUTES = {"fast": RouteSettings(ANTHROPIC)}
@@ -134,10 +134,10 @@ def test_a_prompt_is_estimated_where_the_provider_does_not_count(
     async def work(provider: Upstream) -> None:
         provider.configure(tmp_path)
         async with served(tmp_path) as gateway:
-            exchange = Exchange("req_1", match.front.dialect)
+            exchange = Exchange(Arrival("req_1", match.front.dialect))
             data = json.dumps(body).encode()
             told = await count(gateway.service.gateway, exchange, match, data, {})
-            assert told.status == exchange.status == 200
+            assert told.status == exchange.outcome.status == 200
             assert 5 <= json.loads(told.body)[field] <= 40
             assert (b"x-interlingua-count", b"estimate") in told.headers
             assert provider.requests == []
@@ -151,7 +151,7 @@ def test_a_prompt_is_counted_by_the_provider_that_can(tmp_path: Path) -> None:
         provider.count = 77
         async with served(tmp_path) as gateway:
             for match, body in ((COUNT_A, HELLO), (COUNT_G._replace(model=ANTHROPIC), CONTENTS)):
-                exchange = Exchange("req_1", match.front.dialect)
+                exchange = Exchange(Arrival("req_1", match.front.dialect))
                 data = json.dumps({**body, "model": ANTHROPIC} if match is COUNT_A else body)
                 told = await count(gateway.service.gateway, exchange, match, data.encode(), {})
                 assert list(json.loads(told.body).values()) == [77]

@@ -166,7 +166,7 @@ def test_upstream_is_cancelled_when_the_client_leaves(
     assert received.left_at - at < AT_ONCE
     assert upstream.wait_until(lambda: bool(ended.exchanges), 2.0)
     (exchange,) = ended.exchanges
-    assert (exchange.status, exchange.error) == (499, ErrorKind.CANCELLED)
+    assert (exchange.outcome.status, exchange.outcome.error) == (499, ErrorKind.CANCELLED)
     assert len(upstream.received) == 1
 
 
@@ -192,4 +192,6 @@ def test_clients_that_leave_at_any_moment_leave_nothing_behind(place: Place) -> 
     assert upstream.wait_until(
         lambda: all(each.finished or each.left_at is not None for each in upstream.received), 5.0
     )
-    assert len({exchange.id for exchange in ended.exchanges}) == len(ended.exchanges) == count
+    assert (
+        len({exchange.arrival.id for exchange in ended.exchanges}) == len(ended.exchanges) == count
+    )

@@ -20,7 +20,7 @@ from interlingua.gateway.relay.inbound import parse_inbound
 from interlingua.gateway.relay.passthrough import Passthrough
 from interlingua.gateway.relay.sending import untouched
 from interlingua.gateway.shared.fronts import match
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Exchange
 from tests.gateway.sdks.clients import CLIENTS
 from tests.gateway.sdks.provider import ANSWER, BACKS, Upstream, settings, targets
 from tests.gateway.sdks.standing import standing
@@ -226,9 +226,9 @@ def test_a_host_that_wants_the_model_elsewhere_gets_the_rest_untouched() -> None
     front = match("/v1/messages")
     assert front is not None
     body = body_of("anthropic", "vertex:claude-sonnet-4-6", stream=False)
-    exchange = Exchange("req_1", "anthropic")
+    exchange = Exchange(Arrival("req_1", "anthropic"))
     asked = parse_inbound(gateway, exchange, front, body, {})
-    http_ = untouched(gateway, exchange, asked, asked.route.targets[0]).http
+    http_ = untouched(gateway, exchange.arrival, asked, asked.route.targets[0]).http
     assert "/publishers/anthropic/models/claude-sonnet-4-6:rawPredict" in http_.url
     said, sent = json.loads(body), json.loads(http_.body)
     assert sent == {

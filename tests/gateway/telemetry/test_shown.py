@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,11 +27,12 @@ from interlingua.bus.catalogue import CATALOGUE
 from interlingua.bus.codec import load_payload
 from interlingua.bus.event import NO_SESSION
 from interlingua.bus.payloads.conversation import LlmCallCompleted
+from interlingua.client.answer import Attempt
 from interlingua.client.targets import Targets
 from interlingua.gateway.keys.pricing import Pricer
 from interlingua.gateway.server import logs
 from interlingua.gateway.settings import Telemetry
-from interlingua.gateway.shared.state import Exchange, Principal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Outcome, Principal
 from interlingua.gateway.telemetry import metrics as seen_metrics
 from interlingua.gateway.telemetry.losses import Losses
 from interlingua.gateway.telemetry.metrics import MOST_MODELS, Metrics
@@ -54,11 +56,19 @@ TARGETS = Targets(keys={"anthropic": "k", "openai": "k"})
 
 
 def exchange(model: str = ANTHROPIC, **changes: Any) -> Exchange:
-    made = Exchange("req_1", "openai-chat", target=TARGETS.find(model), status=200, attempts=1)
-    made.usage = Usage(input_tokens=10, output_tokens=5)
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    """One that went well, but for `changes` of any of its parts."""
+
+    def given(kind: type[msgspec.Struct]) -> dict[str, Any]:
+        names = [name for name in kind.__struct_fields__ if name in changes]
+        return {name: changes.pop(name) for name in names}
+
+    arrival = Arrival(**{"id": "req_1", "front": "openai-chat"} | given(Arrival))
+    decision = Decision(**{"target": TARGETS.find(model)} | given(Decision))
+    tries = (Attempt(model),)
+    usage = Usage(input_tokens=10, output_tokens=5)
+    outcome = Outcome(**{"status": 200, "tries": tries, "usage": usage} | given(Outcome))
+    assert not changes
+    return Exchange(arrival, decision, outcome)
 
 
 def test_health_says_when_the_gateway_goes_and_asks_no_model(tmp_path: Path) -> None:

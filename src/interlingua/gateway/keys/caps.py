@@ -31,7 +31,7 @@ from interlingua.gateway.keys.tariffs import (
 from interlingua.gateway.shared.principal import KeyPrincipal, picodollars, usd
 from interlingua.gateway.shared.refusals import CodedRefusal
 from interlingua.gateway.shared.sizes import Most
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Exchange, Principal
 from interlingua.ids import Ulids
 from interlingua.model.exchange import ErrorKind
 from interlingua.model.message import micros
@@ -82,31 +82,26 @@ class Caps:
         self._today = (0, "")
 
     async def reserve(
-        self,
-        exchange: Exchange,
-        most: Most,
-        targets: Sequence[Target] = (),
+        self, arrival: Arrival, most: Most, targets: Sequence[Target]
     ) -> Reservation | None:
         """Set aside what the request may cost at most, with any of the targets that may be asked;
         `Refusal` with 429 where that is more than is left, and with 403 where nobody can say what
         it may cost."""
-        who = exchange.principal
+        who = arrival.principal
         if not isinstance(who, KeyPrincipal) or not who.capped:
             return None
         now = self._now()
-        if not targets and exchange.target is not None:
-            targets = (exchange.target,)
         if most.unbounded and who.metered and not who.allow_unbounded:
-            raise _unbounded(exchange, most.unbounded)
+            raise _unbounded(arrival, most.unbounded)
         if most.is_nothing and not who.rated:
             return None
         worst = NO_COST
         if not most.is_nothing:
             worst = self.tariffs.worst(targets, most.input, most.output, now, most.answers)
         if who.limits and worst.cost is None and not who.allow_unpriced:
-            raise _unpriced(exchange, targets)
+            raise _unpriced(arrival, targets)
         asked = Reserve(
-            exchange.id,
+            arrival.id,
             who.account_id,
             micros(now),
             self._day(now),
@@ -117,23 +112,25 @@ class Caps:
             who.tokens_per_minute,
             who.concurrent,
         )
+        over = await self._set_aside(arrival, asked)
+        if over is not None:
+            self._tell_over(who, over, asked.day)
+            raise _refusal(arrival, over, worst, now)
+        return Reservation(asked, worst, bool(most.unbounded))
+
+    async def _set_aside(self, arrival: Arrival, asked: Reserve) -> Over | None:
+        """What stands against it; None: it is set aside."""
         try:
             first = self._first
             if first is None or not first.done():
                 await self._tend()
-            over = await self._batch.reserve(asked)
+            return await self._batch.reserve(asked)
         except StoreError as error:
-            logger.error("caps_unreadable", extra={"request": exchange.id, "why": error.reason})
+            logger.error("caps_unreadable", extra={"request": arrival.id, "why": error.reason})
             text = "what this key has spent cannot be looked up at this moment"
             raise CodedRefusal(
-                exchange.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
+                arrival.front, 503, ErrorKind.SERVER_ERROR, text, "store_unavailable"
             ) from None
-        if over is not None:
-            self._tell_over(exchange, over, asked.day)
-            raise _refusal(exchange, over, worst, now)
-        reservation = Reservation(asked, worst, bool(most.unbounded))
-        exchange.reservation = reservation
-        return reservation
 
     def _day(self, now: datetime) -> str:
         ordinal = now.toordinal()
@@ -146,42 +143,44 @@ class Caps:
         the store takes long."""
         settle = self._settlement(exchange)
         if settle is not None:
-            await self._batch.settle(settle, partial(self._tell_alerts, exchange))
+            await self._batch.settle(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
     def settle_soon(self, exchange: Exchange) -> None:
         """The same for who does not wait; it is written before anything is set aside for a request
         that comes later."""
         settle = self._settlement(exchange)
         if settle is not None:
-            self._batch.put(settle, partial(self._tell_alerts, exchange))
+            self._batch.put(settle, partial(self._tell_alerts, exchange.arrival.principal))
 
     def _settlement(self, exchange: Exchange) -> Settle | None:
-        reservation = exchange.reservation
+        arrival, outcome = exchange.arrival, exchange.outcome
+        reservation = outcome.reservation
         if not isinstance(reservation, Reservation):
             return None
-        exchange.reservation = None
+        outcome.reservation = None
         cost, tokens = self._spent(exchange, reservation)
-        return Settle(exchange.id, cost, tokens, reservation.asked.limits)
+        return Settle(arrival.id, cost, tokens, reservation.asked.limits)
 
     def _spent(self, exchange: Exchange, reservation: Reservation) -> tuple[int, int]:
         """Picodollars and tokens. A request that failed before it said anything costs nothing. Of
         one that broke off, or that does not say what it used, the prompt is paid, and as much of an
         answer as was heard, or can have been made in that time."""
-        usage, model = exchange.usage, exchange.target.model if exchange.target else ""
-        is_begun = exchange.status in (200, 499) or usage is not None
-        if exchange.error is not None and not is_begun:
+        arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+        usage, model = outcome.usage, decision.target.model if decision.target else ""
+        is_begun = outcome.status in (200, 499) or usage is not None
+        if outcome.error is not None and not is_begun:
             return 0, 0
-        if usage is None and exchange.error is None and reservation.is_unbounded:
+        if usage is None and outcome.error is None and reservation.is_unbounded:
             return reservation.asked.amount, reservation.asked.tokens
         if usage is not None and not self._believes(usage, model, exchange, reservation):
             return reservation.asked.amount, reservation.asked.tokens
-        if usage is None or exchange.error is not None or usage.output_tokens is None:
+        if usage is None or outcome.error is not None or usage.output_tokens is None:
             usage = self._guessed(usage, exchange, reservation.worst)
-            cost = self.tariffs.cost(model, usage, exchange.at)
+            cost = self.tariffs.cost(model, usage, arrival.at)
         else:
-            cost = exchange.cost
+            cost = outcome.cost
             if cost is None:
-                cost = exchange.cost = self.tariffs.cost(model, usage, exchange.at)
+                cost = outcome.cost = self.tariffs.cost(model, usage, arrival.at)
         tokens = (usage.prompt_tokens or 0) + (usage.output_tokens or 0)
         if cost is None:
             return reservation.asked.amount, tokens  # nothing, where there was no price at all
@@ -194,12 +193,12 @@ class Caps:
         loops = UNBOUNDED_LOOPS if reservation.is_unbounded else LOOPS
         if self.tariffs.credible(model, usage, reservation.worst, loops):
             return True
-        logger.error("usage_not_believed", extra={"request": exchange.id, "model": model})
+        logger.error("usage_not_believed", extra={"request": exchange.arrival.id, "model": model})
         return False
 
     def _guessed(self, usage: Usage | None, exchange: Exchange, worst: Worst) -> Usage:
-        made = int(exchange.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1
-        made = max(made, exchange.heard // BYTES_A_TOKEN + 1)
+        made = int(exchange.arrival.elapsed_ms() / 1000 * TOKENS_A_SECOND) + 1
+        made = max(made, exchange.outcome.heard // BYTES_A_TOKEN + 1)
         output = min(made, worst.output_tokens)
         if usage is None or usage.input_tokens is None:
             return Usage(input_tokens=worst.input_tokens, output_tokens=output)
@@ -249,7 +248,7 @@ class Caps:
 
     # Who hears of it
 
-    def _tell_over(self, exchange: Exchange, over: Over, day: str) -> None:
+    def _tell_over(self, principal: Principal, over: Over, day: str) -> None:
         """Once for each owner and window, however often it is asked again."""
         if self._emit is None or not (over.window == "day" or over.window == "month"):
             return
@@ -260,54 +259,52 @@ class Caps:
             self._reported.clear()
         self._reported.add(which)
         limit, current = usd(over.limit), usd(over.current)
-        who = exchange.principal
-        ids = (who.key_id, who.user_id, who.team_id)
+        ids = (principal.key_id, principal.user_id, principal.team_id)
         payload = QuotaExceeded(over.scope, over.window, limit, current, *ids)
         self._emit("gateway.quota_exceeded", payload)
 
-    def _tell_alerts(self, exchange: Exchange, alerts: list[Alert]) -> None:
+    def _tell_alerts(self, principal: Principal, alerts: list[Alert]) -> None:
         for alert in alerts:
-            self._tell_alert(exchange, alert)
+            self._tell_alert(principal, alert)
 
-    def _tell_alert(self, exchange: Exchange, alert: Alert) -> None:
+    def _tell_alert(self, principal: Principal, alert: Alert) -> None:
         logger.warning("quota_alert", extra={"owner": alert.owner_id, "percent": alert.percent})
         if self._emit is None:
             return
-        who = exchange.principal
         payload = QuotaAlert(
             alert.scope,
             alert.window,
             alert.percent,
             usd(alert.limit),
             usd(alert.current),
-            who.key_id,
-            who.user_id,
-            who.team_id,
+            principal.key_id,
+            principal.user_id,
+            principal.team_id,
         )
         self._emit("quota.alert", payload)
 
 
-def _unpriced(exchange: Exchange, targets: Sequence[Target]) -> CodedRefusal:
+def _unpriced(arrival: Arrival, targets: Sequence[Target]) -> CodedRefusal:
     models = " or ".join([target.model for target in targets])
     text = (
         f"nobody knows what {models} costs, and this key has a cap; ask for a price to"
         " be added, or for a key that may use models without one"
     )
-    return CodedRefusal(exchange.front, 403, ErrorKind.AUTH, text, "price_unknown")
+    return CodedRefusal(arrival.front, 403, ErrorKind.AUTH, text, "price_unknown")
 
 
-def _unbounded(exchange: Exchange, what: Sequence[str]) -> CodedRefusal:
+def _unbounded(arrival: Arrival, what: Sequence[str]) -> CodedRefusal:
     text = (
         f"this key has a cap, and nobody can say what this may cost: {', '.join(what)}; leave it"
         " out, or ask for a key that may (`--allow-unbounded`)"
     )
-    return CodedRefusal(exchange.front, 403, ErrorKind.AUTH, text, "unbounded_request")
+    return CodedRefusal(arrival.front, 403, ErrorKind.AUTH, text, "unbounded_request")
 
 
 _WHAT = {"requests": "requests a minute", "tokens": "tokens a minute", "concurrent": "at a time"}
 
 
-def _refusal(exchange: Exchange, over: Over, worst: Worst, now: datetime) -> CodedRefusal:
+def _refusal(arrival: Arrival, over: Over, worst: Worst, now: datetime) -> CodedRefusal:
     wait = seconds_left(over, now)
     headers = [("retry-after", str(wait))]
     facts: dict[str, str] = {"scope": over.scope, "window": over.window}
@@ -327,9 +324,7 @@ def _refusal(exchange: Exchange, over: Over, worst: Worst, now: datetime) -> Cod
         if over.what == "tokens":
             text += f", and this request may take {worst.output_tokens} of output"
         code = "rate_limit_exceeded"
-    return CodedRefusal(
-        exchange.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers)
-    )
+    return CodedRefusal(arrival.front, 429, ErrorKind.RATE_LIMIT, text, code, facts, tuple(headers))
 
 
 def seconds_left(over: Over, now: datetime) -> int:

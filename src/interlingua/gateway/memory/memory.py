@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from interlingua.client.targets import Target
 from interlingua.dialects.registry import dialect as dialect_of
@@ -30,7 +29,7 @@ from interlingua.gateway.memory.hidden import (
     words_of,
 )
 from interlingua.gateway.shared.principal import KeyPrincipal
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Principal, Recall
 from interlingua.model.exchange import Request, Response
 from interlingua.model.message import Message, Role
 from interlingua.models.capabilities import expected_capabilities
@@ -87,28 +86,31 @@ class Memory:
 
     # The way up
 
-    async def put_back(self, request: Request, exchange: Exchange) -> Request:
+    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall:
         """The request with all that its issuer will want of earlier turns. When the store is away,
         the request goes as it is: what is missing is then in the report of losses."""
-        messages = exchange.asked = request.messages
-        place = exchange.place = _place(exchange)
-        if place is None or exchange.target is None:
-            return request
-        request = asking(request, exchange.target)
-        wanted = _wanted(messages, place, dialect_of(exchange.front).traits.optional_ids)
-        if not wanted:
-            return request
+        messages, place = request.messages, _place(arrival, target)
+        if place is not None:
+            request = asking(request, target)
+            found = await self._wanted_by(request, arrival, place)
+            if found:
+                changed = list(messages)
+                for index, turn in found.items():
+                    changed[index] = (
+                        merged(messages[index], turn, target.dialect.name) or changed[index]
+                    )
+                request = request.replace(messages=tuple(changed))
+        return Recall(request, place, messages)
+
+    async def _wanted_by(self, request: Request, arrival: Arrival, place: Place) -> dict[int, Turn]:
+        """Turns that have lost something, by their places in the request."""
+        optional_ids = dialect_of(arrival.front).traits.optional_ids
+        wanted = _wanted(request.messages, place, optional_ids)
         try:
-            found = await self._find(place, wanted)
+            return await self._find(place, wanted) if wanted else {}
         except StoreError as error:
-            logger.error("memory_unreadable", extra={"request": exchange.id, "why": error.reason})
-            return request
-        changed = list(messages)
-        for index, turn in found.items():
-            new = merged(messages[index], turn, exchange.target.dialect.name)
-            if new is not None:
-                changed[index] = new
-        return request.replace(messages=tuple(changed)) if found else request
+            logger.error("memory_unreadable", extra={"request": arrival.id, "why": error.reason})
+            return {}
 
     async def _find(self, place: Place, wanted: dict[int, _Keys]) -> dict[int, Turn]:
         found = {index: self._recent.get(keys) for index, keys in wanted.items()}
@@ -129,13 +131,29 @@ class Memory:
 
     # The way down
 
-    async def keep(self, response: Response, exchange: Exchange) -> None:
+    async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
         """Keep what the client's dialect cannot carry of an answer. It is durable when this
         returns; the answer goes on to the client even where it could not be kept."""
-        place = _place(exchange) if exchange.place is UNSET else exchange.place
+        place = recall.place
         if place is None:
             return
-        front = dialect_of(exchange.front)
+        rows = self._rows(response, arrival, recall.asked, place)
+        if not rows:
+            return
+        try:
+            await self._store.remember(place, rows, self._seconds)
+        except StoreError as error:
+            logger.error("turn_not_kept", extra={"request": arrival.id, "why": error.reason})
+            return
+        self._tenants.add(place.tenant)
+        self._kept += len(rows)
+        if self._kept >= TIDY_EVERY and (self._tidying is None or self._tidying.done()):
+            self._tidying = asyncio.ensure_future(self.tidy())
+
+    def _rows(
+        self, response: Response, arrival: Arrival, asked: tuple[Message, ...], place: Place
+    ) -> list[RememberedRow]:
+        front = dialect_of(arrival.front)
         rows: list[RememberedRow] = []
         for message in (response.message, *response.alternatives):
             turn = turn_of(message, front)
@@ -143,24 +161,14 @@ class Memory:
                 continue
             data = _encode(turn)
             if len(data) > LONGEST:
-                logger.warning("turn_too_long_to_keep", extra={"request": exchange.id})
+                logger.warning("turn_too_long_to_keep", extra={"request": arrival.id})
                 continue
             calls = [call_key(place, id) for id in client_ids(message, front)]
-            before = asked_before(exchange.asked, len(exchange.asked))
+            before = asked_before(asked, len(asked))
             words = turn_key(place, before, message)
             rows.append(RememberedRow(calls[0] if calls else None, words, data))
             self._recent.put([*calls[:1], words], turn, len(data))
-        if not rows:
-            return
-        try:
-            await self._store.remember(place, rows, self._seconds)
-        except StoreError as error:
-            logger.error("turn_not_kept", extra={"request": exchange.id, "why": error.reason})
-            return
-        self._tenants.add(place.tenant)
-        self._kept += len(rows)
-        if self._kept >= TIDY_EVERY and (self._tidying is None or self._tidying.done()):
-            self._tidying = asyncio.ensure_future(self.tidy())
+        return rows
 
     async def tidy(self) -> None:
         """Let go of what has expired, and of the oldest where there is too much."""
@@ -217,18 +225,17 @@ def _thinks(model: str, dialect: str) -> bool:
     return expected_capabilities(model, dialect).supports_thinking
 
 
-def _place(exchange: Exchange) -> Place | None:
+def _place(arrival: Arrival, target: Target) -> Place | None:
     """Whose turns these are, and who may have them back; None where there is no need to keep any:
     the host takes no thinking, or the client's dialect carries that family's itself."""
-    target = exchange.target
-    if target is None or target.dialect.name == exchange.front:
+    if target.dialect.name == arrival.front:
         return None
     family = target.dialect.traits.family
-    if family is not None and family == dialect_of(exchange.front).traits.family:
+    if family is not None and family == dialect_of(arrival.front).traits.family:
         return None
     if family is None and not _takes_thinking(target):
         return None
-    return Place(_tenant(exchange), family or target.dialect.name, target.model)
+    return Place(_tenant(arrival.principal), family or target.dialect.name, target.model)
 
 
 def _takes_thinking(target: Target) -> bool:
@@ -238,8 +245,7 @@ def _takes_thinking(target: Target) -> bool:
     return target.host is None or target.host.replay != "never"
 
 
-def _tenant(exchange: Exchange) -> str:
-    who = exchange.principal
+def _tenant(who: Principal) -> str:
     return who.account_id if isinstance(who, KeyPrincipal) else who.key_id or ""
 
 

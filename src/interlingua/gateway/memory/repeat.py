@@ -49,29 +49,30 @@ class Repeat:
         exchange, (path, key, body) = self._exchange, self._asked
         if not 0 < len(key) <= LONGEST_KEY or not all(32 < byte < 127 for byte in key):
             text = f"an idempotency key is 1 to {LONGEST_KEY} visible ASCII characters"
-            raise refusal(exchange, 400, text, "idempotency_key_invalid")
+            raise refusal(exchange.arrival, 400, text, "idempotency_key_invalid")
         self._asked = ("", b"", b"")
-        tenant = tenant_of(exchange.principal) or ""
+        tenant = tenant_of(exchange.arrival.principal) or ""
         if len(body) > _LARGE:
             claim = await asyncio.to_thread(_claim, tenant, path, key, body)
         else:
             claim = _claim(tenant, path, key, body)
-        reply = await self._repeats.take(exchange, claim)
+        reply = await self._repeats.take(exchange.arrival, claim)
         if reply is None:
             self._claim = claim
             return
         if reply.body is None:
-            raise not_kept(exchange)
+            raise not_kept(exchange.arrival)
         self.answered = True
         await self._replay(reply, reply.body)
 
     async def _replay(self, reply: Reply, body: bytes) -> None:
-        exchange, send = self._exchange, self._send
-        exchange.status, exchange.replayed = reply.status, True
-        own = [(b"x-request-id", exchange.id.encode())]
-        name = front_of(exchange.front).request_id
+        arrival, outcome = self._exchange.arrival, self._exchange.outcome
+        send = self._send
+        outcome.status, outcome.replayed = reply.status, True
+        own = [(b"x-request-id", arrival.id.encode())]
+        name = front_of(arrival.front).request_id
         if name is not None:
-            own.append((name, exchange.id.encode()))
+            own.append((name, arrival.id.encode()))
         headers = reply.headers_again(own)
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         for at in range(0, len(body), PIECE):
@@ -87,7 +88,7 @@ class Repeat:
         if repeats.recording > RECORDING:
             repeats.recording += recording.drop()
         if message["type"] != "http.response.start" and (
-            recording.is_whole or self._exchange.is_last
+            recording.is_whole or self._exchange.outcome.is_last
         ):
             ending = self.end()
             if ending is not None:
@@ -104,26 +105,27 @@ class Repeat:
     async def _end(self, claim: Claim, waiting: Landed) -> None:
         """An answer that is whole and good is kept; one that is not goes to those who have waited
         for it, unless it is a refusal of our own."""
-        exchange, recording = self._exchange, self._recording
+        arrival, outcome = self._exchange.arrival, self._exchange.outcome
+        recording = self._recording
         reply: Reply | None = None
         good = False
         try:
-            if (recording.is_whole or exchange.is_last) and exchange.status != 499:
+            if (recording.is_whole or outcome.is_last) and outcome.status != 499:
                 reply = Reply(
                     claim.print,
-                    exchange.id,
+                    arrival.id,
                     recording.status,
                     recording.headers,
                     recording.body(),
-                    exchange.stream and recording.status == 200,
+                    arrival.stream and recording.status == 200,
                 )
-                good = recording.status == 200 and exchange.error is None
-                good = good and await _is_whole(exchange.front, reply)
+                good = recording.status == 200 and outcome.error is None
+                good = good and await _is_whole(arrival.front, reply)
         finally:
             self._repeats.recording += recording.drop()
-            waiting.set_result(reply if good or exchange.attempts else None)
+            waiting.set_result(reply if good or outcome.attempts else None)
             if good and reply is not None:
-                await self._repeats.keep(exchange, claim, reply)
+                await self._repeats.keep(arrival, claim, reply)
             else:
                 await self._repeats.give_up(claim)
 

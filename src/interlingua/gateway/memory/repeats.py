@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from interlingua.gateway.memory.replies import Reply, ReplyCache, pack, unpack
 from interlingua.gateway.shared.refusals import CodedRefusal
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival
 from interlingua.model.exchange import ErrorKind
 from interlingua.store.base import AsyncStore
 from interlingua.store.errors import StoreError
@@ -86,39 +86,39 @@ class Repeats:
         self._done = 0
         self._tenants: set[str] = set()
 
-    async def take(self, exchange: Exchange, claim: Claim) -> Reply | None:
+    async def take(self, arrival: Arrival, claim: Claim) -> Reply | None:
         """The answer that was given before; None where the request is this one's to answer."""
         until = time.monotonic() + self.wait
         while True:
-            known = self._known(exchange, claim)
+            known = self._known(arrival, claim)
             if isinstance(known, Reply):
                 return known
             if known is None:
-                return await self._fly(exchange, claim, until)
+                return await self._fly(arrival, claim, until)
             await asyncio.wait({known.landed}, timeout=max(until - time.monotonic(), 0.0))
             if not known.landed.done():
-                raise under_way(exchange)
+                raise under_way(arrival)
             reply = known.landed.result()
             if reply is not None:
-                require_same(exchange, reply.print, claim)
+                require_same(arrival, reply.print, claim)
                 return reply
 
-    def _known(self, exchange: Exchange, claim: Claim) -> Flight | Reply | None:
+    def _known(self, arrival: Arrival, claim: Claim) -> Flight | Reply | None:
         flight = self._flights.get(claim.id)
         if flight is not None:
             if not flight.is_over:
-                require_same(exchange, flight.claim.print, claim)
+                require_same(arrival, flight.claim.print, claim)
             return flight
         reply = self.replies.get(claim.tenant, claim.id)
         if reply is not None:
-            require_same(exchange, reply.print, claim)
+            require_same(arrival, reply.print, claim)
         return reply
 
-    async def _fly(self, exchange: Exchange, claim: Claim, until: float) -> Reply | None:
+    async def _fly(self, arrival: Arrival, claim: Claim, until: float) -> Reply | None:
         loop = asyncio.get_running_loop()
         flight = self._flights[claim.id] = Flight(claim, loop.create_future())
         try:
-            reply = await self._claimed(exchange, claim, until)
+            reply = await self._claimed(arrival, claim, until)
         except BaseException:
             self._land(claim, None)
             raise
@@ -127,7 +127,7 @@ class Repeats:
             self._land(flight.claim, reply)
         return reply
 
-    async def _claimed(self, exchange: Exchange, claim: Claim, until: float) -> Reply | None:
+    async def _claimed(self, arrival: Arrival, claim: Claim, until: float) -> Reply | None:
         """Ask the store, which all processes share, whose the request is."""
         if self.store is None:
             return None
@@ -136,23 +136,23 @@ class Repeats:
                 row = await self._surely(claim)
             except StoreError as error:
                 logger.error(
-                    "repeat_unreadable", extra={"request": exchange.id, "why": error.reason}
+                    "repeat_unreadable", extra={"request": arrival.id, "why": error.reason}
                 )
                 text = "whether this request was answered before cannot be looked up at this moment"
                 raise refusal(
-                    exchange, 503, text, "store_unavailable", ("retry-after", "1")
+                    arrival, 503, text, "store_unavailable", ("retry-after", "1")
                 ) from None
             if row.holder == claim.holder:
                 self._held[claim.id] = claim
                 self._tend()
                 return None
-            require_same(exchange, row.print, claim)
+            require_same(arrival, row.print, claim)
             if row.status == "done":
                 if row.answer is None:
-                    raise not_kept(exchange)
+                    raise not_kept(arrival)
                 return unpack(row.answer)
-            if not exchange.principal.keep_content or time.monotonic() >= until:
-                raise under_way(exchange)
+            if not arrival.principal.keep_content or time.monotonic() >= until:
+                raise under_way(arrival)
             await asyncio.sleep(POLL)
 
     async def _surely(self, claim: Claim) -> RepeatRow:
@@ -185,17 +185,17 @@ class Repeats:
         self._flights[claim.id] = Flight(claim, ending, is_over=True)
         return landed
 
-    async def keep(self, exchange: Exchange, claim: Claim, reply: Reply) -> None:
+    async def keep(self, arrival: Arrival, claim: Claim, reply: Reply) -> None:
         """The request is answered; the answer goes to all that wait and all that come later."""
         self.replies.put(claim.tenant, claim.id, reply)
         self._land(claim, reply)
         if self._held.pop(claim.id, None) is None or self.store is None:
             return
-        kept = exchange.principal.keep_content and reply.body is not None
+        kept = arrival.principal.keep_content and reply.body is not None
         try:
             await self.store.finish_repeat(claim, pack(reply) if kept else None, self.seconds)
         except StoreError as error:
-            logger.error("repeat_not_kept", extra={"request": exchange.id, "why": error.reason})
+            logger.error("repeat_not_kept", extra={"request": arrival.id, "why": error.reason})
             return
         self._tenants.add(claim.tenant)
         self._done += 1
@@ -257,29 +257,29 @@ class Repeats:
             await asyncio.wait(rest, timeout=5)
 
 
-def require_same(exchange: Exchange, known: str, claim: Claim) -> None:
+def require_same(arrival: Arrival, known: str, claim: Claim) -> None:
     if known != claim.print:
         text = "this idempotency key was used for another request"
         never = ("x-should-retry", "false")
-        raise refusal(exchange, 422, text, "idempotency_key_reused", never)
+        raise refusal(arrival, 422, text, "idempotency_key_reused", never)
 
 
-def under_way(exchange: Exchange) -> CodedRefusal:
+def under_way(arrival: Arrival) -> CodedRefusal:
     text = "a request with this idempotency key is being answered; come back for its answer"
-    return refusal(exchange, 409, text, "idempotency_in_progress", ("retry-after", "1"))
+    return refusal(arrival, 409, text, "idempotency_in_progress", ("retry-after", "1"))
 
 
-def not_kept(exchange: Exchange) -> CodedRefusal:
+def not_kept(arrival: Arrival) -> CodedRefusal:
     text = (
         "a request with this idempotency key was answered, and the answer is not kept here; to"
         " ask again, use another key"
     )
     never = ("x-should-retry", "false")
-    return refusal(exchange, 409, text, "idempotency_not_kept", never)
+    return refusal(arrival, 409, text, "idempotency_not_kept", never)
 
 
 def refusal(
-    exchange: Exchange, status: int, text: str, code: str, *headers: tuple[str, str]
+    arrival: Arrival, status: int, text: str, code: str, *headers: tuple[str, str]
 ) -> CodedRefusal:
     kind = ErrorKind.SERVER_ERROR if status >= 500 else ErrorKind.INVALID_REQUEST
-    return CodedRefusal(exchange.front, status, kind, text, code, headers=headers)
+    return CodedRefusal(arrival.front, status, kind, text, code, headers=headers)

@@ -23,7 +23,7 @@ from interlingua.dialects.front import Front, Stored
 from interlingua.gateway.memory.owners import Owners
 from interlingua.gateway.shared.callers import JSON, ApiError, answer, tenant_of
 from interlingua.gateway.shared.fronts import INTERACTIONS, RESPONSES, front_of
-from interlingua.gateway.shared.state import Exchange, Principal, Refusal
+from interlingua.gateway.shared.state import Arrival, Principal, Refusal
 from interlingua.model.codec import dumps, loads
 from interlingua.model.exchange import ErrorKind, Request, Response
 from interlingua.model.message import Message, Role
@@ -144,42 +144,42 @@ class Responses:
         self._kept = 0
         self.owners = Owners(store, self._seconds)
 
-    async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
+    async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
         """`Refusal` where another tenant has got one of these from a provider that keeps it. The
         first is the response that a request goes on from, if it does."""
-        found = await self.owners.anothers(ids, exchange.principal)
+        found = await self.owners.anothers(ids, arrival.principal)
         if found is not None:
             is_first = found == ids[0]
-            raise _not_found(found, exchange) if is_first else _no_part(found)
+            raise _not_found(found, arrival) if is_first else _no_part(found)
 
-    def note(self, ids: Iterable[str], exchange: Exchange) -> None:
+    def note(self, ids: Iterable[str], principal: Principal) -> None:
         """A provider keeps these, for the one who asked."""
         for id in ids:
-            self.owners.note(id, exchange.principal)
+            self.owners.note(id, principal)
 
     async def close(self) -> None:
         await self.owners.close()
 
-    async def expand(self, request: Request, exchange: Exchange) -> Request:
+    async def expand(self, request: Request, arrival: Arrival) -> Request:
         """The request with the whole conversation, where it goes on from a response that is here.
         Instructions of earlier requests do not hold for this one."""
         goes_on = request.continues
         if goes_on is None or goes_on.response_id is None:
             return request
-        earlier = await self._history(goes_on.response_id, exchange)
+        earlier = await self._history(goes_on.response_id, arrival)
         rest = goes_on.replace(response_id=None)
         is_empty = rest == type(rest)()
         at = _instructions(request)
         messages = (*request.messages[:at], *earlier, *request.messages[at:])
         return request.replace(messages=messages, continues=None if is_empty else rest)
 
-    async def _history(self, id: str, exchange: Exchange) -> list[Message]:
+    async def _history(self, id: str, arrival: Arrival) -> list[Message]:
         chain: list[KeptResponse] = []
         wanted: str | None = id
         while wanted is not None:
-            kept = await self._find(wanted, exchange.principal)
+            kept = await self._find(wanted, arrival.principal)
             if kept is None or len(chain) >= DEEPEST:
-                raise _not_found(wanted, exchange)
+                raise _not_found(wanted, arrival)
             chain.append(kept)
             wanted = kept.previous
         history: list[Message] = []
@@ -187,16 +187,16 @@ class Responses:
             history += [*kept.said, kept.answer.message]
         return history
 
-    async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
+    async def keep(
+        self, request: Request, response: Response, arrival: Arrival, source: str
+    ) -> bool:
         """Keep a response, if the client and its key want that. `request` is as the client sent
-        it, not expanded. False if it was not kept."""
+        it, not expanded, `source` the dialect that answered. False if it was not kept."""
         id = response.message.metadata.response_id
-        wants = (request.raw or {}).get(exchange.front, {}).get("store") is not False
-        if not (wants and exchange.principal.keep_content and id) or response.error is not None:
+        wants = (request.raw or {}).get(arrival.front, {}).get("store") is not False
+        if not (wants and arrival.principal.keep_content and id) or response.error is not None:
             return False
         previous = None if request.continues is None else request.continues.response_id
-        target = exchange.target
-        source = exchange.front if target is None else target.dialect.name
         said = request.messages[_instructions(request) :]
         data = msgspec.json.encode(
             {
@@ -208,15 +208,15 @@ class Responses:
             }
         )
         if len(data) > LONGEST:
-            logger.warning("response_too_long_to_keep", extra={"request": exchange.id})
+            logger.warning("response_too_long_to_keep", extra={"request": arrival.id})
             return False
-        place = _place(id, exchange.principal)
+        place = _place(id, arrival.principal)
         try:
             await self._store.remember(
                 place, [RememberedRow(None, place.tenant, data)], self._seconds
             )
         except StoreError as error:
-            logger.error("response_not_kept", extra={"request": exchange.id, "why": error.reason})
+            logger.error("response_not_kept", extra={"request": arrival.id, "why": error.reason})
             return False
         self._kept += 1
         if self._kept % TIDY_EVERY == 0:
@@ -261,8 +261,8 @@ class Responses:
         return True
 
 
-def _not_found(id: str, exchange: Exchange) -> Refusal:
-    title = _stored(exchange.front).title.lower()
+def _not_found(id: str, arrival: Arrival) -> Refusal:
+    title = _stored(arrival.front).title.lower()
     text = f"Previous {title} with id '{id[:100]}' not found."
     return Refusal(400, ErrorKind.INVALID_REQUEST, text, f"previous_{title}_not_found")
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from interlingua.client.errors import CallError
 from interlingua.dialects.front import Front
+from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.memory.repeat import KEY, Repeat
+from interlingua.gateway.memory.repeats import Repeats
 from interlingua.gateway.relay.client import ClientLeft, Line, with_client
 from interlingua.gateway.relay.counting import count
 from interlingua.gateway.relay.errors_down import ATTEMPTS
@@ -32,10 +34,32 @@ from interlingua.gateway.shared.direct_client import DIRECT_CLIENT, DirectClient
 from interlingua.gateway.shared.fronts import Match, error_body, match, token_of
 from interlingua.gateway.shared.refusals import coded
 from interlingua.gateway.shared.sizes import Most, most_of
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import ANONYMOUS, Arrival, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, ProviderError
 
 logger = logging.getLogger(__name__)
+
+
+class _Client:
+    """Whom a request is from: what it sends, and how it is answered."""
+
+    __slots__ = ("receive", "repeat", "scope", "send")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.repeat: Repeat | None = None
+
+    async def is_repeat(
+        self, repeats: Repeats, exchange: Exchange, key: bytes, body: bytes
+    ) -> bool:
+        """Whether it has asked before, and has its answer now; else the answer is recorded."""
+        repeat = self.repeat = Repeat(repeats, exchange, self.scope["path"], key, body, self.send)
+        await with_client(self.scope, self.receive, repeat.begin())
+        if not repeat.answered:
+            self.send = repeat.send
+        return repeat.answered
 
 
 class App:
@@ -59,71 +83,77 @@ class App:
             await _plain(send, HttpAnswer(404, [JSON], b'{"error":{"code":"not_found"}}'))
 
     async def _serve(self, found: Match, scope: Scope, receive: Receive, send: Send) -> None:
-        gateway = self.gateway
-        exchange = Exchange(gateway.new_id(), found.front.dialect, action=found.action)
-        headers = dict(scope["headers"])
-        inbound: Inbound | None = None
-        repeat: Repeat | None = None
+        """Answer one request, whatever happens, and tell the trace of it."""
+        arrival = Arrival(self.gateway.new_id(), found.front.dialect, action=found.action)
+        exchange, client = Exchange(arrival), _Client(scope, receive, send)
+        outcome = exchange.outcome
         try:
-            token = token_of(headers, scope["query_string"])
-            exchange.principal = await gateway.keys.find(token)
-            if found.action == "nothing":
-                raise Refusal(404, ErrorKind.INVALID_REQUEST, "nothing is served here", "not_found")
-            client: DirectClient | None = scope.get(DIRECT_CLIENT)
-            body = None if client is None else client.body()
-            if body is None:
-                body = await self._body(headers, receive)
-            elif len(body) > gateway.settings.limits.body:
-                raise too_long(gateway.settings.limits.body)
-            if found.action == "count_tokens":
-                await _plain(send, await count(gateway, exchange, found, body, headers))
-                return
-            inbound = parse_inbound(gateway, exchange, found, body, headers)
-            if KEY in headers:
-                repeat = Repeat(gateway.repeats, exchange, scope["path"], headers[KEY], body, send)
-                await with_client(scope, receive, repeat.begin())
-                if repeat.answered:
-                    return
-                send = repeat.send
-            inbound = await with_history(gateway, exchange, inbound)
-            direct = client if repeat is None else None
-            await with_client(scope, receive, self._work(exchange, inbound, send, direct))
+            await self._answer(exchange, found, client)
         except Refusal as refused:
-            exchange.status, exchange.error = refused.status, refused.error.kind
-            exchange.code = refused.error.code
-            await _plain(send, refusal(exchange, found.front, refused))
+            outcome.fail(refused.status, refused.error.kind, refused.error.code)
+            await _plain(client.send, refusal(exchange, found.front, refused))
         except asyncio.CancelledError:  # the gateway goes, and has told the client
-            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+            outcome.fail(499, ErrorKind.CANCELLED)
             raise
         except ClientLeft:
-            exchange.status, exchange.error = 499, ErrorKind.CANCELLED
+            outcome.fail(499, ErrorKind.CANCELLED)
         except UNAVAILABLE as error:
-            no = unavailable(exchange, error)
-            if exchange.status:  # the client was told that a stream begins
-                frames = error_frames(found.front, no.error)
-                await send({"type": "http.response.body", "body": frames})
-            else:
-                await _plain(send, refusal(exchange, found.front, no))
-            exchange.status, exchange.error = no.status, no.error.kind
-            exchange.code = no.error.code
+            await self._refuse_model(exchange, found.front, error, client.send)
         except Exception as error:
             logger.error(
-                "request_failed", extra={"request": exchange.id, "why": type(error).__name__}
+                "request_failed", extra={"request": arrival.id, "why": type(error).__name__}
             )
-            exchange.status, exchange.error = 500, ErrorKind.OTHER
+            outcome.fail(500, ErrorKind.OTHER)
             failure = Refusal(500, ErrorKind.SERVER_ERROR, "the gateway itself failed; see its log")
-            await _plain(send, refusal(exchange, found.front, failure))
-            if gateway.settings.raises:
+            await _plain(client.send, refusal(exchange, found.front, failure))
+            if self.gateway.settings.raises:
                 raise
         finally:
-            if repeat is not None:
-                repeat.end()
+            if client.repeat is not None:
+                client.repeat.end()
             try:
-                if exchange.principal.capped:
-                    gateway.caps.settle_soon(exchange)
+                if exchange.arrival.principal.capped:
+                    self.gateway.caps.settle_soon(exchange)
             finally:
-                exchange.asked = ()  # the trace may keep the rest for a moment
-                gateway.trace.finished(exchange)
+                self.gateway.trace.finished(exchange)
+
+    async def _answer(self, exchange: Exchange, found: Match, client: _Client) -> None:
+        gateway, scope = self.gateway, client.scope
+        headers = dict(scope["headers"])
+        principal = await gateway.keys.find(token_of(headers, scope["query_string"]))
+        if principal is not ANONYMOUS:
+            exchange.arrival = exchange.arrival.by(principal)
+        if found.action == "nothing":
+            raise Refusal(404, ErrorKind.INVALID_REQUEST, "no such endpoint", "not_found")
+        direct: DirectClient | None = scope.get(DIRECT_CLIENT)
+        body = None if direct is None else direct.body()
+        if body is None:
+            body = await self._body(headers, client.receive)
+        elif len(body) > gateway.settings.limits.body:
+            raise too_long(gateway.settings.limits.body)
+        if found.action == "count_tokens":
+            await _plain(client.send, await count(gateway, exchange, found, body, headers))
+            return
+        inbound = parse_inbound(gateway, exchange, found, body, headers)
+        if KEY in headers:
+            direct = None  # the answer is recorded on its way
+            if await client.is_repeat(gateway.repeats, exchange, headers[KEY], body):
+                return
+        inbound = await with_history(gateway, exchange.arrival, inbound)
+        work = self._work(exchange, inbound, client.send, direct)
+        await with_client(scope, client.receive, work)
+
+    async def _refuse_model(
+        self, exchange: Exchange, front: Front, error: InterlinguaError, send: Send
+    ) -> None:
+        """A model that cannot be asked here, though perhaps a stream was said to begin."""
+        refused = unavailable(exchange.arrival.id, exchange.decision.target, error)
+        if exchange.outcome.status:
+            frames = error_frames(front, refused.error)
+            await send({"type": "http.response.body", "body": frames})
+        else:
+            await _plain(send, refusal(exchange, front, refused))
+        exchange.outcome.fail(refused.status, refused.error.kind, refused.error.code)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """The whole body; one that is too long is refused before it is read."""
@@ -157,26 +187,28 @@ class App:
         """Set aside what the request may cost at most, if that can be said."""
         targets, dialect = inbound.route.targets, inbound.front.dialect
         most = Most(0, 0)
-        if exchange.principal.metered:
+        if exchange.arrival.principal.metered:
             most = inbound.most or most
             if inbound.ours or inbound.most is None:
                 request = inbound.request or read_request(inbound.match, inbound.body)
                 body = b"" if inbound.ours else inbound.body
                 retold = inbound.ours or inbound.route.common_dialect != dialect
                 most = most_of(request, targets, dialect, body, retold)
-        exchange.reservation = await self.gateway.caps.reserve(exchange, most, targets)
+        exchange.outcome.reservation = await self.gateway.caps.reserve(
+            exchange.arrival, most, targets
+        )
 
     async def _work(
         self, exchange: Exchange, inbound: Inbound, send: Send, direct: DirectClient | None
     ) -> None:
         """Caps may take a moment, and nothing is asked for a client that leaves in it."""
-        if exchange.principal.capped:
+        if exchange.arrival.principal.capped:
             await self._reserve(exchange, inbound)
-        if exchange.stream:
+        if exchange.arrival.stream:
             await self._stream(exchange, inbound, send)
         else:
             answer = await relay(self.gateway, exchange, inbound)
-            if exchange.principal.capped:
+            if exchange.arrival.principal.capped:
                 await self.gateway.caps.settle(exchange)
             if direct is None or not direct.answer(*answer):
                 await _plain(send, answer)
@@ -195,7 +227,7 @@ class App:
             except CallError as error:
                 await self._not_opened(exchange, inbound, error, raw, send)
                 return
-            if not exchange.status:
+            if not exchange.outcome.status:
                 await self._begin(exchange, inbound, send, stream)
         except BaseException:
             opening.cancel()
@@ -212,7 +244,7 @@ class App:
         send: Send,
     ) -> None:
         """A plain error, or the end of a stream that the client was told had begun."""
-        begun = bool(exchange.status)
+        begun = bool(exchange.outcome.status)
         answer = error_answer(exchange, inbound, error, raw)
         if not begun:
             await _plain(send, answer)
@@ -223,8 +255,8 @@ class App:
     async def _begin(
         self, exchange: Exchange, inbound: Inbound, send: Send, stream: Stream | None = None
     ) -> None:
-        exchange.status = 200
-        target = exchange.target
+        exchange.outcome.status = 200
+        target = exchange.decision.target
         upstream = stream.opened.headers if stream is not None else {}
         secrets = stream.opened.secrets if stream is not None else ()
         upstream_dialect = target.dialect.name if target is not None else ""
@@ -234,8 +266,8 @@ class App:
             (b"x-accel-buffering", b"no"),
             *answer_headers(exchange, upstream, inbound.front, upstream_dialect, secrets),
         ]
-        if exchange.attempts > 1:
-            headers.append((ATTEMPTS, b"%d" % exchange.attempts))
+        if exchange.outcome.attempts > 1:
+            headers.append((ATTEMPTS, b"%d" % exchange.outcome.attempts))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def _keep_alive(self, waiting: asyncio.Future[Any], front: Front, send: Send) -> None:
@@ -271,8 +303,8 @@ class App:
         await line.end()
 
     async def _settle(self, exchange: Exchange, stream: Stream) -> None:
-        exchange.is_last = True
-        if exchange.reservation is not None:
+        exchange.outcome.is_last = True
+        if exchange.outcome.reservation is not None:
             stream.outgoing.note()
             await self.gateway.caps.settle(exchange)
 
@@ -291,7 +323,9 @@ def too_long(limit: int) -> Refusal:
 
 
 def refusal(exchange: Exchange, front: Front, refused: Refusal) -> HttpAnswer:
-    upstream_dialect = exchange.target.dialect.name if exchange.target else front.dialect
+    upstream_dialect = (
+        exchange.decision.target.dialect.name if exchange.decision.target else front.dialect
+    )
     headers = [(name.encode(), value.encode()) for name, value in refused.headers]
     error = refused.error if refused.error.raw else coded(front.dialect, refused.error)
     body = error_body(front, error)

@@ -10,6 +10,7 @@ import msgspec
 from interlingua.client import counting, failures
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
+from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Target
 from interlingua.errors import WriteError
 from interlingua.estimate.estimator import estimate_input_tokens
@@ -35,16 +36,18 @@ async def count(
     request like others."""
     body = request_of(match, body)
     inbound = parse_inbound(gateway, exchange, match, body, headers)
-    exchange.stream = False
+    arrival = exchange.arrival = exchange.arrival.asking_for(inbound.envelope.model, stream=False)
     request = inbound.request or read_request(match, body)
     target = inbound.route.targets[0]
-    if exchange.principal.capped:
-        exchange.reservation = await gateway.caps.reserve(exchange, NOTHING, inbound.route.targets)
+    if arrival.principal.capped:
+        exchange.outcome.reservation = await gateway.caps.reserve(
+            arrival, NOTHING, inbound.route.targets
+        )
     try:
         tokens, source = await _count(gateway, exchange, inbound, request, target)
     except CallError as error:
         return error_answer(exchange, inbound, error, [])
-    exchange.status = 200
+    exchange.outcome.status = 200
     headers_down = [
         (b"content-type", b"application/json"),
         (b"x-interlingua-count", source.encode()),
@@ -71,22 +74,22 @@ async def _count(
     if not counting.can_count(target):
         return estimate(), "estimate"
 
+    principal, fetched = exchange.arrival.principal, MediaCache()
+
     async def once(model: str, clock: Clock) -> int:
         await gateway.targets.start(target)
-        given = await gateway.inlined(request, inbound.route, target, exchange)
+        given = await gateway.inlined(request, inbound.route, target, principal, fetched)
         try:
             return await gateway.asker.count_of(given.request, target, clock)
         except WriteError as error:
             raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
     try:
-        tokens, tries = await try_targets(gateway, exchange, inbound, once)
+        tokens = await try_targets(gateway, exchange, inbound, once)
     except CallError as error:
         if not _does_not_count(error, target):
             raise
-        exchange.attempts = len(error.attempts)
         return estimate(), "estimate"
-    exchange.attempts = len(tries)
     return tokens, "provider"
 
 

@@ -33,8 +33,9 @@ def answer_headers(
     secrets: Iterable[str] = (),
 ) -> list[tuple[bytes, bytes]]:
     """Ours, and those of the provider that may come down, without a secret that it repeats."""
-    id = exchange.id.encode()
-    target, report = exchange.target, exchange.report
+    arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+    id = arrival.id.encode()
+    target, report = decision.target, decision.report
     out = [(b"x-request-id", id)]
     if front.request_id is not None:
         out.append((front.request_id, id))
@@ -42,10 +43,10 @@ def answer_headers(
         out.append((b"x-interlingua-model", target.model.encode("ascii", "replace")))
     if report is not None:
         out.append((b"x-interlingua-losses", b"%d" % len(report.losses)))
-    if exchange.cost is not None:
-        out.append((b"x-interlingua-cost-usd", f"{exchange.cost:f}".encode()))
-    if exchange.upstream_id is not None and _is_plain(exchange.upstream_id.encode()):
-        out.append((b"x-interlingua-upstream-id", exchange.upstream_id.encode()))
+    if outcome.cost is not None:
+        out.append((b"x-interlingua-cost-usd", f"{outcome.cost:f}".encode()))
+    if outcome.upstream_id is not None and _is_plain(outcome.upstream_id.encode()):
+        out.append((b"x-interlingua-upstream-id", outcome.upstream_id.encode()))
     for name, value in upstream.items():
         down = _down(name)
         if down is not None:

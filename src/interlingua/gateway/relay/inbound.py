@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from interlingua.client.targets import Target
 from interlingua.dialects.front import Front, Stored
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.errors import ReadError
@@ -15,13 +16,13 @@ from interlingua.gateway.memory.responses import ids_in, ids_named, keeps
 from interlingua.gateway.relay.patching import ESCAPED, members_of
 from interlingua.gateway.shared.fronts import Match
 from interlingua.gateway.shared.sizes import Most, plainly, said_once
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Refusal
 from interlingua.model.exchange import ErrorKind, Request, Response
 
 JSON = (b"content-type", b"application/json")
 
 
-class _Said(msgspec.Struct):
+class _Fields(msgspec.Struct, frozen=True):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
@@ -30,7 +31,7 @@ class _Said(msgspec.Struct):
     n: Any = None
 
 
-class Envelope(_Said):
+class Envelope(_Fields, frozen=True):
     """What we have to know of every request's body, whatever else it says. The body is taken apart
     once, into its members as they stand."""
 
@@ -41,8 +42,8 @@ class Envelope(_Said):
         return self.n if type(self.n) is int and self.n > 0 else 1
 
 
-_said = msgspec.json.Decoder(_Said)
-_FIELDS: dict[str, Callable[[msgspec.Raw], Any]] = {
+_fields = msgspec.json.Decoder(_Fields)
+_READERS: dict[str, Callable[[msgspec.Raw], Any]] = {
     name: msgspec.json.Decoder(kind).decode
     for name, kind in (
         ("model", str | None),
@@ -79,6 +80,8 @@ class Inbound(NamedTuple):
     """What a plain request asks for at most, where that has to be known."""
     respelled: bool = False
     """Whether the body was written anew, without what it said twice."""
+    to_keep: Request | None = None
+    """The request as the client sent it, where its answer may have to be kept."""
 
     @property
     def front(self) -> Front:
@@ -91,35 +94,33 @@ class Inbound(NamedTuple):
 
 
 def envelope_of(match: Match, body: bytes) -> Envelope:
-    said = _opened(body)
-    said.model = match.model or said.model
+    members, known = _opened(body)
+    known["model"] = match.model or known.get("model")
     if match.stream is not None:
-        said.stream = match.stream
-    elif said.stream is None:
-        said.stream = match.front.streams_by_default
-    return said
+        known["stream"] = match.stream
+    elif known.get("stream") is None:
+        known["stream"] = match.front.streams_by_default
+    return Envelope(**known, members=members)
 
 
-def _opened(body: bytes) -> Envelope:
+def _opened(body: bytes) -> tuple[dict[str, msgspec.Raw], dict[str, Any]]:
+    """The members of a body, and those that we have to know, read."""
     try:
         members = members_of(body)
-        said = Envelope(members=members)
-        for name, read in _FIELDS.items():
-            if name in members:
-                setattr(said, name, read(members[name]))
+        known = {name: read(members[name]) for name, read in _READERS.items() if name in members}
     except (msgspec.DecodeError, UnicodeError) as error:
         text = f"the body is no request: {_problem(body) or error}"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
     except RecursionError:
         text = "the body is nested too deeply"
         raise Refusal(400, ErrorKind.INVALID_REQUEST, text) from None
-    return said
+    return members, known
 
 
 def _problem(body: bytes) -> str | None:
     """What is wrong with a body, with the place."""
     try:
-        _said.decode(body)
+        _fields.decode(body)
     except (msgspec.DecodeError, UnicodeError) as error:
         return str(error)
     return None
@@ -134,13 +135,13 @@ def parse_inbound(
 ) -> Inbound:
     """Who is to answer, and what is asked, as far as that has to be known."""
     said = envelope_of(match, body)
-    exchange.client_model, exchange.stream = said.model, bool(said.stream)
-    route = gateway.allow(exchange, gateway.route(said.model, match.front))
-    exchange.target = route.targets[0]
+    arrival = exchange.arrival = exchange.arrival.asking_for(said.model, bool(said.stream))
+    route = gateway.allow(arrival, gateway.route(said.model, match.front))
+    exchange.decision = Decision(route.targets[0])
     request = most = None
     respelled = False
     dialect = match.front.dialect
-    if exchange.principal.metered:
+    if arrival.principal.metered:
         most = plainly(dialect, body)
         if most is None:
             whole, body = body, said_once(body)
@@ -158,34 +159,33 @@ def read_request(match: Match, body: bytes) -> Request:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
 
 
-async def with_history(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> Inbound:
+async def with_history(gateway: Gateway, arrival: Arrival, inbound: Inbound) -> Inbound:
     """A request of an API that keeps its answers, with the history that we keep for it. A provider
     that keeps them itself is asked itself."""
     stored = inbound.front.stored
     if stored is None or gateway.responses is None:
         return inbound
     if keeps(inbound.route.targets[0], inbound.front.dialect):
-        return await _own_only(gateway, exchange, inbound, stored)
+        return await _own_only(gateway, arrival, inbound, stored)
     goes_on = getattr(inbound.envelope, stored.previous) is not None
-    if not exchange.principal.keep_content and not goes_on:
+    if not arrival.principal.keep_content and not goes_on:
         return inbound
     said = inbound.request or read_request(inbound.match, inbound.body)
-    exchange.said = said
-    request = await gateway.responses.expand(said, exchange)
-    ours = exchange.principal.keep_content or request is not said
-    return inbound._replace(request=request, ours=ours)
+    request = await gateway.responses.expand(said, arrival)
+    ours = arrival.principal.keep_content or request is not said
+    return inbound._replace(request=request, ours=ours, to_keep=said)
 
 
 async def _own_only(
-    gateway: Gateway, exchange: Exchange, inbound: Inbound, stored: Stored
+    gateway: Gateway, arrival: Arrival, inbound: Inbound, stored: Stored
 ) -> Inbound:
     """A request to a provider that keeps responses itself: nobody goes on from another's, nor
     brings up items of it."""
-    if exchange.principal.key_id is None or gateway.responses is None:
+    if arrival.principal.key_id is None or gateway.responses is None:
         return inbound
     ids = ids_named(inbound.body, inbound.front.dialect)
     if any(ids):
-        await gateway.responses.require_own(ids, exchange)
+        await gateway.responses.require_own(ids, arrival)
     twice = any(inbound.body.count(name) > 1 for name in stored.names)
     if twice or ESCAPED.search(inbound.body) is not None:
         body = said_once(inbound.body)  # only what was looked at
@@ -193,8 +193,7 @@ async def _own_only(
     return inbound
 
 
-def note_kept(gateway: Gateway, exchange: Exchange, response: Response) -> None:
+def note_kept(gateway: Gateway, arrival: Arrival, target: Target, response: Response) -> None:
     """Whose an answer is that its provider keeps."""
-    target = exchange.target
-    if gateway.responses is not None and target is not None and keeps(target, exchange.front):
-        gateway.responses.note(ids_in(response), exchange)
+    if gateway.responses is not None and keeps(target, arrival.front):
+        gateway.responses.note(ids_in(response), arrival.principal)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from interlingua.client.answer import Attempt
 from interlingua.client.attempt import ErrorReply, OpenReply
 from interlingua.client.attempts import Clock, with_retries
 from interlingua.client.errors import CallError
+from interlingua.client.fetching import MediaCache
 from interlingua.client.middleware import Call
 from interlingua.client.targets import Prepared, Target
 from interlingua.client.transport import HttpRequest
@@ -24,7 +24,7 @@ from interlingua.gateway.relay.headers import forwarded
 from interlingua.gateway.relay.inbound import HttpAnswer, Inbound, read_request
 from interlingua.gateway.relay.patching import patched, says_twice
 from interlingua.gateway.relay.sayable import require_sayable
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Recall, Refusal
 from interlingua.losses import Report
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.outbound import fitted_only, written_for
@@ -37,12 +37,12 @@ async def try_targets(
     exchange: Exchange,
     inbound: Inbound,
     once: Callable[[str, Clock], Awaitable[T]],
-) -> tuple[T, tuple[Attempt, ...]]:
+) -> T:
     """Retries and fallbacks, all of them before anything was delivered."""
-    call = Call(exchange.id, inbound.route.models, inbound.request or _NO_REQUEST, exchange.stream)
-    settings = gateway.settings
+    arrival, settings = exchange.arrival, gateway.settings
+    call = Call(arrival.id, inbound.route.models, inbound.request or _NO_REQUEST, arrival.stream)
     try:
-        done, exchange.tries = await with_retries(
+        done, exchange.outcome.tries = await with_retries(
             call,
             once,
             settings.retry,
@@ -52,11 +52,9 @@ async def try_targets(
             provider_in,
         )
     except CallError as error:
-        exchange.tries = error.attempts
+        exchange.outcome.tries = error.attempts
         raise
-    finally:
-        exchange.fetched = None
-    return done, exchange.tries
+    return done
 
 
 def provider_in(model: str) -> str:
@@ -67,25 +65,37 @@ def provider_in(model: str) -> str:
 _NO_REQUEST = Request()
 
 
+class Upward(NamedTuple):
+    """A request as it goes up, and what was remembered for it."""
+
+    prepared: Prepared
+    recall: Recall | None = None
+    """None where nothing of the answer has to be remembered."""
+
+
 async def prepare(
-    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
-) -> Prepared:
-    """The request as it goes up: untouched where both sides speak the same, else retold."""
-    exchange.target = target
+    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target, fetched: MediaCache
+) -> Upward:
+    """The request as it goes up: untouched where both sides speak the same, else retold. `fetched`
+    is the media that earlier attempts have got."""
+    exchange.decision = Decision(target, exchange.decision.report)
     if gateway.targets.starts(target):
         await gateway.targets.start(target)
-    prepared = None
+    arrival, recall, prepared = exchange.arrival, None, None
     if target.dialect.name == inbound.front.dialect and not (inbound.ours or is_wrapped(target)):
         if _may_need_fitting(inbound, target):
-            prepared = await _fitted(gateway, exchange, inbound, target)
+            prepared = await _fitted(gateway, arrival, inbound, target, fetched)
         else:
-            prepared = untouched(gateway, exchange, inbound, target)
+            prepared = untouched(gateway, arrival, inbound, target)
     if prepared is None:
-        prepared = await translated(gateway, exchange, inbound, target)
-    exchange.target = prepared.target
+        prepared, recall = await translated(gateway, arrival, inbound, target, fetched)
+    exchange.decision = Decision(prepared.target, prepared.report)
+    if arrival.principal.refuse_losses and prepared.report:
+        text = f"this key rejects lossy translations: {prepared.report.losses[0]}"
+        raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
     extra = forwarded(inbound.headers, inbound.front.dialect, prepared.target.dialect.name)
     extra |= gateway.trace.headers(exchange, inbound.headers)
-    return prepared.with_headers(extra) if extra else prepared
+    return Upward(prepared.with_headers(extra) if extra else prepared, recall)
 
 
 def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
@@ -102,7 +112,7 @@ def _may_need_fitting(inbound: Inbound, target: Target) -> bool:
 
 
 async def _fitted(
-    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
+    gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target, fetched: MediaCache
 ) -> Prepared | None:
     """A body of the target's own dialect as the model takes it: the client's own bytes where that
     changes nothing, and None where it has to be retold: the model wants to be asked in another
@@ -112,17 +122,15 @@ async def _fitted(
         return None
     if not target.images and shows_media(inbound.body):
         return None
-    given = await gateway.inlined(request, inbound.route, target, exchange)
+    given = await gateway.inlined(request, inbound.route, target, arrival.principal, fetched)
     request = given.request.replace(model=target.name)
     fitted = fitted_only(request, target)
     own = target.host is not None and says_otherwise(target.host, inbound.body)
     if fitted.value is request and not given.notes and not own:
-        return untouched(gateway, exchange, inbound, target)
+        return untouched(gateway, arrival, inbound, target)
     done = written_for(fitted, target)
     given.tell(done.report)
-    exchange.report = done.report
-    _refuse_losses(exchange)
-    return gateway.targets.ready(done, target, exchange.stream)
+    return gateway.targets.ready(done, target, arrival.stream)
 
 
 def is_wrapped(target: Target) -> bool:
@@ -131,33 +139,25 @@ def is_wrapped(target: Target) -> bool:
 
 
 async def translated(
-    gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target
-) -> Prepared:
+    gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target, fetched: MediaCache
+) -> Upward:
     request = inbound.request or read_request(inbound.match, inbound.body)
     require_sayable(request)
-    request = await gateway.memory.put_back(request, exchange)
+    recall = await gateway.memory.put_back(request, arrival, target)
+    target = gateway.targets.for_request(target, recall.request)
+    given = await gateway.inlined(recall.request, inbound.route, target, arrival.principal, fetched)
     source = inbound.front.dialect
-    target = gateway.targets.for_request(target, request)
-    given = await gateway.inlined(request, inbound.route, target, exchange)
     try:
-        prepared = gateway.targets.prepare(given.request, target, exchange.stream, source)
+        prepared = gateway.targets.prepare(given.request, target, arrival.stream, source)
     except LossError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error), "lossy_request") from None
     except WriteError as error:
         raise Refusal(400, ErrorKind.INVALID_REQUEST, str(error)) from None
     given.tell(prepared.report)
-    exchange.report = prepared.report
-    _refuse_losses(exchange)
-    return prepared
+    return Upward(prepared, recall)
 
 
-def _refuse_losses(exchange: Exchange) -> None:
-    if exchange.principal.refuse_losses and exchange.report:
-        text = f"this key takes no losses: {exchange.report.losses[0]}"
-        raise Refusal(400, ErrorKind.INVALID_REQUEST, text, "lossy_request")
-
-
-def untouched(gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Target) -> Prepared:
+def untouched(gateway: Gateway, arrival: Arrival, inbound: Inbound, target: Target) -> Prepared:
     """The client's own bytes, but for the model's name, which some providers want elsewhere, what
     the provider's address asks for, and what we must ask for to be able to count."""
     body = inbound.body
@@ -173,12 +173,11 @@ def untouched(gateway: Gateway, exchange: Exchange, inbound: Inbound, target: Ta
             **(inbound.envelope.stream_options or {}),
             "include_usage": True,
         }
-    if changes or (exchange.principal.limited and says_twice(body)):
+    if changes or (arrival.principal.limited and says_twice(body)):
         body = patched(inbound.members or body, changes)
-    address = gateway.targets.address(target, {}, "request", exchange.stream)
-    report = exchange.report = Report(target.dialect.name)
+    address = gateway.targets.address(target, {}, "request", arrival.stream)
     http = HttpRequest(address.url, address.headers, body, address.secrets)
-    return Prepared(target, http, report)
+    return Prepared(target, http, Report(target.dialect.name))
 
 
 def asks_usage(inbound: Inbound) -> bool:

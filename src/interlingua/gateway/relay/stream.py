@@ -9,6 +9,7 @@ from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
 from interlingua.client.failures import redact
+from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Prepared
 from interlingua.client.transport import TransportError
 from interlingua.dialects.front import Front
@@ -29,7 +30,7 @@ from interlingua.gateway.relay.sending import (
 )
 from interlingua.gateway.relay.text_counter import TextCounter
 from interlingua.gateway.relay.whole import echoed, given_id
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Exchange, Outcome, Principal, Recall
 from interlingua.model.codec import dumps
 from interlingua.model.events import (
     Event,
@@ -39,7 +40,7 @@ from interlingua.model.events import (
     StreamError,
     UsageUpdate,
 )
-from interlingua.model.exchange import ErrorKind, ProviderError, Response
+from interlingua.model.exchange import ErrorKind, ProviderError, Request, Response
 from interlingua.model.message import Message
 from interlingua.model.metadata import StopReason
 from interlingua.streams.convert import StreamConverter
@@ -52,6 +53,9 @@ class Stream(NamedTuple):
     opened: OpenReply
     outgoing: TranslatedStream | PassthroughStream
     first: bytes
+    recall: Recall | None = None
+    to_keep: Request | None = None
+    """The request, where its answer may have to be kept."""
 
 
 class TranslatedStream:
@@ -59,7 +63,8 @@ class TranslatedStream:
 
     def __init__(
         self,
-        exchange: Exchange,
+        arrival: Arrival,
+        outcome: Outcome,
         prepared: Prepared,
         front: Front,
         tells_usage: bool,
@@ -74,21 +79,22 @@ class TranslatedStream:
         self.over = False
         """Whether nothing can follow."""
         self._secrets = tuple(secrets)
-        self._exchange = exchange
+        self._arrival = arrival
+        self._outcome = outcome
+        self._report = prepared.report
         self._tells_usage = tells_usage
         self._filler = promised_members(front.dialect, request_body) if front.fills_frames else None
         upstream_dialect, back = prepared.target.dialect.name, prepared.back
         self._converter = StreamConverter(upstream_dialect, front.dialect, None, self._watch, back)
 
     def _watch(self, event: Event) -> Event | None:
-        kind = type(event)
-        exchange = self._exchange
+        kind, arrival, outcome = type(event), self._arrival, self._outcome
         if kind is MessageStart:
             self.began = True
-            id = event.response_id or given_id(exchange)  # type: ignore[union-attr]  # by its kind
-            return event.replace(model=exchange.client_model, response_id=id)
+            id = event.response_id or given_id(arrival)  # type: ignore[union-attr]  # by its kind
+            return event.replace(model=arrival.client_model, response_id=id)
         if kind is UsageUpdate:
-            exchange.usage = event.usage  # type: ignore[union-attr]  # by its kind
+            outcome.usage = event.usage  # type: ignore[union-attr]  # by its kind
             return event if self._tells_usage else None
         if kind is Stop:
             return event.replace(raw_stop_reason=None)  # the provider's word, see `echoed`
@@ -96,8 +102,9 @@ class TranslatedStream:
             self.complete = event.response  # type: ignore[union-attr]  # by its kind
             self.is_whole = True
             self._hear(self.complete.message)
-            exchange.usage = self.complete.message.metadata.usage or exchange.usage
-            exchange.stop_reason = self.complete.message.metadata.stop_reason
+            metadata = self.complete.message.metadata
+            outcome.usage = metadata.usage or outcome.usage
+            outcome.stop_reason = metadata.stop_reason
             return MessageComplete(self._echo_of(self.complete), choice=event.choice)
         if kind is StreamError:
             self.error = shown(event.error, self._secrets)  # type: ignore[union-attr]  # by its kind
@@ -109,11 +116,11 @@ class TranslatedStream:
         return event
 
     def _hear(self, message: Message) -> None:
-        if self._exchange.principal.metered:
-            self._exchange.heard = len(dumps(message))
+        if self._arrival.principal.metered:
+            self._outcome.heard = len(dumps(message))
 
     def _echo_of(self, response: Response) -> Response:
-        echo = echoed(response, self._exchange)
+        echo = echoed(response, self._arrival)
         if self._tells_usage:
             return echo
         metadata = echo.message.metadata.replace(usage=None)
@@ -141,9 +148,7 @@ class TranslatedStream:
         """What is known of the exchange so far, which is noted as it comes."""
 
     def end(self) -> None:
-        report = self._exchange.report
-        if report is not None:
-            report.extend(self._converter.report)
+        self._report.extend(self._converter.report)
 
 
 class PassthroughStream:
@@ -153,18 +158,19 @@ class PassthroughStream:
 
     def __init__(
         self,
-        exchange: Exchange,
+        principal: Principal,
+        outcome: Outcome,
         front: Front,
         passthrough: Passthrough,
         echo: Echo | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
-        self._exchange = exchange
+        self._outcome = outcome
         self._echo = echo
         self._front = front
         self._passthrough = passthrough
         self._secrets = tuple(secrets)
-        self._counter = TextCounter(front.dialect) if exchange.principal.metered else None
+        self._counter = TextCounter(front.dialect) if principal.metered else None
         self.began = False
         self.over = False
 
@@ -207,17 +213,13 @@ class PassthroughStream:
 
     def note(self) -> None:
         """What is known of the exchange so far."""
-        exchange, passthrough = self._exchange, self._passthrough
-        exchange.usage, exchange.stop_reason = passthrough.usage, passthrough.stop_reason
-        if (
-            passthrough.end.is_last
-            and passthrough.stop_reason is None
-            and passthrough.error is None
-        ):
-            exchange.stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
-        usage = passthrough.usage
-        if self._counter is not None and (usage is None or exchange.error is not None):
-            exchange.heard = self._counter.count()
+        outcome, passthrough = self._outcome, self._passthrough
+        usage, stop_reason = passthrough.usage, passthrough.stop_reason
+        if passthrough.end.is_last and stop_reason is None and passthrough.error is None:
+            stop_reason = StopReason.OTHER  # `[DONE]`, and not a word why
+        outcome.usage, outcome.stop_reason = usage, stop_reason
+        if self._counter is not None and (usage is None or outcome.error is not None):
+            outcome.heard = self._counter.count()
 
     end = note
 
@@ -250,18 +252,21 @@ async def open_stream(
     """The stream, once its first bytes are there. What fails before that may be tried again, since
     nobody has seen anything of it."""
 
+    fetched: MediaCache = {}
+
     async def once(model: str, clock: Clock) -> Stream:
         target = inbound.route.target(model)
         raw.clear()
-        prepared = await prepare(gateway, exchange, inbound, target)
+        prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
         opened = await send(gateway, inbound, prepared, clock, True, raw)
-        exchange.upstream_id = opened.request_id
+        exchange.outcome.upstream_id = opened.request_id
         outgoing = outgoing_of(exchange, inbound, prepared, opened.secrets)
         try:
             first = await _first(opened, outgoing)
             if outgoing.error is not None:
-                exchange.error = outgoing.error.kind
-            await remember(gateway, exchange, outgoing)
+                exchange.outcome.error = outgoing.error.kind
+            stream = Stream(opened, outgoing, first, recall, inbound.to_keep)
+            await remember(gateway, exchange.arrival, stream)
         except (TransportError, ReadError) as error:
             opened.reply.close()
             failed = opened.failure(error)
@@ -269,12 +274,11 @@ async def open_stream(
             opened.reply.close()
             raise
         else:
-            return Stream(opened, outgoing, first)
+            return stream
         raise failed
 
-    stream, tries = await try_targets(gateway, exchange, inbound, once)
-    exchange.attempts = len(tries)
-    exchange.first_byte_ms = exchange.elapsed_ms()
+    stream = await try_targets(gateway, exchange, inbound, once)
+    exchange.outcome.first_byte_ms = exchange.arrival.elapsed_ms()
     return stream
 
 
@@ -302,9 +306,11 @@ def outgoing_of(
         echo = Echo(said, target.name) if renamed and said is not None else None
         answers = inbound.envelope.answers()
         passthrough = Passthrough(target.dialect, asks_usage(inbound), answers, secrets)
-        return PassthroughStream(exchange, front, passthrough, echo, secrets)
+        principal = exchange.arrival.principal
+        return PassthroughStream(principal, exchange.outcome, front, passthrough, echo, secrets)
     tells_usage = not asks_usage(inbound)
-    return TranslatedStream(exchange, prepared, front, tells_usage, inbound.body, secrets)
+    arrival, outcome = exchange.arrival, exchange.outcome
+    return TranslatedStream(arrival, outcome, prepared, front, tells_usage, inbound.body, secrets)
 
 
 async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | None:
@@ -320,31 +326,30 @@ async def more(gateway: Gateway, exchange: Exchange, stream: Stream) -> bytes | 
         failure = stream.opened.failure(error)
         out = outgoing.fail(failure)
         if not outgoing.is_whole:  # it may have been, but for a word that is not needed
-            exchange.error = failure.kind
-        await remember(gateway, exchange, outgoing)  # the end may have come before the break
+            exchange.outcome.error = failure.kind
+        await remember(gateway, exchange.arrival, stream)  # the end may have come before the break
         return out or None
-    await remember(gateway, exchange, outgoing)
+    await remember(gateway, exchange.arrival, stream)
     if outgoing.error is not None:
-        exchange.error = outgoing.error.kind
+        exchange.outcome.error = outgoing.error.kind
     if not chunk and not out:
         return None
     return out
 
 
-async def remember(
-    gateway: Gateway, exchange: Exchange, outgoing: TranslatedStream | PassthroughStream
-) -> None:
+async def remember(gateway: Gateway, arrival: Arrival, stream: Stream) -> None:
     """Keep an answer that is whole, before the client can know that it is."""
+    outgoing, target = stream.outgoing, stream.opened.prepared.target
     if isinstance(outgoing, PassthroughStream):
         response = outgoing.take_response()
         if response is not None:
-            note_kept(gateway, exchange, response)
+            note_kept(gateway, arrival, target, response)
         return
     if outgoing.complete is None:
         return
     complete, outgoing.complete = outgoing.complete, None
-    await gateway.memory.keep(complete, exchange)
-    if exchange.said is not None and gateway.responses is not None:
-        await gateway.responses.keep(exchange.said, echoed(complete, exchange), exchange)
-    if exchange.principal.keep_content:
-        exchange.response = complete
+    if stream.recall is not None:
+        await gateway.memory.keep(complete, arrival, stream.recall)
+    if stream.to_keep is not None and gateway.responses is not None:
+        echo = echoed(complete, arrival)
+        await gateway.responses.keep(stream.to_keep, echo, arrival, target.dialect.name)

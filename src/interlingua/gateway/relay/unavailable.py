@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 
+from interlingua.client.targets import Target
 from interlingua.errors import InterlinguaError, MissingExtraError
-from interlingua.gateway.shared.state import Exchange, Refusal
+from interlingua.gateway.shared.state import Refusal
 from interlingua.local.errors import LocalModelError
 from interlingua.model.exchange import ErrorKind
 from interlingua.providers.errors import MissingSettingError, ProviderSetupError
@@ -20,10 +21,10 @@ UNAVAILABLE = (ProviderSetupError, MissingExtraError, LocalModelError)
 CODE = "model_not_available"
 
 
-def unavailable(exchange: Exchange, error: InterlinguaError) -> Refusal:
+def unavailable(request_id: str, target: Target | None, error: InterlinguaError) -> Refusal:
     """What the client hears. The log has the rest, since it may name files of this machine."""
-    logger.warning("cannot_ask", extra={"request": exchange.id, "why": str(error)})
-    model = exchange.target.model if exchange.target is not None else "the model"
+    logger.warning("cannot_ask", extra={"request": request_id, "why": str(error)})
+    model = target.model if target is not None else "the model"
     text = f"{model} cannot be asked here: {_why(error)}"
     if isinstance(error, LocalModelError):
         return Refusal(503, ErrorKind.SERVER_ERROR, text, CODE)

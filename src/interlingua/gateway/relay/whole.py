@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 from msgspec.structs import replace
 
 from interlingua.client.attempt import OpenReply
 from interlingua.client.attempts import Clock
 from interlingua.client.errors import CallError
-from interlingua.client.targets import LOCAL, Prepared, Target
+from interlingua.client.fetching import MediaCache
+from interlingua.client.targets import LOCAL, Target
 from interlingua.dialects.registry import dialect as dialect_of
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.relay.errors_down import ATTEMPTS
@@ -21,7 +20,7 @@ from interlingua.gateway.relay.peek_usage import peek_usage
 from interlingua.gateway.relay.promised_members import promised_members, with_promised_members
 from interlingua.gateway.relay.sending import prepare, send, try_targets
 from interlingua.gateway.shared.fronts import STATUSES, error_body, front_of
-from interlingua.gateway.shared.state import Exchange
+from interlingua.gateway.shared.state import Arrival, Exchange, Recall
 from interlingua.model.exchange import ErrorKind, ProviderError, Response
 from interlingua.model.metadata import StopReason, Usage
 from interlingua.retell import retell
@@ -32,24 +31,25 @@ _encode = msgspec.json.Encoder().encode
 async def relay(gateway: Gateway, exchange: Exchange, inbound: Inbound) -> HttpAnswer:
     """The answer, in the client's dialect."""
     raw: list[HttpAnswer] = []
+    fetched: MediaCache = {}
 
     async def once(model: str, clock: Clock) -> HttpAnswer:
-        target = inbound.route.target(model)
         raw.clear()
-        prepared = await prepare(gateway, exchange, inbound, target)
+        target = inbound.route.target(model)
+        prepared, recall = await prepare(gateway, exchange, inbound, target, fetched)
         opened = await send(gateway, inbound, prepared, clock, False, raw)
         body = await opened.body(gateway.asker.max_bytes)
-        exchange.upstream_id = opened.request_id
-        return await answer_of(gateway, exchange, inbound, opened, body)
+        exchange.outcome.upstream_id = opened.request_id
+        return await answer_of(gateway, exchange, inbound, opened, body, recall)
 
     try:
-        answer, tries = await try_targets(gateway, exchange, inbound, once)
+        answer = await try_targets(gateway, exchange, inbound, once)
     except CallError as error:
         return error_answer(exchange, inbound, error, raw)
-    exchange.attempts = len(tries)
-    exchange.status = answer.status
-    if len(tries) > 1:
-        answer.headers.append((ATTEMPTS, b"%d" % len(tries)))
+    outcome = exchange.outcome
+    outcome.status = answer.status
+    if outcome.attempts > 1:
+        answer.headers.append((ATTEMPTS, b"%d" % outcome.attempts))
     return answer
 
 
@@ -59,34 +59,37 @@ async def answer_of(
     inbound: Inbound,
     opened: OpenReply,
     body: bytes,
+    recall: Recall | None,
 ) -> HttpAnswer:
     """A provider's answer as one for the client."""
-    prepared, upstream = opened.prepared, opened.headers
-    target, front = prepared.target, inbound.front
-    back = prepared.back
-    same = target.dialect.name == front.dialect and not inbound.ours and back is None
-    peek = peek_usage(front.dialect, body) if same and not exchange.principal.keep_content else None
+    prepared, arrival, front = opened.prepared, exchange.arrival, inbound.front
+    target, principal = prepared.target, arrival.principal
+    same = target.dialect.name == front.dialect and not inbound.ours and prepared.back is None
+    peek = peek_usage(front.dialect, body) if same and not principal.keep_content else None
     if peek is not None:
         _note_usage(gateway, exchange, target, *peek)
-        return _passed_on(exchange, inbound, prepared, body, upstream)
+        return _passed_on(exchange, inbound, opened, body)
     response = opened.read(body)
     metadata = response.message.metadata
-    if exchange.principal.metered:
-        exchange.heard = len(body)
+    if principal.metered:
+        exchange.outcome.heard = len(body)
     _note_usage(gateway, exchange, target, metadata.usage, metadata.stop_reason)
-    if exchange.said is not None and gateway.responses is not None:
-        await gateway.responses.keep(exchange.said, echoed(response, exchange), exchange)
+    if inbound.to_keep is not None and gateway.responses is not None:
+        echo = echoed(response, arrival)
+        await gateway.responses.keep(inbound.to_keep, echo, arrival, target.dialect.name)
     if front.stored is not None:
-        note_kept(gateway, exchange, response)
-    if exchange.principal.keep_content:
-        exchange.response = response
+        note_kept(gateway, arrival, target, response)
     if same:
-        return _passed_on(exchange, inbound, prepared, body, upstream)
-    await gateway.memory.keep(response, exchange)
-    out = written(response, exchange, target, inbound)
-    secrets = prepared.http.secrets
-    headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
-    return HttpAnswer(200, [JSON, *headers], out)
+        return _passed_on(exchange, inbound, opened, body)
+    if recall is not None:
+        await gateway.memory.keep(response, arrival, recall)
+    return _answer(exchange, inbound, opened, written(response, exchange, target, inbound))
+
+
+def _answer(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
+    dialect, secrets = opened.prepared.target.dialect.name, opened.prepared.http.secrets
+    headers = answer_headers(exchange, opened.headers, inbound.front, dialect, secrets)
+    return HttpAnswer(200, [JSON, *headers], body)
 
 
 def _note_usage(
@@ -96,53 +99,46 @@ def _note_usage(
     usage: Usage | None,
     stop_reason: StopReason | None,
 ) -> None:
-    exchange.usage, exchange.stop_reason = usage, stop_reason
+    outcome = exchange.outcome
+    outcome.usage, outcome.stop_reason = usage, stop_reason
     if gateway.pricer is not None and usage is not None:
-        exchange.cost = gateway.pricer.cost(usage, target.model, exchange.at)
+        outcome.cost = gateway.pricer.cost(usage, target.model, exchange.arrival.at)
 
 
-def _passed_on(
-    exchange: Exchange,
-    inbound: Inbound,
-    prepared: Prepared,
-    body: bytes,
-    upstream: Mapping[str, str],
-) -> HttpAnswer:
+def _passed_on(exchange: Exchange, inbound: Inbound, opened: OpenReply, body: bytes) -> HttpAnswer:
     """The provider's own bytes, but for the model's name."""
-    front, target = inbound.front, prepared.target
+    front, target = inbound.front, opened.prepared.target
     if target.provider.key == LOCAL:  # it is ours, and leaves out what others promise
         body = with_promised_members(front.dialect, inbound.body, body)
     if inbound.envelope.model != target.name and inbound.match.model is None:
         body = patched(body, {"model": inbound.envelope.model})
-    secrets = prepared.http.secrets
-    headers = answer_headers(exchange, upstream, front, target.dialect.name, secrets)
-    return HttpAnswer(200, [JSON, *headers], body)
+    return _answer(exchange, inbound, opened, body)
 
 
 def written(response: Response, exchange: Exchange, target: Target, inbound: Inbound) -> bytes:
     front = inbound.front
-    response = echoed(response, exchange)
+    response = echoed(response, exchange.arrival)
     retold = retell(response, front.dialect, source=target.dialect.name)
     said = dialect_of(front.dialect).write_response(retold.value, retold.scribe)
-    if said.report and exchange.report is not None:
-        exchange.report.extend(said.report)
+    if said.report and exchange.decision.report is not None:
+        exchange.decision.report.extend(said.report)
     return _encode(promised_members(front.dialect, inbound.body).whole(said.wire))
 
 
-def given_id(exchange: Exchange) -> str | None:
+def given_id(arrival: Arrival) -> str | None:
     """An id for an answer whose provider has none, where a client may expect one and the dialect
     makes none of its own."""
-    return exchange.id if front_of(exchange.front).needs_id else None
+    return arrival.id if front_of(arrival.front).needs_id else None
 
 
-def echoed(response: Response, exchange: Exchange) -> Response:
+def echoed(response: Response, arrival: Arrival) -> Response:
     """The answer under the name that the client knows the model by. The word that the provider has
     for its end stays behind: in the client's dialect the same word may say something else."""
     message = response.message
     metadata = replace(
         message.metadata,
-        response_model=exchange.client_model,
-        response_id=message.metadata.response_id or given_id(exchange),
+        response_model=arrival.client_model,
+        response_id=message.metadata.response_id or given_id(arrival),
         raw_stop_reason=None,
     )
     return replace(response, message=replace(message, metadata=metadata))
@@ -153,26 +149,29 @@ def error_answer(
 ) -> HttpAnswer:
     """An error in the client's dialect; in the provider's own words where they are the same. But
     what a provider has against our key is no business of the client, whose own key is good."""
-    exchange.error = error.kind
-    exchange.attempts = len(error.attempts)
-    target = exchange.target
+    outcome, front, target = exchange.outcome, inbound.front, exchange.decision.target
+    outcome.error = error.kind
     headers: list[tuple[bytes, bytes]] = []
     if error.retry_after is not None:
         headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
-    if exchange.attempts > 1:
-        headers.append((ATTEMPTS, b"%d" % exchange.attempts))
+    if outcome.attempts > 1:
+        headers.append((ATTEMPTS, b"%d" % outcome.attempts))
     if target is not None:
-        headers += answer_headers(exchange, {}, inbound.front, target.dialect.name)
-    same = target is not None and target.dialect.name == inbound.front.dialect
+        headers += answer_headers(exchange, {}, front, target.dialect.name)
+    same = target is not None and target.dialect.name == front.dialect
     if raw and same and error.kind is not ErrorKind.AUTH and raw[0].status >= 400:
         own = raw[0]
-        exchange.status = own.status
+        outcome.status = own.status
         return HttpAnswer(own.status, [*own.headers, *headers], own.body)
-    status = error.status if error.status and 400 <= error.status < 500 else STATUSES[error.kind]
-    if error.kind is ErrorKind.AUTH:
-        status = STATUSES[error.kind]
-    said = ProviderError(error.kind, error.problem, error.code, status)
-    exchange.status = status
-    headers = [(b"content-type", b"application/json"), *headers]
-    headers += raw[0].headers[1:] if raw else ()
-    return HttpAnswer(status, headers, error_body(inbound.front, said))
+    outcome.status = _status(error)
+    said = ProviderError(error.kind, error.problem, error.code, outcome.status)
+    headers = [JSON, *headers, *(raw[0].headers[1:] if raw else ())]
+    return HttpAnswer(outcome.status, headers, error_body(front, said))
+
+
+def _status(error: CallError) -> int:
+    """What a client is told of an error of its provider."""
+    usual = STATUSES[error.kind]
+    if error.kind is ErrorKind.AUTH or not error.status:
+        return usual
+    return error.status if 400 <= error.status < 500 else usual

@@ -11,7 +11,7 @@ from interlingua.client.targets import Prepared
 from interlingua.errors import InterlinguaError
 from interlingua.gateway.gateway import Gateway
 from interlingua.gateway.shared.sizes import most_of
-from interlingua.gateway.shared.state import Exchange, Principal, Refusal
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Refusal
 from interlingua.model.events import Event, UsageUpdate
 from interlingua.model.exchange import ErrorKind, Request
 from interlingua.store.request_rows import SESSIONS
@@ -66,37 +66,39 @@ class Meter(Middleware):
     async def release(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            held.error = ErrorKind.CANCELLED
+            held.outcome.error = ErrorKind.CANCELLED
             await self._gateway.caps.settle(held)
 
     def _exchange(self, model: str) -> Exchange:
         gateway = self._gateway
-        return Exchange(
+        arrival = Arrival(
             gateway.new_id(),
             SESSIONS,
             self.principal,
             client_model=model,
-            target=gateway.targets.find(model),
             session_id=self._session_id,
         )
+        return Exchange(arrival, Decision(gateway.targets.find(model)))
 
     def _allow(self, exchange: Exchange) -> None:
-        allowed, target = self.principal.allowed_models, exchange.target
+        allowed, target = self.principal.allowed_models, exchange.decision.target
         if allowed is not None and target is not None and target.model not in allowed:
             text = f"this key may not use {target.model}"
             raise Refusal(403, ErrorKind.AUTH, text, "model_not_allowed")
 
     async def _reserve(self, exchange: Exchange, request: Request) -> None:
-        target = exchange.target
+        target = exchange.decision.target
         assert target is not None
         most = most_of(request, (target,), target.dialect.name)
-        exchange.reservation = await self._gateway.caps.reserve(exchange, most, (target,))
+        exchange.outcome.reservation = await self._gateway.caps.reserve(
+            exchange.arrival, most, (target,)
+        )
 
     async def _started(self, model: str, request: Request) -> Exchange:
         """A call that may be made, with what it may cost set aside."""
         held, self._held = self._held, None
         if held is not None:
-            if held.target is not None and held.target.model == model:
+            if held.decision.target is not None and held.decision.target.model == model:
                 return held
             self._held = held
             await self.release()
@@ -113,30 +115,31 @@ class Meter(Middleware):
 
     async def request(self, call: Call) -> Call:
         exchange = await self._started(call.models[0], call.request)
-        exchange.stream = call.stream
+        if call.stream:
+            exchange.arrival = exchange.arrival.asking_for(exchange.arrival.client_model, True)
         self._under_way[call.id] = exchange
         return call
 
     def sending(self, call: Call, prepared: Prepared) -> None:
-        exchange = self._under_way[call.id]
-        exchange.report, exchange.target = prepared.report, prepared.target
+        self._under_way[call.id].decision = Decision(prepared.target, prepared.report)
 
     def event(self, call: Call, event: Event) -> Event:
         exchange = self._under_way[call.id]
-        if exchange.first_byte_ms is None:
-            exchange.first_byte_ms = exchange.elapsed_ms()
+        outcome = exchange.outcome
+        if outcome.first_byte_ms is None:
+            outcome.first_byte_ms = exchange.arrival.elapsed_ms()
         if type(event) is UsageUpdate:
-            exchange.usage = event.usage
+            outcome.usage = event.usage
         return event
 
     async def answer(self, call: Call, answer: Answer) -> Answer:
         exchange = self._under_way.pop(call.id)
-        metadata = answer.response.message.metadata
-        exchange.status, exchange.report = 200, answer.report
-        exchange.usage = metadata.usage or exchange.usage
-        exchange.stop_reason = metadata.stop_reason
-        exchange.attempts, exchange.tries = len(answer.attempts), answer.attempts
-        if exchange.principal.capped:
+        outcome, metadata = exchange.outcome, answer.response.message.metadata
+        exchange.decision = Decision(exchange.decision.target, answer.report)
+        outcome.status, outcome.tries = 200, answer.attempts
+        outcome.usage = metadata.usage or outcome.usage
+        outcome.stop_reason = metadata.stop_reason
+        if exchange.arrival.principal.capped:
             await self._gateway.caps.settle(exchange)
         self._gateway.trace.finished(exchange)
         return answer
@@ -144,7 +147,7 @@ class Meter(Middleware):
     def error(self, call: Call, error: CallError) -> CallError:
         exchange = self._under_way.pop(call.id, None)
         if exchange is not None:
-            exchange.attempts, exchange.tries = len(error.attempts), error.attempts
+            exchange.outcome.tries = error.attempts
             cancelled = error.kind is ErrorKind.CANCELLED
             self._failed(exchange, error.kind, 499 if cancelled else error.status or 502)
         return error
@@ -155,8 +158,8 @@ class Meter(Middleware):
             self._failed(exchange, ErrorKind.CANCELLED, 499)
 
     def _failed(self, exchange: Exchange, kind: ErrorKind, status: int) -> None:
-        exchange.error, exchange.status = kind, status
-        if exchange.principal.capped:
+        exchange.outcome.fail(status, kind)
+        if exchange.arrival.principal.capped:
             self._gateway.caps.settle_soon(exchange)
         self._gateway.trace.finished(exchange)
 

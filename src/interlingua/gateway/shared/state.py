@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
-from msgspec import UNSET, UnsetType
+import msgspec
 
 from interlingua.client.answer import Attempt
-from interlingua.client.fetching import MediaCache
 from interlingua.client.targets import Target
 from interlingua.gateway.shared.sizes import Most
 from interlingua.losses import Report
@@ -57,57 +57,97 @@ ANONYMOUS = Principal()
 """Whoever asks a gateway without keys, which listens on loopback only."""
 
 
-@dataclass(slots=True)
-class Exchange:
-    """One request, from its arrival to the last byte of its answer."""
+class Arrival(msgspec.Struct, frozen=True):
+    """What came in: who asks, for what, and when."""
 
     id: str
     front: str
+    """The client's dialect."""
     principal: Principal = ANONYMOUS
     client_model: str | None = None
     """The model as the client calls it, which is what it is told again."""
-    target: Target | None = None
     stream: bool = False
+    action: str = "generate"
+    session_id: str | None = None
+    """The session whose turn asks."""
+    at: datetime = msgspec.field(default_factory=partial(datetime.now, UTC))
+    began: float = msgspec.field(default_factory=time.perf_counter)
+
+    def by(self, principal: Principal) -> Arrival:
+        """The same, once it is known who asks."""
+        return msgspec.structs.replace(self, principal=principal)
+
+    def asking_for(self, client_model: str | None, stream: bool) -> Arrival:
+        """The same, once its body was read."""
+        return msgspec.structs.replace(self, client_model=client_model, stream=stream)
+
+    def elapsed_ms(self) -> float:
+        return (time.perf_counter() - self.began) * 1000
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What was decided: who is to answer, and what of the request could not be said there. Another
+    attempt is another decision."""
+
+    target: Target | None = None
     report: Report | None = None
-    usage: Usage | None = None
-    cost: Decimal | None = None
+    """It grows by what of the answer could not be said to the client."""
+
+
+UNDECIDED = Decision()
+
+
+class Outcome(msgspec.Struct):
+    """What came back, measured as it comes: the one thing here that is written to."""
+
     status: int = 0
     error: ErrorKind | None = None
     code: str | None = None
     """Why we refused it ourselves, in a word."""
-    attempts: int = 0
+    usage: Usage | None = None
+    cost: Decimal | None = None
+    stop_reason: StopReason | None = None
     tries: tuple[Attempt, ...] = ()
     """What came of each attempt."""
-    fetched: MediaCache | None = None
-    """Media that was fetched for it, until there is an answer."""
-    action: str = "generate"
-    session_id: str | None = None
-    """The session whose turn asks."""
-    replayed: bool = False
-    """Whether it was given an answer that another request has got."""
     upstream_id: str | None = None
-    stop_reason: StopReason | None = None
-    is_last: bool = False
-    """Whether nothing of a stream is to come but what is told next."""
+    first_byte_ms: float | None = None
     heard: int = 0
     """Bytes of what was answered, where it may have to be paid for by its length."""
-    first_byte_ms: float | None = None
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    began: float = field(default_factory=time.perf_counter)
+    is_last: bool = False
+    """Whether nothing of a stream is to come but what is told next."""
+    replayed: bool = False
+    """Whether it was given an answer that another request has got."""
+    reservation: Any = None
+    """What is set aside for it, until it is settled."""
     span: Any = None
     """Its span, once somebody was asked, where spans are made."""
-    reservation: Any = None
-    asked: tuple[Message, ...] = ()
-    """What was said before the answer, by which it is found again, as long as that may be."""
-    place: Place | UnsetType | None = UNSET
-    """Where the memory keeps what belongs to the answer; None: nowhere."""
-    said: Request | None = None
-    """The request as the client sent it, where its answer may have to be kept."""
-    response: Response | None = None
-    """The answer, only where somebody wants to keep it."""
 
-    def elapsed_ms(self) -> float:
-        return (time.perf_counter() - self.began) * 1000
+    @property
+    def attempts(self) -> int:
+        return len(self.tries)
+
+    def fail(self, status: int, error: ErrorKind, code: str | None = None) -> None:
+        self.status, self.error, self.code = status, error, code
+
+
+class Exchange(msgspec.Struct):
+    """One request, from its arrival to the last byte of its answer. Of what came in and what was
+    decided there are values, which nobody changes: who knows more puts another one here."""
+
+    arrival: Arrival
+    decision: Decision = UNDECIDED
+    outcome: Outcome = msgspec.field(default_factory=Outcome)
+
+
+class Recall(NamedTuple):
+    """A request with what was remembered of its conversation, and where its answer is remembered
+    in turn."""
+
+    request: Request
+    place: Place | None
+    """None: nowhere."""
+    asked: tuple[Message, ...]
+    """What was said before the answer, by which it is found again."""
 
 
 class Refusal(Exception):  # noqa: N818  # it is an answer, not a fault
@@ -139,9 +179,9 @@ class Caps(Protocol):
 
     async def reserve(
         self,
-        exchange: Exchange,
+        arrival: Arrival,
         most: Most,
-        targets: Sequence[Target] = (),
+        targets: Sequence[Target],
     ) -> Any:
         """Set aside what the request may cost, at the dearest of its targets; `Refusal` with 429
         where that is too much."""
@@ -156,25 +196,28 @@ class Caps(Protocol):
 class Memory(Protocol):
     """Keeps what a provider will want back and the client's dialect cannot carry."""
 
-    async def put_back(self, request: Request, exchange: Exchange) -> Request: ...
+    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall: ...
 
-    async def keep(self, response: Response, exchange: Exchange) -> None:
+    async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
         """Durable when it returns: the client may send its next turn at once."""
 
 
 class Responses(Protocol):
     """Answers that are kept for clients of APIs that keep them."""
 
-    async def expand(self, request: Request, exchange: Exchange) -> Request:
+    async def expand(self, request: Request, arrival: Arrival) -> Request:
         """The request with the history that it goes on from; `Refusal` where there is none."""
 
-    async def keep(self, request: Request, response: Response, exchange: Exchange) -> bool:
-        """Durable when it returns; False if it was not to be kept."""
+    async def keep(
+        self, request: Request, response: Response, arrival: Arrival, source: str
+    ) -> bool:
+        """Durable when it returns; False if it was not to be kept. `source` is the dialect that the
+        response was read from."""
 
-    async def require_own(self, ids: Sequence[str], exchange: Exchange) -> None:
+    async def require_own(self, ids: Sequence[str], arrival: Arrival) -> None:
         """`Refusal` where one of what its provider keeps is another tenant's."""
 
-    def note(self, ids: Iterable[str], exchange: Exchange) -> None:
+    def note(self, ids: Iterable[str], principal: Principal) -> None:
         """A provider keeps these, for the one who asked."""
 
 
@@ -192,9 +235,9 @@ class NoCaps:
 
     async def reserve(
         self,
-        exchange: Exchange,
+        arrival: Arrival,
         most: Most,
-        targets: Sequence[Target] = (),
+        targets: Sequence[Target],
     ) -> Any:
         return None
 
@@ -215,10 +258,10 @@ class NoKeys:
 class NoMemory:
     """Nothing is remembered."""
 
-    async def put_back(self, request: Request, exchange: Exchange) -> Request:
-        return request
+    async def put_back(self, request: Request, arrival: Arrival, target: Target) -> Recall:
+        return Recall(request, None, ())
 
-    async def keep(self, response: Response, exchange: Exchange) -> None:
+    async def keep(self, response: Response, arrival: Arrival, recall: Recall) -> None:
         return None
 
 

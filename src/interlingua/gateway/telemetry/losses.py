@@ -45,11 +45,11 @@ class KeptReport(NamedTuple):
 
 
 def of_exchange(exchange: Exchange, at: float) -> KeptReport:
-    report = exchange.report
+    report = exchange.decision.report
     assert report is not None
     few = tuple(report.losses[:MOST_LOSSES])
-    tenant = tenant_of(exchange.principal)
-    return KeptReport(exchange.id, tenant, at, report.target, len(report.losses), few)
+    tenant = tenant_of(exchange.arrival.principal)
+    return KeptReport(exchange.arrival.id, tenant, at, report.target, len(report.losses), few)
 
 
 class Losses:
@@ -76,7 +76,7 @@ class Losses:
     def keep(self, exchange: Exchange) -> None:
         now = self._clock()
         kept = self._kept
-        new = kept[exchange.id] = of_exchange(exchange, now)
+        new = kept[exchange.arrival.id] = of_exchange(exchange, now)
         self._count += len(new.losses)
         while (
             len(kept) > self._most

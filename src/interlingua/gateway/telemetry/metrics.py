@@ -88,23 +88,24 @@ class Metrics:
 
     def finished(self, exchange: Exchange, elapsed_ms: float, cost: Any = None) -> None:
         """Counted when `flush` is called, or somebody reads: adding numbers up first is cheaper."""
-        target, status = exchange.target, exchange.status
+        arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+        target, status = decision.target, outcome.status
         model = None if target is None else target.model
-        series = self._series.get((exchange.front, model, status))
+        series = self._series.get((arrival.front, model, status))
         if series is None:
             series = self._new_series(exchange)
         series.requests += 1
         series.seconds(elapsed_ms / 1000)
-        if exchange.first_byte_ms is not None:
-            series.first_byte(exchange.first_byte_ms / 1000)
-        if exchange.report is not None:
-            series.losses += len(exchange.report.losses)
-            if any(loss.rule == LEARNED for loss in exchange.report.losses):
+        if outcome.first_byte_ms is not None:
+            series.first_byte(outcome.first_byte_ms / 1000)
+        if decision.report is not None:
+            series.losses += len(decision.report.losses)
+            if any(loss.rule == LEARNED for loss in decision.report.losses):
                 self.repairs.labels(series.provider).inc()
-        if exchange.error is not None and exchange.attempts:
-            errors = self.upstream_errors.labels(series.provider, exchange.error.value)
+        if outcome.error is not None and outcome.attempts:
+            errors = self.upstream_errors.labels(series.provider, outcome.error.value)
             errors.inc()
-        usage = exchange.usage
+        usage = outcome.usage
         if usage is not None:
             series.used(usage)
         if cost is not None:
@@ -112,7 +113,8 @@ class Metrics:
         self._changed.add(series)
 
     def _new_series(self, exchange: Exchange) -> _Series:
-        front, target, status = exchange.front, exchange.target, exchange.status
+        front, status = exchange.arrival.front, exchange.outcome.status
+        target = exchange.decision.target
         provider = "none" if target is None else target.provider.key
         name = "none" if target is None else self._name(target.model, provider)
         series = _Series(self, front, name, provider, str(status))

@@ -28,19 +28,20 @@ LONGEST = 200
 
 def was_cut(exchange: Exchange) -> bool:
     """The client left while the provider was at work."""
-    return exchange.error is ErrorKind.CANCELLED
+    return exchange.outcome.error is ErrorKind.CANCELLED
 
 
 def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> dict[str, Any]:
     """What `llm.call_completed` says."""
-    usage = exchange.usage
+    outcome = exchange.outcome
+    usage = outcome.usage
     fields: dict[str, Any] = {
         **_common(exchange),
         "input_tokens": 0 if usage is None else usage.input_tokens or 0,
         "output_tokens": 0 if usage is None else usage.output_tokens or 0,
         "cost_usd": None if cost is None else f"{cost:f}",
         "pricing_version": None if cost is None else version,
-        "stop_reason": (exchange.stop_reason or StopReason.OTHER).value,
+        "stop_reason": (outcome.stop_reason or StopReason.OTHER).value,
     }
     if usage is not None and usage.cached_input_tokens:
         fields["cached_input_tokens"] = usage.cached_input_tokens
@@ -51,23 +52,25 @@ def completed(exchange: Exchange, cost: Decimal | None, version: str | None) -> 
 
 def failed(exchange: Exchange) -> dict[str, Any]:
     """What `llm.call_failed` says. The provider's words stay out: they may repeat a prompt."""
-    assert exchange.error is not None
+    outcome = exchange.outcome
+    assert outcome.error is not None
     return {
         **_common(exchange),
-        "error_class": exchange.error.value,
-        "redacted_message": f"status {exchange.status}",
-        "retry_count": max(0, exchange.attempts - 1),
+        "error_class": outcome.error.value,
+        "redacted_message": f"status {outcome.status}",
+        "retry_count": max(0, outcome.attempts - 1),
     }
 
 
 def _common(exchange: Exchange) -> dict[str, Any]:
-    target, principal = exchange.target, exchange.principal
+    arrival, decision = exchange.arrival, exchange.decision
+    target, principal = decision.target, arrival.principal
     assert target is not None
     fields = {
         "model": target.model[:LONGEST],
         "provider": target.provider.key,
-        "request_id": exchange.id,
-        "inbound_shape": exchange.front,
+        "request_id": arrival.id,
+        "inbound_shape": arrival.front,
     }
     if principal.key_id is not None:
         fields["gateway_key_id"] = principal.key_id
@@ -81,14 +84,15 @@ def _common(exchange: Exchange) -> dict[str, Any]:
 def event_row(type: str, exchange: Exchange, elapsed: float, payload: dict[str, Any]) -> EventRow:
     """An event as the store keeps it. One with losses is filed under the id of its request, where
     `GET /losses/{id}` finds it from any worker; the others together."""
+    arrival, decision = exchange.arrival, exchange.decision
     payload["latency_ms"] = max(0, round(elapsed))
     whose = NO_SESSION
-    if exchange.report is not None and exchange.report.losses:
-        whose = exchange.id
+    if decision.report is not None and decision.report.losses:
+        whose = arrival.id
         payload["losses"] = report_of(exchange)
-    at = exchange.at + timedelta(milliseconds=elapsed)
+    at = arrival.at + timedelta(milliseconds=elapsed)
     # A request has one event: its id is new enough for both.
-    id = exchange.id.removeprefix("req_")
+    id = arrival.id.removeprefix("req_")
     return EventRow(id, whose, type, at, *_LABELS[type], payload)
 
 
@@ -111,31 +115,32 @@ def request_row(
     with_report: bool = False,
 ) -> RequestRow:
     """A request as the store lists it. Its report is here only where it has no event."""
-    target, principal, report = exchange.target, exchange.principal, exchange.report
+    arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+    target, principal, report = decision.target, arrival.principal, decision.report
     losses = 0 if report is None else len(report.losses)
-    first, stop = exchange.first_byte_ms, exchange.stop_reason
+    first, stop = outcome.first_byte_ms, outcome.stop_reason
     return RequestRow(
-        exchange.id,
-        exchange.at,
-        exchange.front,
-        exchange.status,
+        arrival.id,
+        arrival.at,
+        arrival.front,
+        outcome.status,
         max(0, round(elapsed)),
         tenant=tenant_of(principal),
         key_id=principal.key_id,
         user_id=principal.user_id,
         team_id=principal.team_id,
-        session_id=exchange.session_id,
-        action=exchange.action,
-        asked=_name(exchange.client_model),
+        session_id=arrival.session_id,
+        action=arrival.action,
+        asked=_name(arrival.client_model),
         model=None if target is None else _name(target.model),
         dialect=None if target is None else target.dialect.name,
-        stream=exchange.stream,
-        error=None if exchange.error is None else exchange.error.value,
-        code=exchange.code,
+        stream=arrival.stream,
+        error=None if outcome.error is None else outcome.error.value,
+        code=outcome.code,
         stop_reason=None if stop is None else stop.value,
-        attempts=exchange.attempts,
+        attempts=outcome.attempts,
         first_byte_ms=None if first is None else round(first),
-        usage=_usage(exchange.usage, cost, version),
+        usage=_usage(outcome.usage, cost, version),
         losses=losses,
         tries=_tries(exchange),
         report=report_of(exchange) if with_report and losses else None,
@@ -148,9 +153,10 @@ MOST_TRIES = 20
 
 def _tries(exchange: Exchange) -> tuple[dict[str, Any], ...]:
     """What came of each attempt, where that says more than the request itself."""
-    if len(exchange.tries) == 1 and exchange.error is None:
+    outcome = exchange.outcome
+    if len(outcome.tries) == 1 and outcome.error is None:
         return ()
-    return tuple([msgspec.to_builtins(each) for each in exchange.tries[:MOST_TRIES]])
+    return tuple([msgspec.to_builtins(each) for each in outcome.tries[:MOST_TRIES]])
 
 
 def _name(model: str | None) -> str | None:
@@ -180,20 +186,21 @@ _LABELS = {name: (known.actor.value, known.floor.value) for name, known in CATAL
 
 
 def log(exchange: Exchange, elapsed: float) -> None:
-    target, usage, principal = exchange.target, exchange.usage, exchange.principal
-    level = logging.WARNING if exchange.status >= 500 else logging.INFO
+    arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+    target, usage, principal = decision.target, outcome.usage, arrival.principal
+    level = logging.WARNING if outcome.status >= 500 else logging.INFO
     fields = {
-        "request": exchange.id,
-        "front": exchange.front,
+        "request": arrival.id,
+        "front": arrival.front,
         "model": None if target is None else target.model[:LONGEST],
-        "status": exchange.status,
-        "error": None if exchange.error is None else exchange.error.value,
-        "stream": exchange.stream,
+        "status": outcome.status,
+        "error": None if outcome.error is None else outcome.error.value,
+        "stream": arrival.stream,
         "ms": round(elapsed, 1),
-        "attempts": exchange.attempts,
+        "attempts": outcome.attempts,
         "input_tokens": None if usage is None else usage.input_tokens,
         "output_tokens": None if usage is None else usage.output_tokens,
-        "losses": 0 if exchange.report is None else len(exchange.report.losses),
+        "losses": 0 if decision.report is None else len(decision.report.losses),
         "key": principal.key_id,
     }
     logger.log(level, "request", extra={k: v for k, v in fields.items() if v is not None})

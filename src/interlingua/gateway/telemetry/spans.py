@@ -35,30 +35,32 @@ class Spans:
     def begun(self, exchange: Exchange, incoming: dict[str, str]) -> dict[str, str]:
         """Headers for the provider, which make what it does a part of this span; and the span a
         part of the trace that the client tells of, if it does. Another try is the same span."""
-        if exchange.span is None:
+        outcome = exchange.outcome
+        if outcome.span is None:
             self._begin(exchange, incoming)
-        return headers_of(exchange.span)
+        return headers_of(outcome.span)
 
     def _begin(self, exchange: Exchange, incoming: dict[str, str] | None = None) -> None:
-        exchange.span = self._tracer.start_span(
+        exchange.outcome.span = self._tracer.start_span(
             _name(exchange),
             context=context_of(incoming) if incoming else None,
             kind=self._kind,
-            start_time=int(exchange.at.timestamp() * 1e9),
+            start_time=int(exchange.arrival.at.timestamp() * 1e9),
             attributes=attributes(exchange),
         )
 
     def finished(self, exchange: Exchange, elapsed_ms: float) -> None:
-        if exchange.target is None:
+        arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+        if decision.target is None:
             return
-        if exchange.span is None:
+        if outcome.span is None:
             self._begin(exchange)
-        span = exchange.span
+        span = outcome.span
         span.update_name(_name(exchange))
         span.set_attributes(attributes(exchange))
-        if exchange.error is not None:
+        if outcome.error is not None:
             span.set_status(self._error)
-        span.end(end_time=int(exchange.at.timestamp() * 1e9) + int(elapsed_ms * 1e6))
+        span.end(end_time=int(arrival.at.timestamp() * 1e9) + int(elapsed_ms * 1e6))
 
     def close(self) -> None:
         """Send what waits."""
@@ -67,31 +69,32 @@ class Spans:
 
 
 def _name(exchange: Exchange) -> str:
-    assert exchange.target is not None
-    return f"chat {exchange.target.name[:200]}"
+    assert exchange.decision.target is not None
+    return f"chat {exchange.decision.target.name[:200]}"
 
 
 def attributes(exchange: Exchange) -> dict[str, Any]:
     """What a span says; nothing that is unknown."""
-    target, principal = exchange.target, exchange.principal
+    arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+    target, principal = decision.target, arrival.principal
     assert target is not None
     said: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider_name(target.provider.key),
         "gen_ai.request.model": target.name[:200],
-        "gen_ai.request.stream": exchange.stream,
-        "interlingua.request.id": exchange.id,
-        "interlingua.front": exchange.front,
-        "interlingua.attempts": exchange.attempts,
+        "gen_ai.request.stream": arrival.stream,
+        "interlingua.request.id": arrival.id,
+        "interlingua.front": arrival.front,
+        "interlingua.attempts": outcome.attempts,
         "interlingua.key.id": principal.key_id,
         "enduser.pseudo.id": principal.user_id,
-        "http.response.status_code": exchange.status or None,
-        **usage_attributes(exchange.usage),
+        "http.response.status_code": outcome.status or None,
+        **usage_attributes(outcome.usage),
     }
-    if exchange.stop_reason is not None:
-        said["gen_ai.response.finish_reasons"] = (exchange.stop_reason.value,)
-    if exchange.error is not None:
-        said["error.type"] = exchange.error.value
-    if exchange.report is not None:
-        said["interlingua.losses"] = len(exchange.report.losses)
+    if outcome.stop_reason is not None:
+        said["gen_ai.response.finish_reasons"] = (outcome.stop_reason.value,)
+    if outcome.error is not None:
+        said["error.type"] = outcome.error.value
+    if decision.report is not None:
+        said["interlingua.losses"] = len(decision.report.losses)
     return without_none(said)

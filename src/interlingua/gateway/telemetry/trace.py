@@ -116,12 +116,13 @@ class Tracer:
         return passed_on if self._spans is None else self._spans.begun(exchange, passed_on)
 
     def finished(self, exchange: Exchange) -> None:
-        if self.losses is not None and exchange.report is not None and exchange.report.losses:
+        report = exchange.decision.report
+        if self.losses is not None and report is not None and report.losses:
             self.losses.keep(exchange)
         if len(self._notes) >= self._capacity or self._closed:
             self._drop(1)
             return
-        self._notes.append(Note(exchange, exchange.elapsed_ms()))
+        self._notes.append(Note(exchange, exchange.arrival.elapsed_ms()))
         self._wake()
 
     def emit(self, type: str, payload: Payload) -> None:
@@ -197,17 +198,18 @@ class Tracer:
 
     def _tell(self, note: Note) -> None:
         exchange, elapsed = note
+        outcome = exchange.outcome
         cost = self._cost(exchange)
         if self._metrics is not None:
             self._metrics.finished(exchange, elapsed, cost)
         if self._spans is not None:
             self._spans.finished(exchange, elapsed)
-        if self.log_requests or exchange.status >= 400:
+        if self.log_requests or outcome.status >= 400:
             log(exchange, elapsed)
-        if self._store is None or exchange.replayed:
+        if self._store is None or outcome.replayed:
             return
         event = self._event(exchange, elapsed, cost)
-        if event is None and not exchange.attempts and not self._refused.take():
+        if event is None and not outcome.attempts and not self._refused.take():
             self._drop(1)
             return
         version = self.pricer.version
@@ -218,17 +220,19 @@ class Tracer:
         self._rows.append(Record(event, request))
 
     def _cost(self, exchange: Exchange) -> Decimal | None:
-        usage, target = exchange.usage, exchange.target
-        if exchange.cost is not None or usage is None or target is None:
-            return exchange.cost
-        return self.pricer.cost(usage, target.model, exchange.at)
+        arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+        usage, target = outcome.usage, decision.target
+        if outcome.cost is not None or usage is None or target is None:
+            return outcome.cost
+        return self.pricer.cost(usage, target.model, arrival.at)
 
     def _event(self, exchange: Exchange, elapsed: float, cost: Decimal | None) -> EventRow | None:
         """None of what nobody was asked for, and of turns, whose session has it in its trace."""
-        asked = exchange.attempts or was_cut(exchange)
-        if exchange.front == SESSIONS or exchange.target is None or not asked:
+        arrival, decision, outcome = exchange.arrival, exchange.decision, exchange.outcome
+        asked = outcome.attempts or was_cut(exchange)
+        if arrival.front == SESSIONS or decision.target is None or not asked:
             return None
-        if exchange.error is None:
+        if outcome.error is None:
             payload = completed(exchange, cost, self.pricer.version)
             return event_row("llm.call_completed", exchange, elapsed, payload)
         return event_row("llm.call_failed", exchange, elapsed, failed(exchange))

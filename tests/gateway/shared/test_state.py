@@ -1,0 +1,50 @@
+"""What came in and what was decided are values; what came back is the one thing written to."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import interlingua.gateway
+from interlingua.gateway.relay.inbound import Envelope, Inbound
+from interlingua.gateway.relay.sending import Upward
+from interlingua.gateway.shared.state import Arrival, Decision, Exchange, Principal, Recall
+
+HOME = Path(interlingua.gateway.__file__).parent
+
+
+def test_nobody_can_write_to_what_came_in_or_to_what_was_decided() -> None:
+    for value in (Arrival("req_1", "anthropic"), Decision(), Principal(), Envelope()):
+        for name in inspect.signature(type(value)).parameters:
+            with pytest.raises(AttributeError):
+                setattr(value, name, None)
+    assert all(issubclass(each, tuple) for each in (Inbound, Upward, Recall))
+
+
+def test_an_exchange_is_those_two_and_an_outcome() -> None:
+    assert Exchange.__struct_fields__ == ("arrival", "decision", "outcome")
+
+
+def test_a_request_that_is_known_better_is_another_arrival() -> None:
+    first = Arrival("req_1", "anthropic", action="generate")
+    who = Principal("gk_1")
+    last = first.by(who).asking_for("m", stream=True)
+    assert (first.principal, first.client_model, first.stream) == (Principal(), None, False)
+    assert (last.principal, last.client_model, last.stream) == (who, "m", True)
+    assert (last.id, last.at, last.began) == (first.id, first.at, first.began)
+
+
+def test_an_exchange_is_given_another_arrival_or_decision_in_few_places() -> None:
+    """The request's own way, and the meter of sessions: who else wants to know asks for a part."""
+    places: set[str] = set()
+    for path in HOME.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = {each.attr for each in targets if isinstance(each, ast.Attribute)}
+            if names & {"arrival", "decision"}:
+                places.add(path.relative_to(HOME).as_posix())
+    relay = {f"relay/{name}.py" for name in ("app", "counting", "inbound", "sending")}
+    assert places == relay | {"sessions/metered_client.py"}
